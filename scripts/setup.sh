@@ -87,6 +87,8 @@ setup_tests() {
     # strace kills programs at each system call, xfsprogs and e2fsprogs make the file systems whose
     # power is cut, and the C and C++ interfaces are tested with the rest. A step that lacks one of
     # these says so and does what it can.
+    # Java with Maven, and Node.js with npm, are not installed: without them, clients of LMDB in
+    # these languages are skipped. Debian's programs that are clients install nothing.
     have strace || optional+=(strace)
     have xfs_io || optional+=(xfsprogs)
     have mkfs.ext4 || optional+=(e2fsprogs)

@@ -1,4 +1,4 @@
-//! Cargo, and the programs that it builds for tasks.
+//! Runs cargo, and builds the programs that tasks need.
 
 use crate::Failure;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// Cargo, in the workspace.
+/// The command `cargo`, in the workspace.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace());
@@ -23,40 +23,37 @@ pub(crate) fn metadata(directory: &Path) -> Result<String, Failure> {
         .output()?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(Failure(format!(
-            "cargo metadata has failed ({})",
-            output.status
-        ))),
+        false => Err(failure!("cargo metadata has failed ({})", output.status)),
     }
 }
 
-/// The first text between `mark` and the next quote that satisfies `is_it`.
+/// The first text between `mark` and the next quote for which `is_wanted` holds.
 pub(crate) fn quoted<'m>(
     metadata: &'m str,
     mark: &str,
-    is_it: impl Fn(&str) -> bool,
+    is_wanted: impl Fn(&str) -> bool,
 ) -> Option<&'m str> {
     let values = metadata.split(mark).skip(1);
     let mut texts = values.filter_map(|value| value.split('"').next());
-    texts.find(|text| is_it(text))
+    texts.find(|text| is_wanted(text))
 }
 
-/// Where cargo puts what it builds.
+/// The target directory of cargo.
 pub(crate) fn target_directory() -> Result<PathBuf, Failure> {
     let metadata = metadata(workspace())?;
     let target = quoted(&metadata, "\"target_directory\":\"", |_| true);
-    let target = target.ok_or_else(|| Failure("cargo does not say where it builds".into()))?;
+    let target = target.ok_or_else(|| failure!("cargo names no target directory"))?;
     Ok(target.into())
 }
 
-/// Where it puts what it builds with a profile.
+/// The output directory of a profile.
 pub(crate) fn directory(profile: &str) -> Result<PathBuf, Failure> {
     let name = if profile == "dev" { "debug" } else { profile };
     Ok(target_directory()?.join(name))
 }
 
-/// How a package is built as this program was: with the same features of what both need, so that
-/// there is one engine for all.
+/// Cargo arguments that build a package like this program: with the same features of shared
+/// dependencies, so that all programs use one build of the engine.
 fn command(package: &str) -> Command {
     let mut command = cargo();
     command
@@ -65,19 +62,17 @@ fn command(package: &str) -> Command {
     command
 }
 
-/// A program of the workspace, built if it is not given.
+/// The path of a program of the workspace, which is built unless a path is given.
 pub(crate) fn program(given: Option<&Path>, package: &str, name: &str) -> Result<PathBuf, Failure> {
     if let Some(program) = given {
         return Ok(program.to_owned());
     }
     let status = command(package).args(["--bin", name]).status()?;
-    if !status.success() {
-        return Err(Failure(format!("{name} cannot be built ({status})")));
-    }
+    ensure!(status.success(), "{name} cannot be built ({status})");
     found(name)
 }
 
-/// Like [`program`] for a program that cannot be built on every machine. Returns the output of a
+/// Like [`program`], for a program that cannot be built on every machine. Returns the output of a
 /// failed build.
 pub(crate) fn try_program(package: &str, name: &str) -> Result<Result<PathBuf, Output>, Failure> {
     let output = command(package)
@@ -98,9 +93,7 @@ fn found(name: &str) -> Result<PathBuf, Failure> {
 /// Builds the library of a package; returns its path.
 pub(crate) fn library(package: &str, file: &str) -> Result<PathBuf, Failure> {
     let status = command(package).arg("--lib").status()?;
-    if !status.success() {
-        return Err(Failure(format!("{file} cannot be built ({status})")));
-    }
+    ensure!(status.success(), "{file} cannot be built ({status})");
     Ok(directory("campaign")?.join(file))
 }
 

@@ -1,4 +1,4 @@
-//! All that continuous integration does, in one command: each step is named, shown and timed.
+//! All steps of continuous integration in one command. Each step is named, printed and timed.
 
 use crate::{Failure, built, campaign::scratch};
 use std::{
@@ -23,13 +23,13 @@ const fn step(name: &'static str, command: &'static str) -> CiStep {
     }
 }
 
-/// Where a step may put files: a directory that goes away.
+/// A temporary directory for the files of a step.
 const SCRATCH: &str = "SCRATCH";
-/// Where the tests are built, and with them programs that would need another engine as packages on
-/// their own.
+/// The output directory of the tests. It also has programs that would need another build of the
+/// engine as packages of their own.
 const BUILT: &str = "BUILT";
 
-/// The cheap steps first. The model, the kills and the power cuts take a minute or two.
+/// Cheap steps come first. The model, the kills and the power cuts take a minute or two.
 const STEPS: &[CiStep] = &[
     step("format", "cargo fmt --all --check"),
     step("layers", "cargo xtask layers"),
@@ -51,7 +51,7 @@ const STEPS: &[CiStep] = &[
             "cargo test --package teak --lib --test main -- io:: holes:: limits:: locks::",
         )
     },
-    // With the profile that this program was built with.
+    // Uses the profile that this program was built with.
     step(
         "tests of campaigns",
         "cargo test --profile campaign --package xtask --no-fail-fast",
@@ -104,14 +104,14 @@ const STEPS: &[CiStep] = &[
     ),
     step(
         "clients of LMDB",
-        "cargo xtask lmdb-clients --client own --client lmdb-rkv --client lmdbjava --library BUILT/deps/liblmdb.so",
+        "cargo xtask lmdb-clients --client own --client lmdb-rkv --client lmdbjava --client lmdb-js --client postfix --client ldb --client powerdns --library BUILT/deps/liblmdb.so",
     ),
     step("example", "BUILT/examples/coins SCRATCH/coins.teak"),
     step("instructions", "cargo xtask instructions"),
     step("benchmark", "BUILT/teak-bench quick --records 2000"),
 ];
 
-/// Runs every step, even after a failed one, so that one run shows all failures.
+/// Runs every step, even after a failure, so that one run shows all failures.
 pub(crate) fn run() -> Result<(), Failure> {
     // Looked up before a step can rebuild this program.
     let this = env::current_exe()?;
@@ -149,7 +149,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         STEPS.len(),
         failed.join(", ")
     );
-    Err(Failure("not all steps passed".to_owned()))
+    Err(failure!("not all steps passed"))
 }
 
 impl CiStep {

@@ -1,11 +1,13 @@
-//! Crashes: what a power cut or a kill could have left of a workload is built, opened and compared.
+//! Simulated crashes: builds the images that a power cut or a kill may leave, opens and checks
+//! them.
 //!
-//! An episode performs a workload on the simulated disk, beside a history of every state that was
-//! committed. Then images are built: of each block of the disk one of the states that it may be in
-//! (see the simulated disk), in blocks of several lengths. Each image must open, hold exactly a
-//! state that was committed, no older than the last one acknowledged as durable, say truly what
-//! recovery did, check clean, take another commit, and close and open again. Of some images the
-//! recovery is crashed again, and the same asked of what that leaves.
+//! An episode performs a workload on the simulated disk and records the history of all committed
+//! states. Then it builds images: each block of the disk gets one of the contents that it may have
+//! (see the simulated disk), with several block lengths. Each image must open and hold exactly one
+//! committed state, which is no older than the last one acknowledged as durable. Recovery must
+//! report truthfully, a check must find no damage, and the database must take another commit, close
+//! and open again. For some images recovery is crashed too, with the same requirements for the
+//! result.
 
 mod context;
 mod during_flush;
@@ -26,46 +28,38 @@ mod tests;
 
 use crate::{
     Failure,
-    campaign::{
-        parallel,
-        results::{Campaign, CampaignCounts},
-        violations,
-    },
+    campaign::{CampaignArguments, CampaignCounts, parallel, violations},
 };
 use episode::{CrashPlan, CrashViolation};
-use std::{ops::ControlFlow, path::PathBuf, sync::Mutex};
+use std::{ops::ControlFlow, sync::Mutex};
 use tally::{CrashTally, SeenImages};
 use workload::Workload;
 
 /// Violations after which the campaign ends.
 const VIOLATIONS_MAX: u64 = 1000;
 
-/// Builds what crashes could have left of random workloads, and checks it.
+/// Builds images that crashes may leave of random workloads, and checks them.
 #[derive(clap::Args)]
 pub(crate) struct CrashArguments {
-    /// How many different images to inspect
+    /// Number of different images to inspect
     #[arg(long, default_value_t = 300_000)]
     images: u64,
-    /// The seed of all random choices
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Play this episode alone
+    #[command(flatten)]
+    campaign: CampaignArguments,
+    /// Play only this episode
     #[arg(long)]
     episode: Option<u64>,
-    /// Inspect this image of the episode alone, and second crashes of it
+    /// Inspect only this image of the episode, and second crashes of it
     #[arg(long, requires = "episode")]
     image: Option<u64>,
-    /// Play this kind of workload only
+    /// Play only this kind of workload
     #[arg(long, value_enum)]
     workload: Option<Workload>,
-    /// Append a line of results to this file
-    #[arg(long)]
-    results: Option<PathBuf>,
 }
 
 /// Plays episodes in parallel until there are enough images.
 pub(crate) fn run(arguments: &CrashArguments) -> Result<(), Failure> {
-    let run = Campaign::begin("crash", arguments.seed, arguments.results.as_deref());
+    let run = arguments.campaign.begin("crash");
     let tally = match arguments.episode {
         Some(episode) => run_one(arguments, episode),
         None => run_many(arguments)?,
@@ -73,7 +67,7 @@ pub(crate) fn run(arguments: &CrashArguments) -> Result<(), Failure> {
     let seconds = run.seconds();
     println!(
         "seed {}: {seconds:.1} s, {:.0} images/s",
-        arguments.seed,
+        arguments.campaign.seed,
         tally.images as f64 / seconds
     );
     for (name, count) in tally.counters() {
@@ -85,12 +79,12 @@ pub(crate) fn run(arguments: &CrashArguments) -> Result<(), Failure> {
         violations: tally.violations,
         counters: tally.counters(),
     };
-    run.finish(&counts, "a crash left something wrong")
+    run.finish(&counts, "a crash violated a promise")
 }
 
 fn plan(arguments: &CrashArguments, episode: u64) -> CrashPlan {
     CrashPlan {
-        seed: arguments.seed,
+        seed: arguments.campaign.seed,
         episode,
         workload: arguments.workload,
         image: arguments.image,

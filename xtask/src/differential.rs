@@ -1,6 +1,6 @@
-//! Teak beside LMDB: the same random operations, and every answer compared.
+//! Compares Teak with LMDB: both perform the same random operations and must give the same answers.
 //!
-//! LMDB is in a program of its own (`crates/differential`), since it is compiled from C.
+//! LMDB runs in a separate program (`crates/differential`), because it is compiled from C.
 
 use crate::{Failure, built};
 use std::{path::PathBuf, process::Command};
@@ -8,13 +8,13 @@ use std::{path::PathBuf, process::Command};
 /// Performs the same random operations on Teak and on LMDB, and compares the answers
 #[derive(clap::Args)]
 pub(crate) struct DifferentialArguments {
-    /// How many operations to perform
+    /// Number of operations to perform
     #[arg(long, default_value_t = 1_000_000)]
     ops: u64,
     /// The seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Begin with this episode; a difference names its own
+    /// Begin with this episode; the report of a difference names the episode
     #[arg(long, default_value_t = 0)]
     episode: u64,
     /// Print every operation before it is performed
@@ -41,7 +41,5 @@ pub(crate) fn run(arguments: &DifferentialArguments) -> Result<(), Failure> {
     if status.success() {
         return Ok(());
     }
-    Err(Failure(format!(
-        "Teak and LMDB do not answer the same ({status})"
-    )))
+    Err(failure!("Teak and LMDB give different answers ({status})"))
 }

@@ -1,4 +1,4 @@
-//! The documentation of the interfaces for C and C++, made by Doxygen. Its warnings are errors.
+//! Builds the documentation of the C and C++ interfaces with Doxygen. Warnings are errors.
 
 use crate::{Failure, built};
 use clap::Parser;
@@ -12,7 +12,7 @@ use std::{
 /// Builds the documentation of the interfaces for C and C++
 #[derive(Parser)]
 pub(crate) struct DocsCArguments {
-    /// The target; `doc-c` in the target directory if it is not given
+    /// The output directory; `doc-c` in the target directory if it is not given
     #[arg(long)]
     directory: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &DocsCArguments) -> Result<(), Failure> {
         .spawn();
     let mut doxygen = match begun {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            println!("NOT RUN: there is no doxygen");
+            println!("NOT RUN: doxygen is not installed");
             return Ok(());
         }
         begun => begun?,
@@ -45,9 +45,7 @@ pub(crate) fn run(arguments: &DocsCArguments) -> Result<(), Failure> {
     if let Some(mut input) = doxygen.stdin.take() {
         input.write_all(settings.as_bytes())?;
     }
-    if !doxygen.wait()?.success() {
-        return Err(Failure("the documentation has warnings".to_owned()));
-    }
+    ensure!(doxygen.wait()?.success(), "the documentation has warnings");
     println!("built: {}", directory.join("html/index.html").display());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The text form of a table that `db_dump` and others share, as far as the sample needs it.
+//! The dump format of `db_dump` and similar programs, as far as the sample needs it.
 
 use crate::Failure;
 use std::fmt::Write;
@@ -19,10 +19,10 @@ pub(crate) fn read(text: &str) -> Result<DumpRecords, Failure> {
             Some(key) => {
                 let value = lines
                     .next()
-                    .ok_or_else(|| Failure("a dump ends with a key".to_owned()))?;
+                    .ok_or_else(|| failure!("a dump ends with a key"))?;
                 records.push((read_line(key)?, read_line(value)?));
             }
-            None => return Err(Failure("a dump does not end with DATA=END".to_owned())),
+            None => bail!("a dump does not end with DATA=END"),
         }
     }
 }
@@ -47,7 +47,7 @@ pub(crate) fn write(name: &str, records: &[(Vec<u8>, Vec<u8>)]) -> Result<String
 fn read_line(line: &str) -> Result<Vec<u8>, Failure> {
     let digits = line
         .strip_prefix(' ')
-        .ok_or_else(|| Failure(format!("not a line of a dump: {line}")))?;
+        .ok_or_else(|| failure!("not a line of a dump: {line}"))?;
     digits
         .as_bytes()
         .chunks(2)
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dump_cut_short_is_refused() {
+    fn a_truncated_dump_is_refused() {
         assert!(read("HEADER=END\n 00\n 01\n").is_err());
         assert!(read("HEADER=END\n 00\nDATA=END\n").is_err());
     }

@@ -1,8 +1,7 @@
-//! Lets calls to the disk fail, each call of a script in each mode, and checks what is left.
+//! Injects disk faults into each call of a script, in each mode, and checks the consequences.
 //!
 //! A *script* is drawn from the seed: transactions, readers, reopening. It is played once without a
-//! fault, to list its calls; then with each call failing, in each mode, with the errors
-//! of the system taking turns.
+//! fault to list its calls. Then each call fails in each mode, with the system's errors in turn.
 
 mod cases;
 mod crash_checks;
@@ -18,37 +17,30 @@ mod tests;
 use crate::{
     Failure,
     campaign::{
-        draw::episode as rng,
-        panics, parallel,
-        results::{Campaign, CampaignCounts},
-        violations,
+        CampaignArguments, CampaignCounts, draw::episode as rng, panics, parallel, violations,
     },
 };
 use cases::FaultCase;
 use episode::FaultEpisode;
 use script::FaultScript;
 use soundness::FaultCheck;
-use std::{path::PathBuf, sync::Mutex};
+use std::sync::Mutex;
 use tally::FaultTally;
 
-/// Lets each call to the disk fail in each mode, and checks the reaction of the engine.
+/// Lets each call to the disk fail in each mode, and checks the reaction of the engine
 #[derive(clap::Args)]
 pub(crate) struct FaultsArguments {
-    /// How many faults
+    /// Number of faults
     #[arg(long, default_value_t = 10_000)]
     count: u64,
-    /// The seed of all random choices
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Play this script alone, with all of its faults
+    #[command(flatten)]
+    campaign: CampaignArguments,
+    /// Play only this script, with all of its faults
     #[arg(long)]
     script: Option<u64>,
-    /// Of that script, play this case alone
+    /// Play only this case of the script
     #[arg(long, requires = "script")]
     case: Option<usize>,
-    /// Append a line of results to this file
-    #[arg(long)]
-    results: Option<PathBuf>,
 }
 
 /// A script, and its cases to play.
@@ -62,11 +54,11 @@ struct FaultPlan {
 pub(crate) fn run(arguments: &FaultsArguments) -> Result<(), Failure> {
     let plans = plan(arguments)?;
     let tally = Mutex::new(FaultTally::default());
-    let run = Campaign::begin("faults", arguments.seed, arguments.results.as_deref());
+    let run = arguments.campaign.begin("faults");
     parallel::each(&plans, |plan| {
         let mut own = FaultTally::default();
         for (index, case) in &plan.cases {
-            run_case(arguments.seed, plan, *index, case, &mut own);
+            run_case(arguments.campaign.seed, plan, *index, case, &mut own);
         }
         tally.lock()?.add(&own);
         Ok(())
@@ -76,7 +68,7 @@ pub(crate) fn run(arguments: &FaultsArguments) -> Result<(), Failure> {
     tally.print();
     println!(
         "seed {}: {} scripts in {seconds:.1} s, {:.0} faults/s",
-        arguments.seed,
+        arguments.campaign.seed,
         plans.len(),
         tally.faults as f64 / seconds
     );
@@ -86,13 +78,13 @@ pub(crate) fn run(arguments: &FaultsArguments) -> Result<(), Failure> {
         violations: tally.violations,
         counters: tally.counters(),
     };
-    run.finish(&counts, "a fault of the disk had wrong consequences")
+    run.finish(&counts, "a disk fault violated a promise")
 }
 
-/// The cases that make up the number of faults asked for.
+/// The cases that make up the requested number of faults.
 fn plan(arguments: &FaultsArguments) -> Result<Vec<FaultPlan>, Failure> {
     if let Some(number) = arguments.script {
-        let mut plan = plan_script(arguments.seed, number)?;
+        let mut plan = plan_script(arguments.campaign.seed, number)?;
         if let Some(only) = arguments.case {
             plan.cases.retain(|(index, _)| *index == only);
         }
@@ -104,7 +96,7 @@ fn plan(arguments: &FaultsArguments) -> Result<Vec<FaultPlan>, Failure> {
         if rest == 0 {
             break;
         }
-        let mut plan = plan_script(arguments.seed, number)?;
+        let mut plan = plan_script(arguments.campaign.seed, number)?;
         plan.cases.truncate(rest);
         rest -= plan.cases.len();
         plans.push(plan);
@@ -124,9 +116,7 @@ fn plan_script(seed: u64, number: u64) -> Result<FaultPlan, Failure> {
         crash_checks::inspect(&mut episode, &script, &mut rng.clone())
     });
     if let Err(text) = ran.unwrap_or_else(Err) {
-        return Err(Failure(format!(
-            "script {number} goes wrong without a fault, at {episode}: {text}"
-        )));
+        bail!("script {number} fails without a fault, at {episode}: {text}");
     }
     let cases = FaultCase::all(&calls, &mut rng)
         .into_iter()

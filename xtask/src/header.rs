@@ -1,4 +1,4 @@
-//! The header of the C interface, made from the sources of `crates/teak-c`.
+//! Generates the header of the C interface from the sources of `crates/teak-c`.
 
 use crate::{Failure, built};
 use cbindgen::{Config, DocumentationLength, DocumentationStyle, ItemType, Language, Style};
@@ -8,34 +8,39 @@ use std::{fs, path::Path};
 /// Regenerates crates/teak-c/include/teak.h
 #[derive(Parser)]
 pub(crate) struct HeaderArguments {
-    /// Only say whether it is what would be written
+    /// Only check whether the file is up to date
     #[arg(long)]
     check: bool,
 }
 
 const INTRODUCTION: &str = r#"/* Teak, an embedded ordered transactional key-value store: the C interface.
  *
- * This file is made from the sources of crates/teak-c: change those, and run `cargo xtask header`.
+ * Generated from the sources of crates/teak-c. To change it, change those and run
+ * `cargo xtask header`.
  *
- * What holds for every function:
+ * Rules for all functions:
  *
- * - It answers with a teak_code: TEAK_OK for done or yes, TEAK_NONE for no, and an error otherwise. `error` may be NULL; else what it points to
- *   begins with its size, and is filled in if there is an error.
- * - Handles are checked: one that was closed or never was is TEAK_INVALID_HANDLE, one that another call uses in a way that does not go together with
- *   this one is TEAK_BUSY. "Threads: any" says that calls with the same handles may go on at the same time in any threads.
- * - Pointers are trusted: each leads to what its type says, and to as much as is said beside it. A NULL is refused where something is needed.
- * - What is given to a function is not kept when it returns, unless it says so.
- * - A place for what a function gives (`db`, `txn`, `value`) is written if the answer is TEAK_OK; handles are zeros after any other.
- * - In the examples `db` is an open database, `error` a teak_error whose size is set, `path` a path where there is no file, and check() ends the
- *   program unless it is given TEAK_OK.
+ * - A function returns a teak_code: TEAK_OK for success or yes, TEAK_NONE for no, and an error
+ *   otherwise. `error` may be NULL. Otherwise it points to a teak_error that begins with its own
+ *   size and is filled in after an error.
+ * - Handles are checked. A closed or invalid handle gives TEAK_INVALID_HANDLE. A handle in use by
+ *   another call that excludes this one gives TEAK_BUSY. "Threads: any" means that any threads may
+ *   make such calls with the same handles at the same time.
+ * - Other pointers are trusted: each must point to a value of its type, or to the documented number
+ *   of bytes. NULL is refused for a required argument.
+ * - A function does not keep its arguments after it returns, unless documented otherwise.
+ * - Output parameters (`db`, `txn`, `value`) are written if the function returns TEAK_OK. After any
+ *   other code, output handles are zero.
+ * - In the examples, `db` is an open database, `error` a teak_error with its size set, `path` a path
+ *   without a file, and check() ends the program unless its argument is TEAK_OK.
  *
- * docs/c-interface.md says how it is made, and how structures grow.
+ * docs/c-interface.md describes how this file is generated, and how structures grow.
  */
 
 #ifndef TEAK_H
 #define TEAK_H"#;
 
-const HELPERS: &str = r#"/* The bytes of a text that ends with a zero, without that. They are where the text is. */
+const HELPERS: &str = r#"/* The bytes of a zero-terminated text, without the zero. The text is not copied. */
 static inline teak_slice teak_text(const char *text) {
   teak_slice slice;
   slice.data = text;
@@ -68,7 +73,7 @@ pub(crate) fn run(arguments: &HeaderArguments) -> Result<(), Failure> {
     }
     if arguments.check {
         let text = format!(
-            "{} is not what its sources say; run `cargo xtask header` and commit it",
+            "{} is out of date; run `cargo xtask header` and commit it",
             path.display()
         );
         return Err(Failure(text));
@@ -102,7 +107,7 @@ fn header(directory: &Path) -> Result<String, Failure> {
         ItemType::Typedefs,
         ItemType::Functions,
     ];
-    // Those that no function names: their numbers are given as numbers.
+    // Constants that no function names are written as numbers.
     config.export.include = [
         "teak_create",
         "teak_access",

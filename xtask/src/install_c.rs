@@ -1,4 +1,4 @@
-//! The interfaces for C and C++, installed: headers, libraries, the `pkg-config` file and the CMake
+//! Installs the interfaces for C and C++: headers, libraries, the `pkg-config` file and the CMake
 //! package.
 
 mod trial;
@@ -14,31 +14,31 @@ use std::{
 /// Builds the interfaces for C and C++ and installs them
 #[derive(Parser)]
 pub(crate) struct InstallCArguments {
-    /// The directory to install to: `lib` and `include` are below
+    /// The directory to install to, with the subdirectories `lib` and `include`
     #[arg(long, default_value = "/usr/local")]
     prefix: PathBuf,
-    /// Put before the prefix, for packages
+    /// A directory put before the prefix, for packages
     #[arg(long, default_value = "/")]
     destination: PathBuf,
-    /// How it is built
+    /// The build profile
     #[arg(long, default_value = "release")]
     profile: String,
-    /// Install what has been built before
+    /// Install an existing build
     #[arg(long = "no-build")]
     is_built: bool,
-    /// Then build a small project upon it, by CMake and by pkg-config, and run that
+    /// Then build and run a small project with CMake and with pkg-config
     #[arg(long = "try")]
     is_tried: bool,
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The name that programs ask for: another number is another interface.
+/// The library's `soname`. Another number is an incompatible interface.
 const SONAME: &str = "libteak.so.0";
 
 pub(crate) fn run(arguments: &InstallCArguments) -> Result<(), Failure> {
     if arguments.prefix.is_relative() {
         let text = format!(
-            "the prefix {} is relative, and other programs read it; give it as an absolute path",
+            "the prefix {} is relative; give an absolute path, because other programs read it",
             arguments.prefix.display()
         );
         return Err(Failure(text));
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &InstallCArguments) -> Result<(), Failure> {
     if !arguments.is_built {
         build(&arguments.profile)?;
     }
-    // Tests that build the libraries leave them just there.
+    // Tests that build the libraries put them there.
     let built = built::directory(&arguments.profile)?.join("deps");
     let package = built::workspace().join("crates/teak-c");
     let below = arguments.prefix.strip_prefix("/");
@@ -96,7 +96,7 @@ fn install_headers(from: &Path, to: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fills in a template that tells other programs the paths, and removes its `.in`.
+/// Fills in the paths in a template, and removes its `.in`.
 fn describe(template: &Path, to: &Path, arguments: &InstallCArguments) -> Result<(), Failure> {
     let text = fs::read_to_string(template)?
         .replace("@prefix@", &arguments.prefix.display().to_string())
@@ -110,8 +110,6 @@ fn build(profile: &str) -> Result<(), Failure> {
     let status = built::cargo()
         .args(["build", "--package", "teak-c", "--profile", profile])
         .status()?;
-    if !status.success() {
-        return Err(Failure("the C interface was not built".to_owned()));
-    }
+    ensure!(status.success(), "the C interface was not built");
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Kills programs, and inspects their databases: no commit that returned may be lost, in any mode,
-//! and everything must be whole.
+//! and the database must have no damage.
 //!
-//! Three ways: at every call to the system that a program of commits makes ([`calls`]), at random
-//! moments of the same program ([`random_kills`]), and at random moments of `teak load` ([`load`]).
+//! Programs are killed in three ways: at every system call of the victim program ([`calls`]), at
+//! random times of the same program ([`random_kills`]), and at random times of `teak load`
+//! ([`load`]).
 
 mod calls;
 mod count;
@@ -15,53 +16,44 @@ mod tests;
 
 use crate::{
     Failure, built,
-    campaign::{
-        results::{Campaign, CampaignCounts, named},
-        scratch,
-    },
+    campaign::{CampaignArguments, CampaignCounts, ScratchArguments, named},
 };
 use calls::{KillPoint, SyscallKills};
 use count::KillCount;
 use fastrand::Rng;
 use std::{path::PathBuf, time::Instant};
 
-/// Kills programs that write, at every call to the system and at random moments, and checks what
-/// they leave
+/// Kills writing programs at every system call and at random times, and checks the databases
 #[derive(clap::Args)]
 pub(crate) struct KillArguments {
-    /// How often to kill at random moments; the calls to the system come on top
+    /// Number of kills at random times; kills at system calls are additional
     #[arg(long, default_value_t = 100)]
     count: u64,
-    /// The seed of all random choices; the timing of the machine differs between runs
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// The directory for databases; by default in memory if the machine has a file system there
-    #[arg(long)]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    campaign: CampaignArguments,
+    #[command(flatten)]
+    scratch: ScratchArguments,
     /// The program `teak`; built if it is not given
     #[arg(long)]
     program: Option<PathBuf>,
-    /// Kills at random moments only
+    /// Only kill at random times
     #[arg(long)]
     random_only: bool,
-    /// Kills at one call to the system only, such as new:plain:pwrite64:7
+    /// Only kill at this system call, such as new:plain:pwrite64:7
     #[arg(long, value_name = "POINT")]
     only: Option<KillPoint>,
-    /// How many commits a program makes that is killed at its calls
+    /// Number of commits of a program that is killed at its system calls
     #[arg(long, default_value_t = 10)]
     commits: u64,
-    /// Append a line of results to this file
-    #[arg(long, value_name = "FILE")]
-    results: Option<PathBuf>,
 }
 
 /// Kills and inspects as often as requested.
 pub(crate) fn run(arguments: &KillArguments) -> Result<(), Failure> {
-    let run = Campaign::begin("kill", arguments.seed, arguments.results.as_deref());
-    let scratch = scratch::directory(arguments.dir.as_deref())?;
+    let run = arguments.campaign.begin("kill");
+    let scratch = arguments.scratch.directory()?;
     let calls = SyscallKills {
         directory: scratch.path(),
-        seed: arguments.seed,
+        seed: arguments.campaign.seed,
         commits: arguments.commits,
     };
     if let Some(point) = &arguments.only {
@@ -71,14 +63,14 @@ pub(crate) fn run(arguments: &KillArguments) -> Result<(), Failure> {
     if !arguments.random_only {
         match calls::why_not() {
             None => at_calls = calls.run_all()?,
-            Some(reason) => println!(
-                "NOT DONE: kills at every call to the system: {reason}. Random kills only."
-            ),
+            Some(reason) => {
+                println!("NOT DONE: kills at every system call: {reason}. Random kills only.")
+            }
         }
     }
     let random = run_random(arguments, scratch.path())?;
     println!(
-        "{} at calls to the system, {} at random moments",
+        "{} at system calls, {} at random times",
         at_calls.kills, random.kills
     );
     let counts = CampaignCounts {
@@ -87,10 +79,10 @@ pub(crate) fn run(arguments: &KillArguments) -> Result<(), Failure> {
         violations: at_calls.violations + random.violations,
         counters: named([("calls", at_calls.kills), ("random", random.kills)]),
     };
-    run.finish(&counts, "a killed program left something wrong")
+    run.finish(&counts, "a kill violated a promise")
 }
 
-/// Half of the random kills hit a load, half the program of commits.
+/// Half of the random kills hit a load, half the victim program.
 fn run_random(
     arguments: &KillArguments,
     directory: &std::path::Path,
@@ -99,7 +91,7 @@ fn run_random(
         return Ok(KillCount::default());
     }
     let begin = Instant::now();
-    let mut rng = Rng::with_seed(arguments.seed);
+    let mut rng = Rng::with_seed(arguments.campaign.seed);
     let program = built::program(arguments.program.as_deref(), "teak-cli", "teak")?;
     let records = load::records(&mut rng)?;
     let loads = load::LoadKills::begin(directory, program, &records)?;
@@ -109,17 +101,17 @@ fn run_random(
         loads.run_episode(&mut rng, half, &mut tally)?;
     }
     println!(
-        "seed {}: {} loads, {} of them cut short, {} of them before there was a record, \
+        "seed {}: {} loads, {} of them interrupted, {} of them before the first record, \
          {} continued from where they were",
-        arguments.seed, tally.kills, tally.interrupted, tally.early, tally.continued
+        arguments.campaign.seed, tally.kills, tally.interrupted, tally.early, tally.continued
     );
     let commits = random_kills::run(directory, &mut rng, arguments.count - half)?;
     let violations = tally.violations + commits.violations;
     if violations > 0 {
         println!(
-            "  the same moments, as far as the machine's timing goes: \
+            "  about the same times, depending on the machine's timing: \
              cargo xtask kill --random-only --count {} --seed {}",
-            arguments.count, arguments.seed
+            arguments.count, arguments.campaign.seed
         );
     }
     let count = KillCount {
@@ -127,6 +119,6 @@ fn run_random(
         violations,
     };
     let rate = count.kills as f64 / begin.elapsed().as_secs_f64();
-    println!("random moments: {rate:.0} kills/s");
+    println!("random times: {rate:.0} kills/s");
     Ok(count)
 }

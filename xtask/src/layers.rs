@@ -1,4 +1,4 @@
-//! Holds the engine's sources to its layers: imports run downwards only.
+//! Checks that imports of the engine run downwards only, from layer to layer.
 //!
 //! Sources are read as tokens, so that comments and strings do not count, and macros do. Tests may
 //! import everything: `*_tests.rs`, `tests.rs`, files in `tests/` and `*_tests/`, items under
@@ -37,8 +37,8 @@ pub(crate) struct LayersArguments {
     root: Option<PathBuf>,
 }
 
-/// Which layers each layer may import, from the lowest to the highest. Every module of the crate's
-/// root stands here.
+/// The layers that each layer may import, from the lowest to the highest. Every module of the
+/// crate's root is listed here.
 const LAYERS: &[(&str, &[&str])] = &[
     ("page", &[]),
     ("io", &[]),
@@ -46,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("alloc", &["page"]),
     // A commit record holds the roots of the free-space map.
     ("record", &["alloc"]),
-    // Memory that processes share comes from the system, and holds commit records.
+    // Memory shared by processes comes from the system, and holds commit records.
     ("share", &["record", "io"]),
     ("observe", &["share", "record"]),
     (
@@ -106,21 +106,21 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("guide", &["api"]),
 ];
 
-/// Single files that may import one layer more. No file is in an import cycle all the same.
+/// Single files that may import one layer more. None of them is in an import cycle.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    // Options say how the file is opened, and tests open simulated ones.
+    // Options say how the file is opened, and tests open simulated files.
     ("api/options.rs", "io"),
     ("api/opening.rs", "io"),
-    // A finished copy gets its name.
+    // A finished copy is renamed to its final name.
     ("api/backup.rs", "io"),
     ("api/restore.rs", "io"),
-    // The instruction that asks for a cache line counts as unsafe.
-    ("btree/cursor.rs", "io"),
+    // The instruction that prefetches a cache line counts as unsafe.
+    ("btree/cursor/prefetch.rs", "io"),
     ("btree/lookup.rs", "io"),
     ("btree/reading.rs", "io"),
     ("btree/sort.rs", "io"),
-    // The steps of a commit work on the whole write transaction; the other files of
-    // `commit` do not know it.
+    // The steps of a commit work on the whole write transaction. The other files of `commit` do not
+    // use it.
     ("commit/pipeline.rs", "write"),
     ("commit/pipeline/build_record.rs", "write"),
     ("commit/pipeline/defer.rs", "write"),
@@ -129,11 +129,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("commit/pipeline/journal.rs", "write"),
     ("commit/pipeline/roots.rs", "write"),
     ("commit/pipeline/space.rs", "write"),
-    // The lock is kept as long as this process has commits in memory that no other can build upon.
-    ("commit/flusher.rs", "process"),
+    // The lock is kept as long as this process has commits in memory that no other process can
+    // continue from.
+    ("commit/committer.rs", "process"),
     ("instance/engine.rs", "process"),
-    // A read transaction begins with an open database; the parts of `read` below it do not know
-    // one.
+    // A read transaction begins with an open database. The parts of `read` below it do not use one.
     ("read/reader.rs", "instance"),
     ("read/reader_hold.rs", "instance"),
     ("read/slow_readers.rs", "instance"),
@@ -148,11 +148,12 @@ const ABOVE_ALL: &[&str] = &["testing"];
 /// The crate's root. It names everything, and is in no layer.
 const ROOT: &str = "lib";
 
-/// The one layer that may be unsafe.
+/// The only layer that may use `unsafe`.
 const UNSAFE_LAYER: &str = "io";
 
-/// The files above it that promise something to it, and how often: that pages stay while they are borrowed
-/// (the reasons are in `io/pinned.rs`), or that nobody else accesses bytes that are written through a mapping.
+/// The files above that layer with their number of promises to it: that pages stay while they are
+/// borrowed (`io/pinned.rs` has the reasons), or that nobody else accesses bytes written through a
+/// mapping.
 const PROMISES: &[(&str, usize)] = &[
     ("admin/salvage/choose.rs", 1),
     ("commit/disk.rs", 1),
@@ -187,7 +188,7 @@ pub(crate) fn run(arguments: &LayersArguments) -> Result<(), Failure> {
         return Ok(());
     }
     let engine = packages.iter().find(|package| package.name == ENGINE);
-    let engine = engine.ok_or_else(|| Failure(format!("there is no crate {ENGINE}")))?;
+    let engine = engine.ok_or_else(|| failure!("there is no crate {ENGINE}"))?;
     let mut ratchet = Ratchet {
         complaints: check(&engine.sources)?,
         ..Ratchet::default()
@@ -198,7 +199,7 @@ pub(crate) fn run(arguments: &LayersArguments) -> Result<(), Failure> {
     ratchet.finish("layers")
 }
 
-/// All that is wrong, one line each.
+/// All complaints, one line each.
 fn check(sources: &[Source]) -> Result<Vec<String>, Failure> {
     let exports = match sources
         .iter()
@@ -210,8 +211,7 @@ fn check(sources: &[Source]) -> Result<Vec<String>, Failure> {
     let mut complaints = Vec::new();
     for source in sources {
         let name = source.path.display();
-        let of_file =
-            check_file(source, &exports).map_err(|text| Failure(format!("{name}: {text}")))?;
+        let of_file = check_file(source, &exports).map_err(|text| failure!("{name}: {text}"))?;
         complaints.extend(of_file.into_iter().map(|text| format!("{name}:{text}")));
     }
     Ok(complaints)
@@ -222,13 +222,13 @@ fn check_file(source: &Source, exports: &BTreeMap<String, String>) -> Result<Vec
     let line_count = source.text.lines().count();
     if line_count > LINES_MAX {
         complaints.push(format!(
-            "{line_count}: too many lines; split it, {LINES_MAX} is the most"
+            "{line_count}: too many lines, split the file ({LINES_MAX} are allowed)"
         ));
     }
     let layer = layer_of(&source.path);
     if layer != ROOT && !is_known(&layer) && !is_test_file(&source.path) {
         complaints.push(format!(
-            "1: {layer} is not in the table of layers; say there what it may import"
+            "1: {layer} is not in the table of layers; add it with its imports"
         ));
     }
     let scan = Scan::of(&source.text, depth_of(&source.path))?;
@@ -261,7 +261,7 @@ fn is_known(module: &str) -> bool {
         || ABOVE_ALL.contains(&module)
 }
 
-/// The layers that a file of `layer` imports and should not, each with the words for it.
+/// The forbidden imports of a file of `layer`, each with a description.
 fn upward<'a>(
     layer: &'a str,
     findings: &'a [Finding],
@@ -280,7 +280,7 @@ fn allowed(layer: &str) -> Option<&'static [&'static str]> {
     if ABOVE_ALL.contains(&layer) {
         return None;
     }
-    // A module that is not in the table is common or unknown: neither may look up.
+    // A module that is not in the table is common or unknown. Neither may import upwards.
     Some(
         LAYERS
             .iter()
@@ -295,7 +295,7 @@ fn layer_of(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// How many modules a file is below the crate's root.
+/// The number of modules between a file and the crate's root.
 fn depth_of(path: &Path) -> usize {
     let is_directory_itself = path
         .file_stem()

@@ -1,8 +1,8 @@
-//! Runs the program `teak` under limits that are too small. Every run must succeed, or end with an
-//! exit code of its own and a message. No run may hang or die of a signal. No committed record may
-//! be lost. After a failed run, each record is as before, or as the run was to make it.
+//! Runs the program `teak` under limits that are too small. Every run must succeed, or end with one
+//! of its exit codes and a message. No run may hang or die of a signal. No committed record may be
+//! lost. After a failed run, each record has its value from before or after the run.
 //!
-//! The limits are those of the system for one process (file length, address space, memory, open
+//! The limits are the system's limits for one process (file length, address space, memory, open
 //! files), and file systems in images with almost no free blocks ([`directory`]). The runs are
 //! random ([`step`]).
 
@@ -15,10 +15,8 @@ mod tests;
 use crate::{
     Failure, built,
     campaign::{
-        child::ChildProgram,
-        draw,
-        results::{Campaign, CampaignCounts, named},
-        scratch, violations,
+        CampaignArguments, CampaignCounts, ScratchArguments, child::ChildProgram, draw, named,
+        violations,
     },
 };
 use directory::DatabaseDirectory;
@@ -31,36 +29,30 @@ use std::{
 };
 use step::{LeftoverFiles, ProgramStep};
 
-/// Runs the program under small limits of the system and on full disks, and checks how it ends and
-/// what it leaves
+/// Runs the program under small system limits and on full disks, and checks its exit codes and
+/// databases
 #[derive(clap::Args)]
 pub(crate) struct LimitsArguments {
-    /// How many rounds: each has a new database, and some runs of the program
+    /// Number of rounds; each has a new database and several runs of the program
     #[arg(long, default_value_t = 300)]
     count: u64,
-    /// The seed of all random choices, with the number of the round
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// The round to begin with, to repeat one
+    #[command(flatten)]
+    campaign: CampaignArguments,
+    /// The first round, to repeat it
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// The directory for databases and images of file systems; by default in memory if the machine
-    /// has a file system there
-    #[arg(long)]
-    dir: Option<PathBuf>,
+    #[command(flatten)]
+    scratch: ScratchArguments,
     /// The program `teak`; built if it is not given
     #[arg(long)]
     program: Option<PathBuf>,
-    /// Append a line of results to this file
-    #[arg(long, value_name = "FILE")]
-    results: Option<PathBuf>,
 }
 
 /// Runs of a round.
 const STEPS: usize = 6;
-/// A run that takes longer hangs.
+/// A longer run counts as a hang.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The highest exit code that `docs/program.md` lists, and the one for a damaged database, which
+/// The highest exit code that `docs/program.md` lists, and the code for a damaged database, which
 /// must not occur.
 const EXIT_CODE_MAX: i32 = 6;
 const DAMAGED: i32 = 3;
@@ -70,29 +62,32 @@ const DAMAGED: i32 = 3;
 struct LimitsTally {
     runs: u64,
     succeeded: u64,
-    /// The system could not even start the program.
+    /// Runs in which the system could not even start the program.
     unstarted: u64,
-    /// The language's runtime reported a failed allocation and ended the program, which it cannot
-    /// avoid.
+    /// Runs in which Rust's runtime ended the program after a failed allocation, which the program
+    /// cannot avoid.
     exhausted: u64,
     violations: u64,
 }
 
 /// Runs and inspects as often as requested.
 pub(crate) fn run(arguments: &LimitsArguments) -> Result<(), Failure> {
-    let run = Campaign::begin("limits", arguments.seed, arguments.results.as_deref());
-    let scratch = scratch::directory(arguments.dir.as_deref())?;
+    let run = arguments.campaign.begin("limits");
+    let scratch = arguments.scratch.directory()?;
     let program = built::program(arguments.program.as_deref(), "teak-cli", "teak")?;
     let directories = DatabaseDirectory::all(scratch.path())?;
     let mut tally = LimitsTally::default();
     for round in arguments.first..arguments.first.saturating_add(arguments.count) {
-        let mut rng = draw::episode(arguments.seed, round);
+        let mut rng = draw::episode(arguments.campaign.seed, round);
         let database_directory = &directories[rng.usize(..directories.len())];
         if let Err(Failure(text)) = run_round(&program, database_directory, &mut rng, &mut tally) {
             tally.violations += 1;
             violations::print(
                 format_args!("round {round}, {}: {text}", database_directory.name()),
-                format_args!("limits --seed {} --first {round} --count 1", arguments.seed),
+                format_args!(
+                    "limits --seed {} --first {round} --count 1",
+                    arguments.campaign.seed
+                ),
             );
         }
     }
@@ -118,7 +113,7 @@ pub(crate) fn run(arguments: &LimitsArguments) -> Result<(), Failure> {
             ("exhausted", exhausted),
         ]),
     };
-    run.finish(&counts, "a limit was not met with an error")
+    run.finish(&counts, "a limit was not handled correctly")
 }
 
 /// A round: a new database, and runs of the program on it.
@@ -149,23 +144,23 @@ fn run_round(
         }
         tally.succeeded += u64::from(ended.status.success());
         tally.exhausted += u64::from(ended.was_exhausted());
-        let is_success = (ended.verdict()).map_err(|text| Failure(format!("{label}: {text}")))?;
+        let is_success = (ended.verdict()).map_err(|text| failure!("{label}: {text}"))?;
         let left = match ended.was_exhausted() {
             true => LeftoverFiles::Anything,
             false => LeftoverFiles::Nothing,
         };
         step.check_output(directory.path(), &records, is_success, left)
-            .map_err(|Failure(text)| Failure(format!("{label}: {text}")))?;
-        let found = read(&database).map_err(|Failure(text)| Failure(format!("{label}: {text}")))?;
+            .map_err(|Failure(text)| failure!("{label}: {text}"))?;
+        let found = read(&database).map_err(|Failure(text)| failure!("{label}: {text}"))?;
         let after = step.after(&records);
         compare(&found, &records, &after, is_success)
-            .map_err(|text| Failure(format!("{label}, exit {}: {text}", ended.status)))?;
+            .map_err(|text| failure!("{label}, exit {}: {text}", ended.status))?;
         records = found;
     }
     Ok(())
 }
 
-/// How a run ended.
+/// The result of a run.
 struct RunEnd {
     status: ExitStatus,
     errors: String,
@@ -173,7 +168,7 @@ struct RunEnd {
 }
 
 impl RunEnd {
-    /// Whether the system had not enough for the program itself.
+    /// Whether the system lacked resources to start the program.
     fn was_not_started(&self) -> bool {
         const MARKS: [&str; 3] = [
             "error while loading shared libraries",
@@ -181,26 +176,28 @@ impl RunEnd {
             "cannot allocate memory in static TLS block",
         ];
         let is_loaders = MARKS.iter().any(|mark| self.errors.contains(mark));
-        // The system kills a program early if there is no address space for it.
+        // The system kills a program early if its address space is too small.
         let is_early = self.status.code().is_none() && self.errors.is_empty() && !self.has_hung;
         is_loaders || is_early && matches!(signal(self.status), Some(KILL | SEGV))
     }
 
-    /// Whether it ended since an allocation failed.
+    /// Whether the program ended because an allocation failed.
     fn was_exhausted(&self) -> bool {
         signal(self.status) == Some(ABORT) && self.errors.starts_with("memory allocation of ")
     }
 
-    /// Whether it succeeded, if it ended as it should.
+    /// Whether the run succeeded; an error if it ended incorrectly.
     fn verdict(&self) -> Result<bool, String> {
         let errors = self.errors.trim();
         if self.has_hung {
-            return Err(format!("it ran for {} s and more", PATIENCE.as_secs()));
+            return Err(format!("it ran for more than {} s", PATIENCE.as_secs()));
         }
         match self.status.code() {
             Some(0) => Ok(true),
             None if self.was_exhausted() => Ok(false),
-            Some(DAMAGED) => Err(format!("it calls a sound database damaged: {errors}")),
+            Some(DAMAGED) => Err(format!(
+                "it reports an intact database as damaged: {errors}"
+            )),
             Some(code) if code <= EXIT_CODE_MAX && errors.starts_with("teak: ") => Ok(false),
             _ => Err(format!("it ended with {}: {errors}", self.status)),
         }

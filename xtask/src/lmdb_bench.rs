@@ -1,5 +1,5 @@
-//! Works through `lmdb.h` alone on LMDB and on the library with its interface, and the same through
-//! Teak's own interface, in turns.
+//! Measures the same work through `lmdb.h` on LMDB and on Teak's LMDB library, and through Teak's
+//! own interface, in turns.
 
 use crate::{
     Failure, built,
@@ -12,22 +12,22 @@ use std::{
     process::Command,
 };
 
-/// Measures the library with LMDB's interface beside LMDB, and Teak's own interface beside both
+/// Measures LMDB, the library with LMDB's interface, and Teak's own interface
 #[derive(clap::Args)]
 pub(crate) struct LmdbBenchArguments {
-    /// How many records the database has
+    /// Number of records of the database
     #[arg(long, default_value_t = 1_000_000)]
     records: u64,
-    /// How many durable transactions
+    /// Number of durable transactions
     #[arg(long, default_value_t = 1000)]
     durable: u64,
-    /// How often everything is done; the median counts
+    /// Number of rounds; the median counts
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Where the databases are, on the disk that is to be measured
+    /// The directory of the databases, on the disk to be measured
     #[arg(long, value_name = "DIRECTORY")]
     directory: Option<PathBuf>,
-    /// The profile that Teak is built with
+    /// The build profile of Teak
     #[arg(long, default_value = "release")]
     profile: String,
     /// The C compiler
@@ -35,10 +35,10 @@ pub(crate) struct LmdbBenchArguments {
     compiler: String,
 }
 
-/// Whom a program measures.
+/// The measured implementations.
 const SIDES: [&str; 3] = ["LMDB", "library", "native"];
 
-/// Nanoseconds, of each round, by work and side.
+/// Nanoseconds of each round, by work and side.
 type Times = BTreeMap<String, [Vec<f64>; 3]>;
 
 /// Builds the programs, runs them in turns, and shows the medians.
@@ -63,7 +63,8 @@ pub(crate) fn run(arguments: &LmdbBenchArguments) -> Result<(), Failure> {
         }
     }
     println!(
-        "| nanoseconds, median of {} | LMDB | library | native | library to LMDB | native to LMDB | kept |",
+        "| nanoseconds, median of {} | LMDB | library | native | library to LMDB | native to LMDB \
+         | kept |",
         arguments.rounds
     );
     println!("|---|---|---|---|---|---|---|");
@@ -82,9 +83,7 @@ fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3], Failure> {
         .args(["build", "--quiet", "--profile", profile])
         .args(["--package", "teak-lmdb", "--lib", "--example", "native"])
         .status()?;
-    if !status.success() {
-        return Err(Failure(format!("the library cannot be built ({status})")));
-    }
+    ensure!(status.success(), "the library cannot be built ({status})");
     let built = built::directory(profile)?;
     let directory = built::target_directory()?.join("lmdb-bench");
     fs::create_dir_all(&directory)?;
@@ -103,7 +102,7 @@ fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3], Failure> {
             .status()?;
         match status.success() {
             true => Ok(program),
-            false => Err(Failure(format!("{name} cannot be compiled ({status})"))),
+            false => Err(failure!("{name} cannot be compiled ({status})")),
         }
     };
     Ok([
@@ -113,7 +112,7 @@ fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3], Failure> {
     ])
 }
 
-/// The output of a program that runs on a database of its own.
+/// The output of a program that runs on its own database.
 fn run_one(
     arguments: &LmdbBenchArguments,
     program: &Path,
@@ -127,16 +126,16 @@ fn run_one(
         .output()?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(Failure(format!(
+        false => Err(failure!(
             "{} has failed ({}): {}",
             program.display(),
             output.status,
             String::from_utf8_lossy(&output.stderr)
-        ))),
+        )),
     }
 }
 
-/// Works and nanoseconds.
+/// The nanoseconds of each work.
 fn parse(printed: &str) -> Result<Vec<(String, f64)>, Failure> {
     let line = |line: &str| {
         let words: Vec<_> = line.split(' ').collect();
@@ -147,12 +146,12 @@ fn parse(printed: &str) -> Result<Vec<(String, f64)>, Failure> {
     };
     let lines = printed.lines();
     lines
-        .map(|text| line(text).ok_or_else(|| Failure(format!("{text:?} is no figure"))))
+        .map(|text| line(text).ok_or_else(|| failure!("{text:?} is not a number")))
         .collect()
 }
 
-/// A row of the table. The last column is the share of the native interface's speed. LMDB's figure
-/// is the same for both.
+/// A row of the table. The last column is the share of the native interface's speed that the
+/// library reaches. LMDB's figure is the same for both.
 fn row(work: &str, measured: &mut [Vec<f64>; 3]) -> String {
     let [lmdb, library, native] = measured.each_mut().map(|times| median(times));
     format!(

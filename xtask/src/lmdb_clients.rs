@@ -1,12 +1,16 @@
-//! Clients of LMDB on the library of `crates/teak-lmdb`. Their sources come from where they are
-//! published, are built below the target directory, and are not committed. Of LMDB's own programs
-//! what they print is compared with what they print on LMDB; of the others the tests are run, and
-//! all pass but those that a list in the repository names, with the reason.
+//! Runs clients of LMDB on the library of `crates/teak-lmdb`. Their sources are downloaded from
+//! where they are published, built below the target directory, and not committed. For LMDB's own
+//! programs, and for bindings and programs whose tests are not published, the output is compared
+//! with that on LMDB. For the others, all tests must pass except those listed in the repository
+//! with a reason.
 
 mod bench;
+mod comparison;
 mod crates;
+mod debian;
 mod exceptions;
 pub(crate) mod library;
+mod lmdb_js;
 mod lmdbjava;
 mod openldap;
 mod outcomes;
@@ -24,7 +28,7 @@ use std::fs;
 
 pub(crate) use bench::LmdbClientsArguments;
 
-/// Runs the clients that are asked for.
+/// Runs the requested clients.
 pub(crate) fn run(arguments: &LmdbClientsArguments) -> Result<(), Failure> {
     let mut clients = arguments.client.clone();
     if clients.contains(&Client::All) {
@@ -51,7 +55,7 @@ pub(crate) fn run(arguments: &LmdbClientsArguments) -> Result<(), Failure> {
     }
     match failed.is_empty() {
         true => Ok(()),
-        false => Err(Failure(format!("not as expected: {}", failed.join(", ")))),
+        false => Err(failure!("not as expected: {}", failed.join(", "))),
     }
 }
 
@@ -61,6 +65,13 @@ impl ClientBench<'_> {
             Client::Own => return own::run(self.arguments, &self.prefix),
             Client::Openldap => return openldap::run(self),
             Client::Lmdbjava => return lmdbjava::run(self),
+            Client::LmdbJs => return lmdb_js::run(self),
+            Client::Postfix
+            | Client::Ldb
+            | Client::Powerdns
+            | Client::Php
+            | Client::Mapcache
+            | Client::DirectoryServer => return debian::run(self, client),
             Client::All => return Ok(()),
             Client::PyLmdb => python::run(self)?,
             Client::Heed => crates::run(self, &crates::HEED)?,

@@ -1,7 +1,10 @@
 //! The tasks of the project: `cargo xtask`, with one subcommand for each.
 
-// Only to fork, which a storm does: see `storm/fork.rs`.
+// Except for `fork` in a storm: see `storm/fork.rs`.
 #![deny(unsafe_code)]
+
+#[macro_use]
+mod failure;
 
 mod built;
 mod campaign;
@@ -10,7 +13,6 @@ mod crash;
 mod differential;
 mod docs_c;
 mod dump;
-mod failure;
 mod faults;
 mod header;
 mod install_c;
@@ -22,6 +24,7 @@ mod lmdb_bench;
 mod lmdb_clients;
 mod model;
 mod mutate;
+mod names;
 mod peers;
 mod power;
 mod protocol;
@@ -41,10 +44,7 @@ use std::process::ExitCode;
 use teak::testing::{self, Planted};
 
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    about = "What continuous integration and people run on Teak"
-)]
+#[command(name = "cargo xtask", about = "Checks, tests and campaigns of Teak")]
 struct CommandLine {
     /// Plant this error in the engine: see `teeth`
     #[arg(long)]
@@ -55,7 +55,7 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Everything that continuous integration does, each step named and timed
+    /// All steps of continuous integration, each named and timed
     Ci,
     Layers(layers::LayersArguments),
     Size(size::SizeArguments),
@@ -79,13 +79,13 @@ enum Task {
     Instructions(instructions::InstructionsArguments),
     Lmdb1(lmdb_clients::version_1::BuildLmdb1Arguments),
     Storm(storm::StormArguments),
-    /// The program that is killed
+    /// The program that `kill` and `power` kill
     #[command(hide = true)]
     Victim(workload::VictimArguments),
-    /// One of the programs whose power is cut
+    /// One of several programs on a database whose power is cut
     #[command(hide = true)]
     Member(workload::sharing::MemberArguments),
-    /// One of the programs that storm starts
+    /// One of the programs that `storm` starts
     #[command(hide = true)]
     StormWorker(storm::worker::WorkerArguments),
     /// Regenerates the databases that fuzzing starts with, after a change of the format
@@ -158,7 +158,7 @@ fn tasks() -> Vec<String> {
 fn apply_planted(name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return Ok(()) };
     let error = Planted::ALL.iter().find(|error| error.name() == name);
-    let error = error.ok_or_else(|| Failure(format!("there is no error {name} to plant")))?;
-    testing::plant(*error);
+    let error = error.ok_or_else(|| failure!("there is no plantable error {name}"))?;
+    testing::set_planted(*error);
     Ok(())
 }

@@ -1,12 +1,12 @@
-//! Opens damaged and forged files and does all with them that can be done.
+//! Opens damaged and forged files, and performs all operations on them.
 //!
-//! The files are opened by processes of their own, so that one that dies, hangs or wants all memory
-//! is counted, and its file kept. Each file follows from a seed and an index.
+//! The files are opened by separate processes, so that a process that dies, hangs or exhausts
+//! memory is counted, and its file kept. Each file depends only on a seed and an index.
 //!
-//! There are two kinds. Damaged ones are many, and a reader's answers are compared with what was
-//! there. In forged ones any field may have any number, and any tree may be none, with all
-//! checksums right; everything is done with these, also by the program `teak`, by processes that
-//! were built with the engine's assertions (`crates/forged-files`).
+//! There are two kinds of files. Damaged files are numerous, and the answers of reads are compared
+//! with the original contents. In forged files, any field may have any value and any tree may have
+//! any shape, with correct checksums. All operations of the engine and of the program `teak` are
+//! performed on these, by processes built with the engine's assertions (`crates/forged-files`).
 
 mod arguments;
 mod cases;
@@ -24,11 +24,7 @@ mod tests;
 
 use crate::{
     Failure,
-    campaign::{
-        parallel,
-        results::{Campaign, CampaignCounts},
-        violations,
-    },
+    campaign::{CampaignCounts, parallel, violations},
 };
 use arguments::VIOLATIONS_PRINTED_MAX;
 use cases::MutationCases;
@@ -44,7 +40,7 @@ const CHUNK: u64 = 4000;
 /// Opens all files. `planted` is the error that is planted in the engine, if any.
 pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<(), Failure> {
     if let (Some(from), Some(to)) = (arguments.child_from, arguments.child_to) {
-        return child::run(arguments.seed, from, to);
+        return child::run(arguments.campaign.seed, from, to);
     }
     let is_damaged_wanted = arguments.forged_index.is_none() && arguments.files > 0;
     let damaged = if is_damaged_wanted {
@@ -61,16 +57,16 @@ pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<
 
 /// Opens the damaged files, in several processes in parallel.
 fn open_damaged(arguments: &MutateArguments) -> Result<(), Failure> {
-    let cases = MutationCases::new(arguments.seed)?;
+    let cases = MutationCases::new(arguments.campaign.seed)?;
     let (first, end) = match arguments.index {
         Some(index) => (index, index + 1),
         None => (0, arguments.files),
     };
-    let run = Campaign::begin("mutate", arguments.seed, arguments.results.as_deref());
+    let run = arguments.campaign.begin("mutate");
     let tally = Mutex::new(MutationTally::new(cases.kinds()));
     parallel::parts(first..end, CHUNK, |files| {
         let mut own = MutationTally::new(cases.kinds());
-        let violations = parent::run(arguments.seed, files, &mut own)?;
+        let violations = parent::run(arguments.campaign.seed, files, &mut own)?;
         let mut tally = tally.lock()?;
         tally.add(&own);
         for violation in violations {
@@ -85,7 +81,7 @@ fn open_damaged(arguments: &MutateArguments) -> Result<(), Failure> {
     tally.print();
     println!(
         "seed {}: {seconds:.1} s, {:.0} files/s",
-        arguments.seed,
+        arguments.campaign.seed,
         tally.files as f64 / seconds
     );
     let counts = CampaignCounts {
@@ -94,10 +90,10 @@ fn open_damaged(arguments: &MutateArguments) -> Result<(), Failure> {
         violations: tally.violations,
         counters: tally.counters(),
     };
-    run.finish(&counts, "a damaged file was not survived")
+    run.finish(&counts, "a damaged file was not handled safely")
 }
 
-/// Prints a violation, and keeps its file.
+/// Prints a violation, and saves its file.
 fn report_violation(
     arguments: &MutateArguments,
     cases: &MutationCases,
@@ -105,11 +101,11 @@ fn report_violation(
 ) -> Result<(), Failure> {
     let MutationViolation { index, text } = violation;
     let case = cases.case(*index);
-    let path = arguments.kept_file(&format!("{}-{index}.teak", arguments.seed))?;
+    let path = arguments.kept_file(&format!("{}-{index}.teak", arguments.campaign.seed))?;
     fs::write(&path, case.image.unwrap_or_default())?;
     violations::print(
         format_args!("{}, {}: {text}", case.seed.name, case.kind),
-        format_args!("mutate --seed {} --index {index}", arguments.seed),
+        format_args!("mutate --seed {} --index {index}", arguments.campaign.seed),
     );
     println!("  the file: {}", path.display());
     Ok(())

@@ -1,14 +1,11 @@
-//! LMDB and libmdbx, crashed as Teak is: shows that what Teak is tested with finds what is there.
+//! Crash tests of LMDB and libmdbx with Teak's method, to show that it finds known problems.
 //!
-//! The engines are in a program of their own (`crates/crash-peers`), since they are compiled from
-//! C, and one of them may kill the process that opens what a crash left.
+//! The engines run in a separate program (`crates/crash-peers`), because they are compiled from C,
+//! and opening a crash image may kill the process.
 
 use crate::{
     Failure, built,
-    campaign::{
-        results::{Campaign, CampaignCounts},
-        scratch,
-    },
+    campaign::{CampaignArguments, CampaignCounts, scratch},
 };
 use std::{
     fs,
@@ -16,25 +13,21 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Builds what crashes could have left of LMDB and libmdbx, and has them open it
+/// Builds images of crashes of LMDB and libmdbx, and lets them open these
 #[derive(clap::Args)]
 pub(crate) struct PeersArguments {
-    /// How many different images to inspect, of each engine
+    /// Number of different images to inspect for each engine
     #[arg(long, default_value_t = 1000)]
     images: u64,
-    /// The seed of all random choices
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// This engine alone: lmdb, lmdb-nometasync, lmdb-nosync, mdbx, mdbx-nometasync or
+    #[command(flatten)]
+    campaign: CampaignArguments,
+    /// Only this engine: lmdb, lmdb-nometasync, lmdb-nosync, mdbx, mdbx-nometasync or
     /// mdbx-safe-nosync
     #[arg(long)]
     engine: Option<String>,
-    /// Images of this episode alone
+    /// Only images of this episode
     #[arg(long)]
     episode: Option<u64>,
-    /// Append a line of results to this file
-    #[arg(long, value_name = "FILE")]
-    results: Option<PathBuf>,
     /// The program `crash-peers`; built if it is not given
     #[arg(long)]
     program: Option<PathBuf>,
@@ -46,13 +39,13 @@ struct EngineRow {
     engine: String,
     images: u64,
     violations: u64,
-    /// Whether the engine is known to do better, or worse.
+    /// Whether the result differs from the known one, in either direction.
     is_unexpected: bool,
 }
 
 /// Builds the program, and runs it.
 pub(crate) fn run(arguments: &PeersArguments) -> Result<(), Failure> {
-    let run = Campaign::begin("peers", arguments.seed, arguments.results.as_deref());
+    let run = arguments.campaign.begin("peers");
     let program = match find(arguments.program.as_deref())? {
         Ok(program) => program,
         Err(reason) => {
@@ -66,7 +59,7 @@ pub(crate) fn run(arguments: &PeersArguments) -> Result<(), Failure> {
     let mut command = Command::new(program);
     command
         .args(["--images", &arguments.images.to_string()])
-        .args(["--seed", &arguments.seed.to_string()])
+        .args(["--seed", &arguments.campaign.seed.to_string()])
         .arg("--counts")
         .arg(&counts);
     if let Some(engine) = &arguments.engine {
@@ -89,16 +82,14 @@ pub(crate) fn run(arguments: &PeersArguments) -> Result<(), Failure> {
         violations: unexpected,
         counters: counters(&rows),
     })?;
-    println!("{images} images, {unexpected} engines with other results than known");
+    println!("{images} images, {unexpected} engines with unexpected results");
     if status.success() {
         return Ok(());
     }
-    Err(Failure(format!(
-        "other engines had other results than known ({status})"
-    )))
+    Err(failure!("other engines had unexpected results ({status})"))
 }
 
-/// The program, built if it is not given; or why other engines cannot be crashed on this machine.
+/// The program, built if it is not given, or the reason why this machine cannot run it.
 fn find(given: Option<&Path>) -> Result<Result<PathBuf, String>, Failure> {
     let version = Command::new("strace")
         .arg("-V")
@@ -122,11 +113,11 @@ fn find(given: Option<&Path>) -> Result<Result<PathBuf, String>, Failure> {
         ));
     }
     eprintln!("{errors}");
-    Err(Failure("crash-peers could not be built".to_owned()))
+    Err(failure!("crash-peers could not be built"))
 }
 
 impl EngineRow {
-    /// Reads fields such as `engine=lmdb images=12`; nothing if one of those needed is missing.
+    /// Parses fields such as `engine=lmdb images=12`; `None` if a required field is missing.
     fn of_line(line: &str) -> Option<Self> {
         let field = |name: &str| {
             line.split(' ')
@@ -158,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_the_counts_of_an_engine_among_others() {
+    fn a_line_has_the_counts_of_an_engine() {
         let text = "engine=lmdb images=10 right=9 violations=1 unexpected=1 lost=1\nengine=mdbx\n";
         let expected = EngineRow {
             engine: "lmdb".to_owned(),

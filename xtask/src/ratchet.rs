@@ -1,8 +1,8 @@
-//! Limits that only go down: what is counted today may not become more.
+//! Limits that only go down: today's counts may not increase.
 
 use crate::failure::Failure;
 
-/// Compares counts with their limits, and gathers what is wrong.
+/// Compares counts with their limits, and collects the deviations.
 #[derive(Default)]
 pub(crate) struct Ratchet {
     pub(crate) complaints: Vec<String>,
@@ -22,7 +22,7 @@ impl Ratchet {
         }
     }
 
-    /// Prints everything that was gathered. Fails if there are complaints.
+    /// Prints all deviations. Fails if there are complaints.
     pub(crate) fn finish(self, task: &str) -> Result<(), Failure> {
         for line in self.hints.iter().chain(&self.complaints) {
             println!("{line}");
@@ -35,7 +35,7 @@ impl Ratchet {
         if self.complaints.is_empty() {
             Ok(())
         } else {
-            Err(Failure(format!("{task}: there are complaints")))
+            Err(failure!("{task}: there are complaints"))
         }
     }
 }

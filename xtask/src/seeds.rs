@@ -1,4 +1,4 @@
-//! Writes the small databases that fuzzing, and the test of hostile files, begin with.
+//! Writes the small databases that fuzzing and the test of hostile files start with.
 //!
 //! They are stored next to the fuzz targets. Regenerate them after a change of the format.
 
@@ -6,10 +6,10 @@ use crate::{Failure, built, campaign::scratch};
 use std::{fs, path::Path};
 use teak::{Database, Durability, KeyOrder, Options, TableOptions, WriteTxn, codec::Bytes};
 
-/// Where the seeds are kept, below the workspace.
+/// The directory of the seeds, in the workspace.
 const SEEDS: &str = "fuzz/seeds/open";
 
-/// The longest seed.
+/// The maximum length of a seed.
 const SIZE_MAX: u64 = 96 << 10;
 
 /// Makes all seeds.
@@ -26,8 +26,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         ("journal.teak", journal),
     ] {
         let seed = seeds.join(name);
-        make(&scratch.path().join(name), &seed)
-            .map_err(|error| Failure(format!("{name}: {error}")))?;
+        make(&scratch.path().join(name), &seed).map_err(|error| failure!("{name}: {error}"))?;
         println!("{name}: {} bytes", fs::metadata(seed)?.len());
     }
     Ok(())
@@ -53,7 +52,7 @@ fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> te
     Ok(())
 }
 
-/// One commit: trees of each kind and order, a large value; closed.
+/// One commit with trees of each kind and order and a large value, followed by a close.
 fn tables(path: &Path, seed: &Path) -> teak::Result<()> {
     let database = create(path)?;
     let mut txn = database.begin_write()?;
@@ -77,7 +76,7 @@ fn tables(path: &Path, seed: &Path) -> teak::Result<()> {
     copy(path, seed)
 }
 
-/// Many commits beside a reader: the space map has bitmaps and segments of deaths; closed.
+/// Many commits with an open reader: the space map has bitmaps and segments of deaths. Closed.
 fn checkpointed(path: &Path, seed: &Path) -> teak::Result<()> {
     let database = create(path)?;
     let mut reader = None;
@@ -97,7 +96,7 @@ fn checkpointed(path: &Path, seed: &Path) -> teak::Result<()> {
     copy(path, seed)
 }
 
-/// A durable commit and lazy ones, as a killed process leaves them.
+/// A durable commit followed by lazy ones, without a close.
 fn killed(path: &Path, seed: &Path) -> teak::Result<()> {
     let database = create(path)?;
     for round in 0..4 {

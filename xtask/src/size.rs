@@ -72,7 +72,7 @@ fn print_row(name: &str, measures: &Measures) {
     );
 }
 
-/// Prints how dense the assertions are in each folder.
+/// Prints the density of assertions in each folder.
 fn print_folders(measures: &Measures) {
     println!("    assertions ({}):", ASSERTIONS.join(", "));
     for (folder, counts) in &measures.folders {
@@ -84,14 +84,14 @@ fn print_folders(measures: &Measures) {
     }
 }
 
-/// One in how many lines.
+/// Lines of code for each assertion, as text.
 fn density(code_lines: usize, assertions: usize) -> String {
     code_lines
         .checked_div(assertions)
         .map_or("none".to_owned(), |lines| format!("1 in {lines}"))
 }
 
-/// Complains about folders with fewer assertions than they had.
+/// Complains about folders with fewer assertions than before.
 fn compare_assertions(measures: &Measures, limits: &[(&str, usize)], ratchet: &mut Ratchet) {
     for (folder, limit) in limits {
         let Some(counts) = measures.folders.get(*folder) else {

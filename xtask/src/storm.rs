@@ -1,12 +1,11 @@
-//! Several programs that work on one database at the same time, and are killed and stopped while
-//! they do: nothing that returned may be lost, every snapshot must be whole, and no thread may wait
-//! for ever.
+//! Several programs work on one database at the same time, and are killed and stopped. No commit
+//! that returned may be lost, every snapshot must be consistent, and no thread may wait for ever.
 //!
-//! The parent starts this program for each worker ([`worker`]), kills workers, stops them, and
-//! watches that each thread makes progress ([`process_pool`]). The promises to a worker are in a
-//! file that all workers append to ([`journal`]), so that every later transaction knows what it
-//! must see ([`invariants`]). After a round of some seconds ([`round`]) a separate process inspects
-//! the database ([`inspect`]), so the parent depends on nothing that it tests.
+//! The parent starts this program for each worker ([`worker`]), kills and stops workers, and
+//! watches that each thread makes progress ([`process_pool`]). The promises to workers are in a
+//! file that all workers append to ([`journal`]), so every later transaction knows what it must see
+//! ([`invariants`]). After a round of some seconds ([`round`]), a separate process inspects the
+//! database ([`inspect`]), so the parent does not use the code under test.
 
 mod arguments;
 mod context;
@@ -29,61 +28,53 @@ mod tests;
 
 use crate::{
     Failure,
-    campaign::{
-        results::{Campaign, CampaignCounts, named},
-        scratch,
-    },
+    campaign::{CampaignArguments, CampaignCounts, ScratchArguments, named},
 };
 use fastrand::Rng;
 use misbehaviour::Misbehaviour;
 use process_pool::WorkerPlan;
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     str::FromStr,
     time::{Duration, Instant},
 };
 
-/// A round has at most so many seconds.
+/// The maximum length of a round.
 const ROUND_SECONDS: f64 = 4.0;
 
-/// Violations after which the storm ends.
+/// Violations after which the campaign ends.
 const VIOLATIONS_MAX: u64 = 20;
 
-/// Has several programs work on one database, kills and stops them, and checks all they see and
-/// leave
+/// Runs several programs on one database, kills and stops them, and checks everything that they see
+/// and leave
 #[derive(clap::Args)]
 pub(crate) struct StormArguments {
-    /// How long
+    /// Duration in seconds
     #[arg(long, default_value_t = 30)]
     seconds: u64,
-    /// The seed of all random choices; the timing of the machine differs between runs
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// How many programs at a time; of several numbers each round has one
+    #[command(flatten)]
+    campaign: CampaignArguments,
+    /// Number of programs at a time, or a range from which each round draws
     #[arg(long, default_value = "4..8")]
     processes: ProcessCounts,
-    /// The directory for databases; by default in memory if the machine has a file system there
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Workers fork too, and their children use what they have inherited
+    #[command(flatten)]
+    scratch: ScratchArguments,
+    /// Workers fork, and their children use inherited handles
     #[arg(long)]
     fork: bool,
     /// Workers open, copy, hash, link, lock and rename the files of the database, as other programs
     /// do
     #[arg(long)]
     meddle: bool,
-    /// Append a line of results to this file
-    #[arg(long, value_name = "FILE")]
-    results: Option<PathBuf>,
-    /// Workers do this wrong, and it must be found
+    /// A misbehaviour of the workers, which must be found
     #[arg(long = "break", hide = true)]
     misbehaviour: Option<Misbehaviour>,
-    /// For how many seconds a thread may stand still
+    /// Time in seconds after which a thread without progress is stuck
     #[arg(long, hide = true, default_value_t = 20)]
     patience: u64,
 }
 
-/// The fewest and the most processes of a round.
+/// The minimum and maximum number of processes of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct ProcessCounts {
     min: usize,
@@ -94,7 +85,7 @@ impl FromStr for ProcessCounts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text} is not a number of processes; one is 4, or 4..8");
+        let wrong = || format!("{text} is not a number of processes such as 4 or 4..8");
         let (min, max) = text.split_once("..").unwrap_or((text, text));
         let [min, max] = [min, max].map(str::parse);
         match (min, max) {
@@ -117,10 +108,10 @@ struct StormTally {
 
 /// Plays rounds until the time is over.
 pub(crate) fn run(arguments: &StormArguments) -> Result<(), Failure> {
-    let run = Campaign::begin("storm", arguments.seed, arguments.results.as_deref());
-    let scratch = scratch::directory(arguments.dir.as_deref())?;
+    let run = arguments.campaign.begin("storm");
+    let scratch = arguments.scratch.directory()?;
     let begin = Instant::now();
-    let mut rng = Rng::with_seed(arguments.seed);
+    let mut rng = Rng::with_seed(arguments.campaign.seed);
     let mut tally = StormTally::default();
     let violations_max = match arguments.misbehaviour {
         None => VIOLATIONS_MAX,
@@ -138,7 +129,7 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<(), Failure> {
     println!(
         "seed {}: {} rounds, {} programs started, {} stopped for a while, {} commits acknowledged, \
          {:.1} kills/s",
-        arguments.seed,
+        arguments.campaign.seed,
         tally.rounds,
         tally.starts,
         tally.stops,
@@ -156,10 +147,10 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<(), Failure> {
             ("commits", tally.commits),
         ]),
     };
-    run.finish(&counts, "several programs did not share a database well")
+    run.finish(&counts, "a promise of a shared database was violated")
 }
 
-/// Plays a round, and adds what came of it.
+/// Plays a round, and adds its counts.
 fn run_round(
     arguments: &StormArguments,
     scratch: &Path,
@@ -179,7 +170,7 @@ fn run_round(
         patience: Duration::from_secs(arguments.patience),
     };
     let length = Duration::from_secs_f64(ROUND_SECONDS * (0.3 + 0.7 * rng.f64()));
-    let name = format!("storm-{}-{}", arguments.seed, tally.rounds);
+    let name = format!("storm-{}-{}", arguments.campaign.seed, tally.rounds);
     let outcome = round::run_round(plan, rng, process_count, length.min(rest), &name)?;
     tally.starts += outcome.events.starts;
     tally.kills += outcome.events.kills;
@@ -189,7 +180,7 @@ fn run_round(
     for violation in outcome.violations {
         println!(
             "violation in round {} of seed {}, with {process_count} processes: {violation}",
-            tally.rounds, arguments.seed
+            tally.rounds, arguments.campaign.seed
         );
     }
     if let Some(kept) = outcome.kept {

@@ -1,5 +1,6 @@
-//! Words and idioms that are to go, and references to nothing, in comments, Markdown and names.
+//! Finds words and idioms to avoid, and dead references, in comments, Markdown and names.
 
+mod long_lines;
 mod names;
 mod prose;
 mod references;
@@ -15,7 +16,8 @@ use rules::{HitCounts, Rule, Where};
 use std::path::PathBuf;
 use texts::{Text, Workspace};
 
-/// Finds words and idioms to avoid, and references to files, items and tasks that do not exist
+/// Finds words and idioms to avoid, long lines, and references to files, items and tasks that do
+/// not exist
 #[derive(Args, Default)]
 pub(crate) struct StyleArguments {
     /// Print each hit of this rule, or of `all`
@@ -52,6 +54,7 @@ pub(crate) fn run(arguments: &StyleArguments, tasks: Vec<String>) -> Result<(), 
         for rule in &rules {
             println!("{:<16} {}: {}", rule.name, rule.pattern, rule.instead);
         }
+        println!("{:<16} {}", long_lines::RULE, long_lines::INSTEAD);
         return Ok(());
     }
     let root = arguments.root.as_deref().unwrap_or(built::workspace());
@@ -87,6 +90,9 @@ fn hits(workspace: &Workspace, rules: &[Rule]) -> Result<Vec<Hit>, Failure> {
         };
         for (rule, line, words) in of_rules(text, rules) {
             add(rule, line, &words);
+        }
+        for (line, words) in long_lines::of(text) {
+            add(long_lines::RULE, line, &words);
         }
         let references = if text.is_markdown {
             text.text.clone()
@@ -124,7 +130,7 @@ fn of_rules(text: &Text, rules: &[Rule]) -> Vec<(&'static str, usize, String)> {
     hits
 }
 
-/// Some words of a paragraph, from a little before `at`.
+/// Some words of a paragraph, starting a little before `at`.
 fn excerpt(text: &str, at: usize) -> String {
     let before = text[..at].chars().rev().take(20).count();
     let skipped = text[..at].chars().count() - before;
@@ -157,10 +163,18 @@ fn compare(hits: &[Hit], limits: &HitCounts, rules: &[Rule]) -> Ratchet {
     keys.dedup();
     for key in keys {
         let count = |table: &HitCounts| table.get(key).copied().unwrap_or(0);
-        let instead = rules.iter().find(|rule| rule.name == key.0);
-        let instead = instead.map_or("refer to what exists", |rule| rule.instead);
+        let instead = instead(rules, &key.0);
         let subject = format!("{}: {} (write instead: {instead})", key.1, key.0);
         ratchet.compare(&subject, count(&counts), count(limits));
     }
     ratchet
+}
+
+/// The replacement for the hits of a rule, in words.
+fn instead(rules: &[Rule], name: &str) -> &'static str {
+    if name == long_lines::RULE {
+        return long_lines::INSTEAD;
+    }
+    let rule = rules.iter().find(|rule| rule.name == name);
+    rule.map_or("refer to an existing item", |rule| rule.instead)
 }

@@ -1,16 +1,12 @@
-//! Shows that the campaigns find what they are for: each error that can be planted in the engine is
-//! planted, and a campaign must come across it.
+//! Shows that the campaigns find violations: each plantable error is planted in the engine, and a
+//! campaign must find it.
 //!
-//! Every campaign runs in its own process with the error planted, until it prints its first
-//! violation. The amounts are below those of continuous integration, which therefore finds the same
-//! errors.
+//! Every campaign runs in a process with the error planted, until it prints its first violation.
+//! The amounts are below those of continuous integration, which therefore finds the same errors.
 
 use crate::{
     Failure,
-    campaign::{
-        parallel,
-        results::{Campaign, CampaignCounts, named},
-    },
+    campaign::{Campaign, CampaignCounts, named, parallel},
 };
 use std::{
     env,
@@ -28,60 +24,27 @@ use std::{
 use teak::testing::Planted;
 
 /// The campaigns for errors in writing, the quick ones first.
-const CAMPAIGNS: &[&[&str]] = &[
-    &["crash", "--images", "3000", "--seed", "1"],
-    &["faults", "--count", "1500", "--seed", "1"],
-    &["crash", "--images", "12000", "--seed", "2"],
-    &[
-        "crash",
-        "--images",
-        "6000",
-        "--seed",
-        "3",
-        "--workload",
-        "flush",
-    ],
-    &[
-        "crash",
-        "--images",
-        "12000",
-        "--seed",
-        "3",
-        "--workload",
-        "faults",
-    ],
-    &[
-        "crash",
-        "--images",
-        "12000",
-        "--seed",
-        "5",
-        "--workload",
-        "named",
-    ],
-    &[
-        "crash",
-        "--images",
-        "30000",
-        "--seed",
-        "6",
-        "--workload",
-        "shared",
-    ],
-    &["faults", "--count", "6000", "--seed", "2"],
-    &["crash", "--images", "60000", "--seed", "4"],
+const CAMPAIGNS: &[&str] = &[
+    "crash --images 3000 --seed 1",
+    "faults --count 1500 --seed 1",
+    "crash --images 12000 --seed 2",
+    "crash --images 6000 --seed 3 --workload flush",
+    "crash --images 12000 --seed 3 --workload faults",
+    "crash --images 12000 --seed 5 --workload named",
+    "crash --images 30000 --seed 6 --workload shared",
+    "faults --count 6000 --seed 2",
+    "crash --images 60000 --seed 4",
 ];
 
-/// The only one with several processes that outlive each other, so the only one for errors in how
-/// these know each other.
-const STORM: &[&[&str]] = &[&["storm", "--seconds", "20", "--seed", "1", "--meddle"]];
+/// The only campaign with several processes that outlive each other, and so the only one for errors
+/// in how processes track each other.
+const STORM: &[&str] = &["storm --seconds 20 --seed 1 --meddle"];
 
-/// The campaigns for errors in writing, the quick ones first.
-const HOSTILE_CAMPAIGNS: &[&[&str]] =
-    &[&["mutate", "--files", "0", "--forged", "1500", "--seed", "1"]];
+/// The campaigns for errors in reading hostile files.
+const HOSTILE_CAMPAIGNS: &[&str] = &["mutate --files 0 --forged 1500 --seed 1"];
 
-/// The campaigns that are to find an error, in their order.
-fn campaigns(error: Planted) -> &'static [&'static [&'static str]] {
+/// The campaigns that should find an error, in order.
+fn campaigns(error: Planted) -> &'static [&'static str] {
     match error {
         Planted::CheckNewest => HOSTILE_CAMPAIGNS,
         Planted::LocksOfProcess => STORM,
@@ -89,13 +52,13 @@ fn campaigns(error: Planted) -> &'static [&'static [&'static str]] {
     }
 }
 
-/// A campaign that takes longer hangs.
+/// A campaign that takes longer counts as hung.
 const TIME_MAX: Duration = Duration::from_secs(180);
 
-/// Plants errors in the engine, one after the other, and has the campaigns find them.
+/// Plants errors in the engine, one after the other, and lets the campaigns find them
 #[derive(clap::Args)]
 pub(crate) struct TeethArguments {
-    /// Plant this error alone
+    /// Only plant this error
     #[arg(long)]
     only: Option<String>,
     /// The directory of the programs `forged-files` and `teak`; they are built if it is not given
@@ -121,9 +84,7 @@ pub(crate) fn run(arguments: &TeethArguments) -> Result<(), Failure> {
         None => true,
     };
     let errors: Vec<&Planted> = Planted::ALL.iter().filter(wanted).collect();
-    if errors.is_empty() {
-        return Err(Failure("there is no such error to plant".to_owned()));
-    }
+    ensure!(!errors.is_empty(), "there is no such plantable error");
     let run = Campaign::begin("teeth", 0, arguments.results.as_deref());
     let missed = Mutex::new(Vec::new());
     parallel::each(&errors, |error| {
@@ -146,25 +107,24 @@ pub(crate) fn run(arguments: &TeethArguments) -> Result<(), Failure> {
 /// Whether a campaign finds the error.
 fn find(arguments: &TeethArguments, error: Planted) -> Result<bool, Failure> {
     let begin = Instant::now();
-    let sender = |by: &[&str], text: &str| {
-        let seconds = begin.elapsed().as_secs_f64();
-        let (name, by) = (error.name(), by.join(" "));
+    let report = |by: &str, text: &str| {
+        let (name, seconds) = (error.name(), begin.elapsed().as_secs_f64());
         println!("{name:<22} {seconds:>5.1} s  {by}: {text}");
     };
     for campaign in campaigns(error) {
         match run_campaign(arguments, error, campaign)? {
             CampaignOutcome::Nothing => {}
             CampaignOutcome::Hung => {
-                sender(campaign, "it hangs");
+                report(campaign, "it hangs");
                 return Ok(true);
             }
             CampaignOutcome::Violation(text) => {
-                sender(campaign, &text.chars().take(110).collect::<String>());
+                report(campaign, &text.chars().take(110).collect::<String>());
                 return Ok(true);
             }
         }
     }
-    sender(&["all"], "NOT FOUND");
+    report("all", "NOT FOUND");
     println!("  {}", error.does());
     Ok(false)
 }
@@ -173,13 +133,13 @@ fn find(arguments: &TeethArguments, error: Planted) -> Result<bool, Failure> {
 fn run_campaign(
     arguments: &TeethArguments,
     error: Planted,
-    campaign: &[&str],
+    campaign: &str,
 ) -> Result<CampaignOutcome, Failure> {
     let programs = arguments.programs.iter();
-    let programs = programs.filter(|_| campaign.contains(&"--forged"));
+    let programs = programs.filter(|_| campaign.contains("--forged"));
     let mut child = Command::new(env::current_exe()?)
         .args(["--planted", error.name()])
-        .args(campaign)
+        .args(campaign.split(' '))
         .args(programs.flat_map(|directory| [OsStr::new("--programs"), directory.as_os_str()]))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

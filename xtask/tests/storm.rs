@@ -1,4 +1,4 @@
-//! A storm finds what workers do wrong, each thing by its own check.
+//! A storm finds each misbehaviour of its workers, each one by its own check.
 
 use std::process::Command;
 
@@ -23,10 +23,10 @@ fn each_misbehaviour_is_found() {
         ("lose-money", &["100 accounts have "][..]),
         ("set-back", &["the counter is "]),
         ("half-mirror", &["the inverse "]),
-        // The forgotten commit may be the first of all.
+        // The forgotten commit may be the very first one.
         ("forget", &["returned", "commits were acknowledged"]),
         ("uncounted", &[" of writer"]),
-        ("garble", &["is not what was written"]),
+        ("garble", &["has wrong bytes"]),
         ("hang", &["no progress for "]),
         ("panic", &["on purpose"]),
     ] {

@@ -1,9 +1,9 @@
 //! Makes the sample in `examples/data` from a block of the Bitcoin chain.
 //!
-//! A node keeps the *coins* that are not spent yet: one record for each transaction output. Applying
-//! a block removes the coins that its inputs spend and inserts the ones that its outputs create.
-//! [`coins_dump`] holds the second, [`spends_dump`] the first. All integers are big-endian, all
-//! fields have a fixed size but the script, which is what remains of the value.
+//! A node keeps the *coins* that are not spent yet: one record for each transaction output.
+//! Applying a block removes the coins that its inputs spend and inserts the ones that its outputs
+//! create. [`coins_dump`] holds the second, [`spends_dump`] the first. All integers are big-endian,
+//! all fields have a fixed size but the script, which is what remains of the value.
 //!
 //! Table `coins`, one record for each output that somebody could spend:
 //!

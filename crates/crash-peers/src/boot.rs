@@ -48,7 +48,7 @@ pub(crate) fn cover() -> Result<()> {
     }
     ensure!(
         fs::read(BOOT_ID)? != fs::read(BOOT_ID)?,
-        "the boot id stays the same"
+        "the boot id did not change"
     );
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::{
     record::record,
     tally::Tally,
     trace::TraceRecord,
-    verdict::{Verdict, Violation, judge},
+    verdict::{Verdict, Violation, verdict_of},
     workload::Workload,
 };
 use anyhow::{Result, anyhow};
@@ -34,20 +34,21 @@ use xxhash_rust::xxh3::xxh3_128;
 /// The maximum number of different images per episode.
 const IMAGES_PER_EPISODE: u64 = 250;
 
-/// Points of a round at least, for where little is missing, of which most was there before.
+/// The minimum number of points of a round, for the last rounds, in which most images are
+/// repetitions.
 const POINTS_MIN: usize = 16;
 
 /// Images of one point.
 const IMAGES_PER_POINT: usize = 8;
 
-/// Where there are no more combinations, all are taken.
+/// Up to this number of combinations, all are taken.
 const COMBINATIONS_MAX: usize = 16;
 
 /// The maximum number of draws when most images are repetitions.
 const ROUNDS_MAX: usize = 8;
 
 /// The maximum number of reported violations per engine.
-const TOLD_MAX: u64 = 3;
+const REPORTED_MAX: u64 = 3;
 
 /// Block lengths in the head of the file and in the rest. Only Teak makes promises about torn
 /// sectors.
@@ -62,7 +63,7 @@ pub(crate) struct Campaign<'a> {
     pub(crate) episode: Option<u64>,
     /// The directory for the engine's files, which should be on a disk.
     pub(crate) disk: &'a Path,
-    /// Where images are put.
+    /// The directory for images.
     pub(crate) memory: &'a Path,
 }
 
@@ -154,8 +155,8 @@ impl<'c> Episode<'c> {
         Ok(())
     }
 
-    /// Draws event numbers after which power is cut, in order. Half of them are shortly before a
-    /// flush completes, when most can still be lost.
+    /// Draws event numbers after which the power is cut, in order. Half of them are shortly before
+    /// a flush completes, because most data can be lost then.
     fn draw_points(&mut self, images: u64) -> Vec<usize> {
         let events = &self.record.events;
         let is_barrier = |index: &usize| {
@@ -218,30 +219,30 @@ impl<'c> Episode<'c> {
             return Ok(());
         }
         let known = self.record.known_at(point, self.campaign.engine.promise());
-        let mut verdict = judge(inspector.inspect(image)?, &self.states, known);
+        let mut verdict = verdict_of(inspector.inspect(image)?, &self.states, known);
         if let Verdict::Violation(Violation::WrongData | Violation::Lost { .. }) = verdict {
             // An earlier image may have affected the process.
             inspector.end();
-            verdict = judge(inspector.inspect(image)?, &self.states, known);
+            verdict = verdict_of(inspector.inspect(image)?, &self.states, known);
         }
         self.tally.note(&verdict);
         if let Verdict::Violation(violation) = verdict
             && !self.has_reported
-            && shared.reported.fetch_add(1, Ordering::Relaxed) < TOLD_MAX
+            && shared.reported.fetch_add(1, Ordering::Relaxed) < REPORTED_MAX
         {
             self.has_reported = true;
             let (engine, seed, episode) =
                 (self.campaign.engine.name(), self.campaign.seed, self.number);
-            println!("{engine}: behind event {point} of episode {episode}: {violation}");
+            println!("{engine}: after event {point} of episode {episode}: {violation}");
             println!(
-                "  the same episode: cargo xtask peers --engine {engine} --seed {seed} --episode {episode}"
+                "  repeat the episode with: cargo xtask peers --engine {engine} --seed {seed} --episode {episode}"
             );
         }
         Ok(())
     }
 }
 
-/// A thread that panicked leaves nothing half done here.
+/// A panic leaves no inconsistent state here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,13 +22,13 @@ use std::{
 /// The time limit for an image; after that the engine counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// More records than any state has; a longer scan is an endless loop.
+/// More records than any state has. A longer scan is an endless loop.
 const RECORDS_MAX: usize = 10_000;
 
 /// The result of inspecting an image.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Finding {
-    /// It opened, has records of this digest, and took another transaction.
+    /// It opened, has records with this digest, and took another transaction.
     Records(u128),
     /// It does not open.
     NotOpened(String),
@@ -48,7 +48,7 @@ pub(crate) fn serve(engine: Engine, path: &Path) -> Result<()> {
             Finding::Records(digest) => format!("records {digest}"),
             Finding::NotOpened(text) => format!("not-opened {}", text.replace('\n', " ")),
             Finding::Unusable(text) => format!("unusable {}", text.replace('\n', " ")),
-            Finding::Signal(_) | Finding::Hangs => bail!("nobody finds that out about itself"),
+            Finding::Signal(_) | Finding::Hangs => bail!("a process cannot detect its own end"),
         };
         writeln!(output, "{answer}")?;
     }
@@ -76,7 +76,7 @@ fn read_and_write(peer: &dyn Peer) -> Result<u128> {
     apply(&mut records, &changes);
     ensure!(
         read(peer)? == records,
-        "behind another transaction the records are not what it makes of them"
+        "the records are wrong after another transaction"
     );
     Ok(found)
 }
@@ -85,7 +85,10 @@ fn read(peer: &dyn Peer) -> Result<Records> {
     let mut records = Records::new();
     let mut newest: Option<Vec<u8>> = None;
     peer.visit(&mut |key, value| {
-        ensure!(records.len() < RECORDS_MAX, "there is no end of records");
+        ensure!(
+            records.len() < RECORDS_MAX,
+            "the scan of records does not end"
+        );
         ensure!(
             newest.as_deref().is_none_or(|newest| newest < key),
             "the records are not in order"
@@ -168,7 +171,7 @@ impl Inspector {
                 let status = running.process.wait()?;
                 match status.signal() {
                     Some(signal) => Ok(Finding::Signal(signal)),
-                    None => Ok(Finding::Unusable(format!("the process ended: {status}"))),
+                    None => Ok(Finding::Unusable(format!("the process died: {status}"))),
                 }
             }
         }

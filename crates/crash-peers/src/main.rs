@@ -40,7 +40,7 @@ struct Arguments {
     /// The number of different images to inspect, for each engine
     #[arg(long, default_value_t = 1000)]
     images: u64,
-    /// Everything that is random follows from this number
+    /// Seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Only this engine
@@ -56,14 +56,14 @@ struct Arguments {
     /// Writes the counts to this file, one line for each engine
     #[arg(long, value_name = "FILE")]
     counts: Option<PathBuf>,
-    /// Says that mounts are already this program's own
+    /// Mounts are already private to this program
     #[arg(long, hide = true)]
     inside: bool,
 }
 
 #[derive(Subcommand)]
 enum Subprogram {
-    /// The program that commits, and is recorded
+    /// The program that commits while it is recorded
     #[command(hide = true)]
     Perform {
         #[arg(long, value_enum)]
@@ -121,7 +121,7 @@ impl Arguments {
     fn run(&self) -> Result<bool> {
         if !can_trace() {
             println!(
-                "NOT DONE: crashes of other engines: strace is missing, or may not trace here"
+                "NOT DONE: crashes of other engines: strace is not installed or not permitted"
             );
             return Ok(true);
         }
@@ -133,7 +133,7 @@ impl Arguments {
         for engine in self.engines() {
             if engine.reads_boot_id() && !has_fresh_boots {
                 println!(
-                    "NOT DONE: crashes of {}, which must not know the machine again; that needs root",
+                    "NOT DONE: crashes of {}, which require another boot id and root",
                     engine.name()
                 );
                 continue;
@@ -183,8 +183,9 @@ impl Arguments {
 
     fn disk(&self) -> Result<TempDir> {
         let program = env::current_exe()?;
-        let beside = program.parent().context("the program is nowhere")?;
-        Ok(tempfile::tempdir_in(self.dir.as_deref().unwrap_or(beside))?)
+        let program_dir = program.parent().context("the program has no directory")?;
+        let parent = self.dir.as_deref().unwrap_or(program_dir);
+        Ok(tempfile::tempdir_in(parent)?)
     }
 
     fn write_counts(&self, rows: &[(Engine, Tally)]) -> Result<()> {
@@ -199,7 +200,7 @@ impl Arguments {
     }
 }
 
-/// A directory in memory, if the machine has a file system for that.
+/// A directory in memory, if the machine has such a file system.
 fn memory() -> Result<TempDir> {
     let memory = Path::new("/dev/shm");
     Ok(if memory.is_dir() {

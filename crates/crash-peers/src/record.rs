@@ -46,12 +46,12 @@ pub(crate) fn record(
     let record = trace::read(&fs::read_to_string(&calls)?, &data)?;
     ensure!(
         replay(&record) == fs::read(&data)?,
-        "the record does not lead to the file that the program left"
+        "replaying the record gives another file than the program's"
     );
     let is_flush = |event: &DiskEvent| matches!(event, DiskEvent::Flush | DiskEvent::Synced { .. });
     ensure!(
         engine.promise() != Promise::Returned || record.events.iter().any(|event| is_flush(event)),
-        "nothing was synced; perhaps {} is in memory, where libmdbx does not",
+        "nothing was synced; perhaps {} is in memory, where libmdbx does not sync",
         directory.path().display()
     );
     Ok(record)
@@ -75,9 +75,9 @@ fn replay(record: &TraceRecord) -> Vec<u8> {
 /// The state of the commits at a point of the record.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct KnownCommits {
-    /// The state that may not be lost; none before the engine promised anything.
+    /// The state that must not be lost; `None` before the first promise.
     pub(crate) oldest: Option<usize>,
-    /// The newest state that anything of may be there.
+    /// The newest state that may have left anything in the file.
     pub(crate) newest: usize,
 }
 
@@ -94,7 +94,7 @@ impl TraceRecord {
                 (ProgressMark::Begun(number), _) => known.newest = number,
                 (ProgressMark::Returned(number), Promise::Returned)
                 | (ProgressMark::Synced(number), Promise::Synced) => known.oldest = Some(number),
-                // The state before the first commit is no promise.
+                // The state before the first commit is not promised.
                 (ProgressMark::Returned(number @ 2..), Promise::ReturnedButOne) => {
                     known.oldest = Some(number - 1);
                 }
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn promises_are_of_marks_that_came_before() {
+    fn promises_come_from_earlier_marks() {
         let marks = [
             (1, ProgressMark::Begun(1)),
             (4, ProgressMark::Returned(1)),

@@ -56,19 +56,17 @@ impl Tally {
         self.images - self.right - self.before_first
     }
 
-    /// A complaint about the counts, if the engine is known to behave better or worse.
+    /// A complaint if the counts differ from the known behaviour of the engine.
     pub(crate) fn complaint(&self, engine: Engine) -> Option<String> {
         let name = engine.name();
         match (engine.expectation(), self.violations()) {
-            (Expectation::None, 1..) => Some(format!("{name} is to pass, and did not")),
-            (Expectation::Some, 0) => Some(format!(
-                "{name} is known to lose data, and nothing was found"
-            )),
+            (Expectation::None, 1..) => Some(format!("{name} failed, but is expected to pass")),
+            (Expectation::Some, 0) => Some(format!("{name} passed, but is known to lose data")),
             _ => None,
         }
     }
 
-    /// Names of the counts of violations, with them.
+    /// The counts of violations, with their names.
     pub(crate) fn kinds(&self) -> [(&'static str, u64); 5] {
         [
             ("signal", self.signals),
@@ -79,7 +77,7 @@ impl Tally {
         ]
     }
 
-    /// A line for another program: each value after `=` is a number, except the engine.
+    /// A line for another program. Each value after `=` is a number, except that of `engine`.
     pub(crate) fn to_line(self, engine: Engine) -> String {
         let mut line = format!(
             "engine={} images={} right={} before_first={} violations={} unexpected={}",
@@ -133,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn engines_are_as_they_are_known_or_there_is_a_complaint() {
+    fn unexpected_counts_are_a_complaint() {
         let mut bad = Tally::default();
         bad.note(&Verdict::Violation(Violation::Hangs));
         let mut good = Tally::default();

@@ -1,6 +1,6 @@
 //! Parses the output of `strace` into events of the simulated disk.
 //!
-//! Only calls on one file count, and the program's marks. An unknown call that may change the file
+//! Only calls on one file and the program's marks count. An unknown call that may change the file
 //! is an error, so that no record is silently incomplete.
 
 use crate::workload::ProgressMark;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::{collections::HashMap, path::Path, sync::Arc};
 use teak::testing::DiskEvent;
 
-/// How `strace` is to write: all calls on files, each byte as a number, nothing cut short.
+/// Options of `strace`: all calls on files, each byte as a number, nothing truncated.
 pub(crate) const STRACE_ARGUMENTS: [&str; 9] = [
     "-f",
     "-qq",
@@ -45,10 +45,10 @@ pub(crate) struct TraceRecord {
     pub(crate) marks: Vec<(usize, ProgressMark)>,
 }
 
-/// Reads the record of one file.
+/// Parses the record of one file.
 pub(crate) fn read(text: &str, path: &Path) -> Result<TraceRecord> {
     let mut reader = TraceReader {
-        path: path.to_str().context("the path is no text")?,
+        path: path.to_str().context("the path is not valid text")?,
         open: HashMap::new(),
         len: 0,
         events: Vec::new(),
@@ -105,14 +105,14 @@ impl<'t> TraceReader<'t> {
             "openat" => self.note_open(&call),
             "write" if first == STANDARD_OUTPUT => {
                 let text = String::from_utf8(bytes_of(call.argument(1)?)?)?;
-                let mark = ProgressMark::of_line(&text).context("a mark that is none")?;
+                let mark = ProgressMark::of_line(&text).context("a malformed mark")?;
                 self.marks.push((self.events.len(), mark));
                 Ok(())
             }
             "mmap" => self.note_mapping(&call),
             "dup" | "dup2" | "dup3" | "copy_file_range" | "sendfile" | "splice" => {
                 let is_ours = |argument: &&str| self.open.contains_key(*argument);
-                ensure!(!call.arguments.iter().any(is_ours), "a call not known here");
+                ensure!(!call.arguments.iter().any(is_ours), "an unsupported call");
                 Ok(())
             }
             _ => match self.open.get(first) {
@@ -128,7 +128,10 @@ impl<'t> TraceReader<'t> {
         if path != self.path.as_bytes() {
             return Ok(());
         }
-        ensure!(!flags.contains(&"O_TRUNC") || self.len == 0, "it is cut");
+        ensure!(
+            !flags.contains(&"O_TRUNC") || self.len == 0,
+            "opening truncates it"
+        );
         let is_synced = flags.contains(&"O_DSYNC") || flags.contains(&"O_SYNC");
         let descriptor = Descriptor {
             is_synced,
@@ -143,7 +146,7 @@ impl<'t> TraceReader<'t> {
         let (access, kind) = (call.argument(2)?, call.argument(3)?);
         ensure!(
             !(is_ours && access.contains("PROT_WRITE") && kind.contains("MAP_SHARED")),
-            "what is written through a mapping is not recorded"
+            "writes through a mapping cannot be recorded"
         );
         Ok(())
     }
@@ -170,7 +173,7 @@ impl<'t> TraceReader<'t> {
                 match call.argument(1)? {
                     "0" => self.note_len(end.max(self.len)),
                     "FALLOC_FL_KEEP_SIZE" => {}
-                    mode => bail!("fallocate with {mode} is not known here"),
+                    mode => bail!("fallocate with {mode} is not supported"),
                 }
                 Ok(())
             }
@@ -181,7 +184,7 @@ impl<'t> TraceReader<'t> {
                 Ok(())
             }
             name if HARMLESS.contains(&name) => Ok(()),
-            _ => bail!("a call not known here"),
+            _ => bail!("an unsupported call"),
         }
     }
 
@@ -205,7 +208,7 @@ impl<'t> TraceReader<'t> {
         let written = usize::try_from(call.result)?;
         ensure!(
             written <= bytes.len() && written > 0,
-            "{written} bytes were written, and {} are in the record",
+            "{written} bytes were written, but {} are in the record",
             bytes.len()
         );
         bytes.truncate(written);
@@ -229,11 +232,14 @@ impl<'t> TraceReader<'t> {
 impl<'t> SystemCall<'t> {
     /// `None` if the line is something else, such as the end of a process.
     fn of_line(line: &'t str) -> Result<Option<Self>> {
-        ensure!(!line.contains("<unfinished"), "calls of several threads");
+        ensure!(
+            !line.contains("<unfinished"),
+            "there are calls of several threads"
+        );
         let Some((call, result)) = line.rsplit_once(" = ") else {
             return Ok(None);
         };
-        // The number of the process comes first.
+        // The line begins with the number of the process.
         let call = call.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
         let Some((name, arguments)) = call.split_once('(') else {
             return Ok(None);
@@ -262,7 +268,8 @@ impl<'t> SystemCall<'t> {
     }
 }
 
-/// Divides at commas that are in no brackets. Strings have none of either, being numbers.
+/// Splits at commas outside of brackets. Strings contain only numbers, and so neither commas nor
+/// brackets.
 fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0);
     for (index, byte) in text.bytes().enumerate() {
@@ -285,7 +292,7 @@ fn bytes_of(argument: &str) -> Result<Vec<u8>> {
     let text = argument
         .strip_prefix('"')
         .and_then(|text| text.strip_suffix('"'));
-    let text = text.context("this is no whole string")?;
+    let text = text.context("the string is incomplete")?;
     let codes = text.split("\\x").skip(1);
     codes
         .map(|code| Ok(u8::from_str_radix(code, 16)?))

@@ -1,6 +1,6 @@
 use super::*;
 
-/// As `strace -xx` writes a string.
+/// A string in the format of `strace -xx`.
 fn coded(text: &str) -> String {
     text.bytes().map(|byte| format!("\\x{byte:02x}")).collect()
 }
@@ -27,7 +27,7 @@ fn write(offset: u64, bytes: &[u8]) -> DiskEvent {
 }
 
 #[test]
-fn writes_and_flushes_of_the_file_become_events_and_no_others() {
+fn writes_and_flushes_of_the_file_become_events() {
     let lines = [
         opening("O_RDWR|O_CREAT|O_CLOEXEC", 3),
         "77 pwrite64(3, \"\\x61\\x62\", 2, 4)    = 2".to_owned(),
@@ -50,7 +50,7 @@ fn writes_and_flushes_of_the_file_become_events_and_no_others() {
 }
 
 #[test]
-fn a_write_that_waits_for_the_disk_syncs_what_it_wrote() {
+fn a_write_that_waits_for_the_disk_syncs_its_bytes() {
     let lines = [
         opening("O_RDWR|O_DSYNC|O_CLOEXEC", 9),
         "77 ftruncate(9, 64) = 0".to_owned(),
@@ -82,7 +82,7 @@ fn writes_without_an_offset_follow_the_position() {
 }
 
 #[test]
-fn marks_know_how_many_events_came_before() {
+fn marks_record_the_number_of_earlier_events() {
     let mark = coded("begun 7\n");
     let lines = [
         opening("O_RDWR", 3),
@@ -94,7 +94,7 @@ fn marks_know_how_many_events_came_before() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused() {
+fn unsupported_calls_are_refused() {
     let unknown = "77 fallocate(3, FALLOC_FL_PUNCH_HOLE|FALLOC_FL_KEEP_SIZE, 0, 64) = 0";
     let mapped = "77 mmap(NULL, 4096, PROT_READ|PROT_WRITE, MAP_SHARED, 3, 0) = 0x7f0000000000";
     let cut_short = "77 pwrite64(3, \"\\x61\"..., 4096, 0) = 4096";

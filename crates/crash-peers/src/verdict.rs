@@ -7,7 +7,7 @@ use std::{collections::HashMap, fmt};
 pub(crate) enum Verdict {
     /// A committed state, at least as new as the promise requires.
     Right,
-    /// Nothing was promised yet, and there is no database, or an empty one.
+    /// Nothing was promised yet, and there is no database or an empty one.
     BeforeFirst,
     Violation(Violation),
 }
@@ -17,9 +17,9 @@ pub(crate) enum Violation {
     /// A signal killed the inspecting process.
     Signal(i32),
     NotOpened(String),
-    /// An error after opening: in reading, or in the next transaction.
+    /// An error after opening: in a read, or in the next transaction.
     Unusable(String),
-    /// Records that were never committed together, or not yet.
+    /// Records that were never committed together, or not committed yet.
     WrongData,
     /// A state older than one that was promised.
     Lost {
@@ -29,8 +29,8 @@ pub(crate) enum Violation {
     Hangs,
 }
 
-/// Judges a result, given the committed states.
-pub(crate) fn judge(
+/// Judges a result against the committed states.
+pub(crate) fn verdict_of(
     finding: Finding,
     states: &HashMap<u128, usize>,
     known: KnownCommits,
@@ -59,12 +59,12 @@ impl fmt::Display for Violation {
         match self {
             Self::Signal(number) => write!(formatter, "signal {number} killed the process"),
             Self::NotOpened(text) => write!(formatter, "it does not open: {text}"),
-            Self::Unusable(text) => write!(formatter, "it opens, and then: {text}"),
+            Self::Unusable(text) => write!(formatter, "it opens, but then: {text}"),
             Self::WrongData => formatter.write_str("its records were never committed together"),
             Self::Lost { found, promised } => {
                 write!(
                     formatter,
-                    "it has state {found}, and {promised} was promised"
+                    "it has state {found}, but {promised} was promised"
                 )
             }
             Self::Hangs => formatter.write_str("there was no answer"),
@@ -78,11 +78,11 @@ mod tests {
 
     fn judged(finding: Finding, oldest: Option<usize>, newest: usize) -> Verdict {
         let states = (0..10).map(|number| (number as u128, number)).collect();
-        judge(finding, &states, KnownCommits { oldest, newest })
+        verdict_of(finding, &states, KnownCommits { oldest, newest })
     }
 
     #[test]
-    fn a_state_is_right_from_the_promised_one_to_the_newest() {
+    fn any_state_from_the_promised_one_to_the_newest_is_right() {
         let of = |number| judged(Finding::Records(number), Some(3), 5);
         assert_eq!(
             of(2),

@@ -24,14 +24,15 @@ pub(crate) type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 /// Everything that an episode commits.
 pub(crate) struct Workload {
     pub(crate) transactions: Vec<Vec<Change>>,
-    /// For each state, whether a sync follows, where commits alone promise nothing.
+    /// For each state, whether a sync follows. Without syncs, commits alone promise nothing in some
+    /// modes.
     syncs: Vec<bool>,
 }
 
 /// The lines that the recorded program writes to its standard output between its calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProgressMark {
-    /// A transaction begins that leads to the state with this number.
+    /// A transaction begins that makes the state with this number.
     Begun(usize),
     /// Its commit has returned.
     Returned(usize),
@@ -45,7 +46,7 @@ impl Workload {
         let transactions = (1..=COMMIT_COUNT).map(|number| transaction(&mut rng, number));
         Self {
             transactions: transactions.collect(),
-            // The first one makes sure that the database exists.
+            // The first one ensures that the database exists.
             syncs: (0..=COMMIT_COUNT)
                 .map(|number| number == 1 || rng.u8(0..8) == 0)
                 .collect(),
@@ -89,7 +90,7 @@ fn transaction(rng: &mut Rng, number: usize) -> Vec<Change> {
         NUMBER_KEY.to_vec(),
         number.to_string().into_bytes(),
     )];
-    // Many changes at first, so that there is a tree; then few, and sometimes many.
+    // Many changes at first, to build a tree. Then few, sometimes many.
     let count = match number {
         1 => KEY_COUNT / 2,
         _ if rng.u8(0..8) == 0 => rng.usize(10..40),
@@ -139,7 +140,7 @@ pub(crate) fn digest(records: &Records) -> u128 {
     hasher.digest128()
 }
 
-/// In one write, so that the record has one call.
+/// Written at once, so that the record has one call.
 fn say(mark: ProgressMark) -> Result<()> {
     let mut output = std::io::stdout().lock();
     output.write_all(mark.to_line().as_bytes())?;
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_episode_is_always_the_same_and_its_states_differ() {
+    fn an_episode_is_deterministic_and_its_states_differ() {
         let (first, again) = (Workload::draw(3, 4), Workload::draw(3, 4));
         assert_eq!(first.transactions, again.transactions);
         assert_ne!(first.transactions, Workload::draw(3, 5).transactions);
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_read_as_they_were_written() {
+    fn marks_are_parsed_from_their_text() {
         for mark in [
             ProgressMark::Begun(1),
             ProgressMark::Returned(23),

@@ -37,7 +37,7 @@ const fn kind(name: Option<&'static str>, flags: u32) -> Kind {
     Kind { name, flags }
 }
 
-/// A key of a table: of few, so that it comes again, or of many.
+/// A key of a table: from a few numbers, so that it is repeated, or from many.
 fn key(kind: &Kind, longest: usize, random: &mut Rng) -> Vec<u8> {
     let number = match random.bool() {
         true => random.u64(..20),
@@ -47,7 +47,7 @@ fn key(kind: &Kind, longest: usize, random: &mut Rng) -> Vec<u8> {
         return number.to_le_bytes().to_vec();
     }
     let mut key = format!("{number}").into_bytes();
-    // The length follows from the number, so that a key can be met again.
+    // The length depends on the number, so that a key can be repeated.
     let len = match number % 7 {
         0 => longest,
         1 => longest / 2,
@@ -68,7 +68,7 @@ fn value(kind: &Kind, longest: usize, random: &mut Rng) -> Vec<u8> {
     }
     let len = match random.u8(..20) {
         0 if kind.flags & SEVERAL != 0 => longest,
-        // Beyond any page, and just about one.
+        // Longer than any page, or about as long as one.
         0 => random.usize(..200_000),
         1 if kind.flags & SEVERAL == 0 => 4_000 + random.usize(..200),
         _ => 1 + random.usize(..40),
@@ -81,7 +81,7 @@ fn changes(kinds: &[Kind], longest: usize, random: &mut Rng) -> Vec<(usize, Chan
     let of = random.usize(..kinds.len());
     let removes = random.u8(1..9);
     let change = |_| {
-        // Most go to one table, so that it has several levels.
+        // Most changes are in one table, so that it has several levels.
         let table = match random.u8(..3) {
             0 => random.usize(..kinds.len() - 1),
             _ => of.min(kinds.len() - 2),
@@ -97,17 +97,17 @@ fn changes(kinds: &[Kind], longest: usize, random: &mut Rng) -> Vec<(usize, Chan
 }
 
 /// Compares the engine's contents with those read from its file. Returns the number of records.
-fn compare(peer: &dyn Peer, path: &Path, what: &str) -> usize {
+fn compare(peer: &dyn Peer, path: &Path, label: &str) -> usize {
     let environment = Environment::open(File::open(path).expect("opens"), this_boot());
-    let environment = environment.unwrap_or_else(|error| panic!("{what}: {error}"));
+    let environment = environment.unwrap_or_else(|error| panic!("{label}: {error}"));
     let tables = environment.tables();
-    let tables = tables.unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert_eq!(tables.len(), KINDS.len(), "{what}");
+    let tables = tables.unwrap_or_else(|error| panic!("{label}: {error}"));
+    assert_eq!(tables.len(), KINDS.len(), "{label}");
     let (mut pass, mut count) = (environment.pass(), 0);
     for kind in &KINDS {
         let found = |name: &Option<Vec<u8>>| name.as_deref() == kind.name.map(str::as_bytes);
         let table = tables.iter().find(|table| found(&table.name));
-        let table = table.unwrap_or_else(|| panic!("{what}: no table {:?}", kind.name));
+        let table = table.unwrap_or_else(|| panic!("{label}: no table {:?}", kind.name));
         let mut expected = peer.records(kind);
         if kind.name.is_none() {
             let is_named = |key: &[u8]| {
@@ -118,19 +118,23 @@ fn compare(peer: &dyn Peer, path: &Path, what: &str) -> usize {
             expected.retain(|(key, _)| !is_named(key));
         }
         let mut read: Vec<Record> = Vec::new();
-        let mut records = pass.records(table).expect("its description is right");
+        let mut records = pass.records(table).expect("the description is valid");
         while let Some((key, value)) = (records.next_record())
-            .unwrap_or_else(|error| panic!("{what}, {:?}: {error}", kind.name))
+            .unwrap_or_else(|error| panic!("{label}, {:?}: {error}", kind.name))
         {
             read.push((key.to_vec(), value.to_vec()));
         }
         assert_eq!(
             table.records,
             expected.len() as u64,
-            "{what}, {:?}",
+            "{label}, {:?}",
             kind.name
         );
-        assert!(read == expected, "{what}, {:?}: other records", kind.name);
+        assert!(
+            read == expected,
+            "{label}, {:?}: the records differ",
+            kind.name
+        );
         count += read.len();
     }
     environment.refuse_changed().expect("nobody writes");
@@ -139,10 +143,11 @@ fn compare(peer: &dyn Peer, path: &Path, what: &str) -> usize {
 
 /// The number of files per test.
 const FILES: u64 = 40;
-/// With fewer records in all files the test would mean little.
+/// With fewer records in all files, the test would show little.
 const RECORDS_MIN: usize = 100_000;
 
-/// Fills a file in several commits, and compares it after each. Gives the number of records that were compared.
+/// Fills a file in several commits, and compares it after each. Returns the number of compared
+/// records.
 fn play(peer: &dyn Peer, path: &Path, longest: usize, seed: u64) -> usize {
     let mut random = Rng::with_seed(seed);
     let mut count = 0;
@@ -153,7 +158,7 @@ fn play(peer: &dyn Peer, path: &Path, longest: usize, seed: u64) -> usize {
     count
 }
 
-/// Plays with a new file for each seed; `run` is given the directory for it.
+/// Plays with a new file for each seed. `run` gets the directory of the file.
 fn play_all(run: impl Fn(&Path, u64, Writing) -> usize) {
     let counts = (0..FILES).map(|seed| {
         let directory = tempfile::tempdir().expect("a directory");
@@ -168,7 +173,7 @@ fn play_all(run: impl Fn(&Path, u64, Writing) -> usize) {
 }
 
 #[test]
-fn files_of_lmdb_read_as_lmdb_reads_them() {
+fn files_of_lmdb_are_read_correctly() {
     play_all(|directory, seed, writing| {
         let path = directory.join("data.mdb");
         play(&Lmdb::create(&path, writing), &path, 500, seed)
@@ -176,11 +181,11 @@ fn files_of_lmdb_read_as_lmdb_reads_them() {
 }
 
 #[test]
-fn files_of_libmdbx_read_as_libmdbx_reads_them() {
+fn files_of_libmdbx_are_read_correctly() {
     play_all(|directory, seed, writing| {
         let path = directory.join("mdbx.dat");
         let page_size = 256 << (seed % 9);
-        // Keys and values of several must fit into a page often enough.
+        // Keys and values of multi-value tables must often fit into a page.
         let longest = (page_size / 5).min(4_000);
         let engine = Mdbx::create(&path, page_size, writing);
         play(&engine, &path, longest, seed)

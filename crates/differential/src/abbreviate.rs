@@ -1,4 +1,4 @@
-//! Operations and answers in few words.
+//! Abbreviated operations and answers.
 
 use std::fmt::Debug;
 
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_numbers_are_told_once() {
+    fn equal_consecutive_numbers_are_abbreviated() {
         assert_eq!(abbreviate(&[1, 7, 7, 7, 2, 2, 3]), "[1, 7 x 3, 2 x 2, 3]");
         assert_eq!(abbreviate(&Some(5)), "Some(5)");
     }

@@ -1,10 +1,10 @@
-//! Where Teak is meant to answer otherwise than LMDB, or LMDB must not be asked: the one list. Code that treats the two differently names
-//! the entry for which it does so.
+//! The only list of known deviations: Teak intentionally answers differently from LMDB, or LMDB
+//! must not be asked. Code that treats the two differently names the entry for which it does so.
 
 use crate::operation::{Answer, CursorMove, Operation};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A difference that is known.
+/// A known difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub(crate) enum Deviation {
@@ -17,7 +17,7 @@ pub(crate) enum Deviation {
     RemovedAtEnd,
     EmptiedTable,
     ChangeInGap,
-    ChangeBesidePair,
+    ChangeNextToPair,
     RefusedPut,
     AppendToLastKey,
     ReplacedValue,
@@ -30,7 +30,7 @@ pub(crate) enum Deviation {
 /// The explanation of a known difference.
 struct KnownDeviation {
     deviation: Deviation,
-    /// As the row of docs/differences.md begins.
+    /// The beginning of its row in docs/differences.md.
     row: &'static str,
     reason: &'static str,
 }
@@ -48,99 +48,113 @@ const KNOWN: &[KnownDeviation] = &[
     known(
         Deviation::FailedStep,
         "`NEXT`, `PREV` at an end",
-        "LMDB's cursor stays on the last record, Teak's is behind it; so Teak's goes back by one step",
+        "LMDB's cursor stays on the last record, Teak's is after it, so Teak's goes back by one \
+         step",
     ),
     known(
         Deviation::FailedSearch,
         "a search that finds nothing",
-        "LMDB's cursor is left at some place near the key, Teak's behind it; both begin anew",
+        "LMDB's cursor is left near the key, Teak's is after it; both are reopened",
     ),
     known(
         Deviation::FailedKeyStep,
         "`NEXT_NODUP`, `PREV_NODUP` at an end",
-        "LMDB's cursor is on the last key and calls its other values the end; both begin anew",
+        "LMDB's cursor is on the last key and treats its other values as the end; both are \
+         reopened",
     ),
     known(
         Deviation::ValueStepFromNowhere,
         "`NEXT_DUP`, `PREV_DUP` from nowhere",
-        "LMDB goes to the first or the last pair, Teak has no key yet whose values it could go through; Teak is asked for the first or the last pair",
+        "LMDB goes to the first or last pair, Teak has no current key; Teak is asked for the \
+         first or last pair",
     ),
     known(
         Deviation::Gap,
         "where a record was removed",
-        "LMDB's cursor is on the following record in part: deletion and replacement would hit that; neither is asked for them there, nor for values of the key",
+        "LMDB's cursor is partly on the following record, which deletion and replacement would \
+         affect; neither is asked for these there, nor for values of the key",
     ),
     known(
         Deviation::RemovedKey,
         "where a key with its last value was removed",
-        "LMDB's cursor may go on with another than the first value of the following key; both begin anew",
+        "LMDB's cursor may continue with another than the first value of the following key; both \
+         are reopened",
     ),
     known(
         Deviation::RemovedAtEnd,
         "where a record was removed that a cursor took for the last",
-        "LMDB's cursor has noted that it is at the end, and does not find what was put behind it since; both begin anew",
+        "LMDB's cursor is marked as being at the end, and does not find records added after it \
+         since; both are reopened",
     ),
     known(
         Deviation::EmptiedTable,
         "`GET_CURRENT` where the last record was removed",
-        "LMDB's cursor is nowhere then, which is another error than that there is no record",
+        "LMDB's cursor has no position then, and returns another error than for a missing record",
     ),
     known(
         Deviation::ChangeInGap,
         "a change beside a gap",
-        "LMDB's place is before the following record, Teak's is the key that was removed; both begin anew where another change comes",
+        "LMDB's position is before the following record, Teak's is the removed key; both are \
+         reopened at the next change",
     ),
     known(
-        Deviation::ChangeBesidePair,
+        Deviation::ChangeNextToPair,
         "a change beside the pair that a cursor is on",
-        "LMDB's cursor loses its place among the values of its key, and may delete all of them for one; it searches for the pair anew",
+        "LMDB's cursor loses its position among the values of its key, and may delete all of them \
+         instead of one; it searches for the pair again",
     ),
     known(
         Deviation::RefusedPut,
         "a put by a cursor that is refused",
-        "LMDB's cursor is left near the key, Teak's stays or is on the key; both begin anew",
+        "LMDB's cursor is left near the key, Teak's stays or is on the key; both are reopened",
     ),
     known(
         Deviation::AppendToLastKey,
         "`MDB_APPEND` of a value to the last key",
-        "LMDB refuses it, Teak takes a pair that is behind all others; Teak is not asked",
+        "LMDB refuses it, Teak accepts a pair that is after all others; Teak is not asked",
     ),
     known(
         Deviation::ReplacedValue,
         "`MDB_CURRENT` with several values",
-        "LMDB puts a value that sorts elsewhere in the wrong place; it is only asked for such of the same size that stay in their place",
+        "LMDB puts a value that sorts elsewhere in the wrong place; it is only asked for values \
+         of the same size that keep their position",
     ),
     known(
         Deviation::StoppedPutMany,
         "`MDB_MULTIPLE` with the only value of a key",
-        "LMDB stops before it, says success, and counts only what it stored before; it is asked for the rest",
+        "LMDB stops before it, returns success, and counts only the values stored before; it is \
+         asked for the rest",
     ),
     known(
         Deviation::EmptyOrLong,
         "empty keys, long keys and values",
-        "LMDB refuses empty keys, keys of more than 511 bytes and values of several beyond that, all of which Teak takes up to its own limits; tried in nested transactions, which are undone",
+        "LMDB refuses empty keys, keys of more than 511 bytes and such values in multi-value \
+         tables; Teak accepts all of them up to its own limits; tried in nested transactions that \
+         are rolled back",
     ),
     known(
         Deviation::PackedPages,
         "`GET_MULTIPLE`, `NEXT_MULTIPLE`, `PREV_MULTIPLE`",
-        "how many values come at once follows from pages; all values of the key together are compared",
+        "the number of values returned at once depends on pages; all values of the key are \
+         compared together",
     ),
     known(
         Deviation::Handles,
         "dropped and created tables, and readers",
-        "LMDB's handles are of the environment and not of a state; tables are dropped and created only while nothing else is open",
+        "LMDB's handles belong to the environment and not to a snapshot; tables are dropped and \
+         created only while nothing else is open",
     ),
 ];
 
 static MET: [AtomicU64; KNOWN.len()] = [const { AtomicU64::new(0) }; KNOWN.len()];
 
 impl Deviation {
-    /// Notes that a script came to it.
+    /// Counts an occurrence.
     pub(crate) fn meet(self) {
         MET[self as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The deviation for which two answers may differ.
+    /// The deviation because of which two answers may differ.
     pub(crate) fn excuse(operation: &Operation, teak: &Answer, lmdb: &Answer) -> Option<Self> {
         match (operation, teak, lmdb) {
             (Operation::PutOdd { .. }, Answer::Done, Answer::BadSize) => Some(Self::EmptyOrLong),
@@ -157,7 +171,7 @@ impl Deviation {
     }
 }
 
-/// How often scripts came to each, in words.
+/// A text with the number of occurrences of each.
 pub(crate) fn summary() -> String {
     let lines = KNOWN.iter().map(|known| {
         let count = MET[known.deviation as usize].load(Ordering::Relaxed);
@@ -171,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_its_place_in_the_list_and_a_row_in_the_documentation() {
+    fn each_is_listed_and_documented() {
         let rows = include_str!("../../../docs/differences.md");
         for (index, known) in KNOWN.iter().enumerate() {
             assert_eq!(known.deviation as usize, index, "{:?}", known.deviation);
@@ -181,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn only_odd_sizes_that_lmdb_alone_refuses_are_excused() {
+    fn only_odd_sizes_that_lmdb_alone_refuses_are_accepted() {
         let odd = Operation::PutOdd {
             table: 0,
             key: Vec::new(),

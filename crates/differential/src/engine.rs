@@ -78,7 +78,7 @@ impl Teak {
         (self.database.as_ref()).ok_or_else(|| not_open("database"))
     }
 
-    /// The write transaction. Begins one if there is none.
+    /// The write transaction, which is begun if there is none.
     fn writer(&mut self) -> Result<&mut WriteTxn> {
         if self.writer.is_none() {
             self.writer = Some(self.database()?.begin_write()?);
@@ -96,7 +96,7 @@ impl Teak {
         self.slots.iter_mut().for_each(|slot| *slot = None);
     }
 
-    /// The transaction begun, with a handle.
+    /// The write transaction, with a table's handle.
     fn change(&mut self, table: TableIndex) -> Result<(&mut WriteTxn, &TableHandle)> {
         self.writer()?;
         let writer = self.writer.as_mut().ok_or_else(|| not_open("writer"))?;
@@ -182,7 +182,7 @@ impl Teak {
         }
     }
 
-    /// Cursors that stay while tables change.
+    /// Cursors that stay open while tables change.
     fn answer_of_cursors(&mut self, operation: &Operation) -> Result<Answer> {
         match operation {
             Operation::Open { slot, table } => {
@@ -260,7 +260,7 @@ impl Teak {
         Ok(())
     }
 
-    /// Changes of records past all cursors.
+    /// Changes of records without a cursor.
     fn answer_of_change(&mut self, operation: &Operation) -> Result<Answer> {
         match operation {
             Operation::Clear { table } => {
@@ -285,7 +285,7 @@ impl Teak {
                     return Ok(unexpected(operation));
                 };
                 let values: Vec<_> = values.iter().map(Vec::as_slice).collect();
-                // Where no value has come yet their size may be unknown.
+                // The size of the values may be unknown before the first one.
                 Ok(Answer::Number(
                     match is_packed && !table.is_empty(writer)? {
                         true => table.insert_packed(writer, key, &values.concat())?,
@@ -408,7 +408,7 @@ fn put_pair(
             let mut cursor = table.cursor(writer)?;
             if cursor.last()? && cursor.key() == key {
                 Deviation::AppendToLastKey.meet();
-                return Ok(Answer::NotBehind);
+                return Ok(Answer::NotLast);
             }
             table.append(writer, key, value)?;
         }
@@ -539,5 +539,5 @@ fn not_open(description: &str) -> Error {
 }
 
 fn unexpected(operation: &Operation) -> Answer {
-    Answer::Unexpected(format!("the script asks for {operation:?}"))
+    Answer::Unexpected(format!("unexpected operation {operation:?}"))
 }

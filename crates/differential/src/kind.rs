@@ -3,15 +3,15 @@
 use std::cmp::Ordering;
 use teak::{Comparison, KeyOrder, TableOptions, ValueSize};
 
-/// How keys, or the values of a key, are ordered.
+/// The order of keys, or of the values of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Bytes,
     /// From the last byte to the first.
     Reverse,
-    /// Integers without sign, as the machine has them.
+    /// Unsigned native integers.
     Integer,
-    /// A comparison of the caller: by length, then by bytes.
+    /// A custom comparison: by length, then by bytes.
     ByLen,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn compare_by_len(a: &[u8], b: &[u8]) -> Ordering {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BytesForm {
     pub(crate) order: Order,
-    /// The size in bytes, if all have the same.
+    /// The size in bytes, if all have an equal one.
     pub(crate) size: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Kind {
     /// Also the name of the table of this kind.
     pub(crate) name: &'static str,
     pub(crate) keys: BytesForm,
-    /// Of the values, where a key has several.
+    /// The order and size of the values, if a key has several.
     pub(crate) values: Option<BytesForm>,
 }
 
@@ -126,7 +126,7 @@ impl Order {
 }
 
 impl BytesForm {
-    /// Whether bytes have the size that all have.
+    /// Whether bytes have the fixed size, if there is one.
     pub(crate) fn fits(&self, bytes: &[u8]) -> bool {
         self.size.is_none_or(|size| size == bytes.len())
     }

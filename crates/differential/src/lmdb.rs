@@ -80,7 +80,7 @@ impl Lmdb {
         }
     }
 
-    /// Looks which tables there are, where a transaction may have made others of them.
+    /// Updates the list of existing tables, which a transaction may have changed.
     fn find_tables(&mut self) -> Result<(), LmdbCode> {
         let txn = Transaction::write(self.environment()?, None)?;
         for (table, kind) in self.tables.iter_mut().zip(KINDS) {
@@ -165,7 +165,7 @@ impl Lmdb {
         Ok(Answer::Done)
     }
 
-    /// Cursors that stay while tables change.
+    /// Cursors that stay open while tables change.
     fn answer_of_cursors(&mut self, operation: &Operation) -> Result<Answer, LmdbCode> {
         Ok(match operation {
             Operation::Open { slot, table } => {
@@ -227,7 +227,7 @@ impl Lmdb {
         })
     }
 
-    /// Changes of records past all cursors.
+    /// Changes of records without a cursor.
     fn answer_of_change(&mut self, operation: &Operation) -> Result<Answer, LmdbCode> {
         let (Operation::Clear { table }
         | Operation::Put { table, .. }
@@ -302,7 +302,7 @@ impl TestedEngine for Lmdb {
 }
 
 impl Cursor {
-    /// Moves, or counts.
+    /// Moves the cursor, or counts.
     fn go(&mut self, to: &CursorMove) -> Answer {
         let Some(operation) = cursor_operation(to) else {
             return self.count().map_or_else(of_cursor_code, Answer::Number);
@@ -345,7 +345,7 @@ fn walk(txn: &Rc<Transaction>, table: Table, moves: &[CursorMove]) -> Result<Ans
 }
 
 fn unexpected(operation: &Operation) -> Answer {
-    Answer::Unexpected(format!("the script asks for {operation:?}"))
+    Answer::Unexpected(format!("unexpected operation {operation:?}"))
 }
 
 fn of_put(mode: PutMode, put: Result<(), (LmdbCode, Vec<u8>)>) -> Answer {
@@ -355,7 +355,7 @@ fn of_put(mode: PutMode, put: Result<(), (LmdbCode, Vec<u8>)>) -> Answer {
     }
 }
 
-/// Puts values of one size, as often as LMDB stops.
+/// Puts values of one size, continuing whenever LMDB stops.
 fn put_all(mut cursor: Cursor, key: &[u8], values: &[Vec<u8>]) -> Result<(), LmdbCode> {
     let (size, mut left) = (values.first().map_or(1, Vec::len), values);
     while !left.is_empty() {

@@ -29,23 +29,23 @@ use script::Script;
 use std::{path::Path, process::ExitCode, time::Instant};
 use tempfile::TempDir;
 
-/// The number of operations in an episode, which has databases of its own.
+/// The number of operations of an episode, which has its own databases.
 const EPISODE_LEN: u64 = 5000;
-/// How many of the last operations are shown.
+/// The number of last operations to show.
 const SHOWN_COUNT: usize = 20;
-/// A file system in memory, if there is one, since the disk is not tested here.
+/// A file system in memory, if there is one, because the disk is not under test.
 const MEMORY: &str = "/dev/shm";
 
 /// Performs the same random operations on Teak and on LMDB, and compares the results
 #[derive(Parser)]
 struct Arguments {
-    /// How many operations to perform
+    /// Number of operations to perform
     #[arg(long, default_value_t = 100_000)]
     ops: u64,
-    /// Everything that is random follows from this number
+    /// Seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Begin with this episode; a difference names its own
+    /// Begin with this episode; the report of a difference names the episode
     #[arg(long, default_value_t = 0)]
     episode: u64,
     /// Print every operation before it is performed, to find the last one if an engine ends the
@@ -89,10 +89,10 @@ fn run(arguments: &Arguments) -> Result<bool> {
         arguments.ops
     );
     println!(
-        "{} performed, {} left out where they made no sense; {} records compared, {} in the largest table",
+        "{} performed, {} skipped as invalid; {} records compared, {} in the largest table",
         tally.performed, tally.left_out, tally.records, tally.records_max
     );
-    print!("known deviations that were met:\n{}", deviations::summary());
+    print!("known deviations that occurred:\n{}", deviations::summary());
     Ok(true)
 }
 
@@ -136,7 +136,7 @@ fn run_episode(
     })
 }
 
-/// Performs a script that is written down.
+/// Performs a written script.
 fn replay(setup: Setup, operations: &[Operation]) -> Result<Option<Difference>> {
     let scratch = scratch()?;
     let mut runner = both(scratch.path(), setup)?;
@@ -165,7 +165,7 @@ fn scratch() -> Result<TempDir> {
         true => tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()),
         false => tempfile::tempdir(),
     };
-    directory.context("a directory for both databases cannot be made")
+    directory.context("the directory of the databases cannot be created")
 }
 
 fn report(seed: u64, episode: u64, found: &FoundDifference) -> Result<()> {

@@ -1,19 +1,19 @@
-//! The operations of a script and their results, in a language that both engines are translated to.
+//! The operations of a script and their results, in a form that both engines are translated to.
 
 use std::cmp::Ordering;
 
-/// How a record is put.
+/// The mode of putting a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PutMode {
-    /// In any case; an existing pair stays.
+    /// Always. An existing pair stays.
     Upsert,
     /// If the key is new: `MDB_NOOVERWRITE`.
     NewKey,
     /// If the pair is new: `MDB_NODUPDATA`.
     NewPair,
-    /// Behind the last key: `MDB_APPEND`.
+    /// After the last key: `MDB_APPEND`.
     Append,
-    /// Behind the last value of the key: `MDB_APPENDDUP`.
+    /// After the last value of the key: `MDB_APPENDDUP`.
     AppendValue,
     /// The value is written to the space that the engine returns: `MDB_RESERVE`.
     Reserve,
@@ -44,7 +44,7 @@ pub(crate) enum CursorMove {
     Count,
 }
 
-/// Which state is read.
+/// The state that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReadView {
     Writer,
@@ -59,7 +59,7 @@ pub(crate) enum TransactionEnd {
     Abort,
 }
 
-/// In which direction all records are read.
+/// The direction in which all records are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Direction {
     Forward,
@@ -69,7 +69,7 @@ pub(crate) enum Direction {
 /// The index of a table in [`KINDS`](crate::kind::KINDS).
 pub(crate) type TableIndex = usize;
 
-/// One operation. A write transaction begins with the first that needs one.
+/// One operation. The first one that needs a write transaction begins it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Operation {
     Create {
@@ -93,7 +93,8 @@ pub(crate) enum Operation {
         key: Vec<u8>,
         values: Vec<Vec<u8>>,
     },
-    /// A record of a size that an engine may refuse, in a nested transaction that is undone.
+    /// Puts a record of a size that an engine may refuse, in a nested transaction that is rolled
+    /// back.
     PutOdd {
         table: TableIndex,
         key: Vec<u8>,
@@ -102,7 +103,7 @@ pub(crate) enum Operation {
     Delete {
         table: TableIndex,
         key: Vec<u8>,
-        /// Only this value, where a key has several.
+        /// Only this value, if a key has several.
         value: Option<Vec<u8>>,
     },
     Get {
@@ -114,7 +115,7 @@ pub(crate) enum Operation {
         view: ReadView,
         table: TableIndex,
     },
-    /// How two keys follow each other, or two values.
+    /// Compares two keys, or two values.
     Compare {
         view: ReadView,
         table: TableIndex,
@@ -122,20 +123,20 @@ pub(crate) enum Operation {
         one: Vec<u8>,
         other: Vec<u8>,
     },
-    /// A walk of a cursor over an unchanging state.
+    /// Moves a cursor over an unchanging state.
     Walk {
         view: ReadView,
         table: TableIndex,
         moves: Vec<CursorMove>,
     },
-    /// All values of a key by pages: `MDB_GET_MULTIPLE` and its neighbours.
+    /// All values of a key, page by page: `MDB_GET_MULTIPLE` and its variants.
     Packed {
         view: ReadView,
         table: TableIndex,
         key: Vec<u8>,
         direction: Direction,
     },
-    /// Opens a cursor without a position, which stays while the transaction changes the table.
+    /// Opens a cursor without a position, which stays open while the transaction changes the table.
     Open {
         slot: usize,
         table: TableIndex,
@@ -187,7 +188,7 @@ pub(crate) enum CopyMode {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RecordPart {
     Keys,
-    /// Where a key has several.
+    /// A key with several values.
     Values,
 }
 
@@ -196,7 +197,7 @@ pub(crate) enum RecordPart {
 pub(crate) enum OperationGroup {
     /// Tables, transactions, readers and the database.
     States,
-    /// Cursors that stay while tables change.
+    /// Cursors that stay open while tables change.
     Cursors,
     /// Operations that read a table without changing it.
     Reading,
@@ -212,7 +213,7 @@ pub(crate) enum Answer {
     /// The record exists already: its value, where both engines return it.
     Exists(Option<Vec<u8>>),
     /// An appended record does not come after all others.
-    NotBehind,
+    NotLast,
     Value(Vec<u8>),
     Pair(Vec<u8>, Vec<u8>),
     Number(u64),
@@ -222,9 +223,9 @@ pub(crate) enum Answer {
     NoTable,
     /// A key or a value is too long, or too short.
     BadSize,
-    /// Of one operation after the other.
+    /// The results of consecutive operations.
     Several(Vec<Answer>),
-    /// An error that no script should cause, in the words of the engine.
+    /// An unexpected error, as the engine reports it.
     Unexpected(String),
 }
 
@@ -283,7 +284,7 @@ impl CursorMove {
         self.is_search() || matches!(self, Self::NextKey | Self::PrevKey)
     }
 
-    /// Whether only tables have it in which a key has several values.
+    /// Whether it is only valid in tables in which a key has several values.
     pub(crate) fn is_of_values(&self) -> bool {
         matches!(
             self,

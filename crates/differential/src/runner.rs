@@ -22,11 +22,11 @@ use crate::{
 use both_sides::{difference, first_other_record};
 use slot::{CursorPosition, CursorSlot, is_possible_move, is_possible_put, is_possible_put_at};
 
-/// How many readers a side has at most: one more.
+/// The maximum number of readers of a side: one more than a script has.
 pub(crate) const SIDE_READER_COUNT: usize = READER_COUNT + 1;
-/// The reader through which commits are compared.
+/// The reader for comparing commits.
 const NEWEST: usize = READER_COUNT;
-/// How deep transactions are nested at most.
+/// The maximum nesting depth of transactions.
 const DEPTH_MAX: usize = 4;
 
 impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
@@ -47,7 +47,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         self.tally
     }
 
-    /// Performs an operation, or leaves it out.
+    /// Performs an operation, or skips it.
     pub(crate) fn perform(&mut self, operation: &Operation) -> Result<(), Difference> {
         if !self.is_possible(operation) {
             self.tally.left_out += 1;
@@ -146,7 +146,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         }
     }
 
-    /// Replaces the value that a cursor is on, if LMDB can do that.
+    /// Replaces the value at a cursor, if LMDB can do that.
     fn replace_at(&mut self, slot: usize, value: &[u8]) -> Result<(), Difference> {
         let Some(here) = self.slots[slot].clone() else {
             return Ok(());
@@ -165,11 +165,11 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
                 _ => true,
             };
             let before = self.neighbour(here.table, &key, &old, CursorMove::PrevValue)?;
-            let behind = self.neighbour(here.table, &key, &old, CursorMove::NextValue)?;
+            let after = self.neighbour(here.table, &key, &old, CursorMove::NextValue)?;
             let is_possible = value.len() == old.len()
                 && order.compare(value, &old).is_ne()
                 && stays(before, true)
-                && stays(behind, false);
+                && stays(after, false);
             if !is_possible {
                 return Ok(());
             }
@@ -246,7 +246,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
         self.follow_change(operation, &answer)
     }
 
-    /// Compares the committed records, through readers made for this purpose.
+    /// Compares the committed records, using readers opened for this purpose.
     fn compare_newest(&mut self) -> Result<(), Difference> {
         self.ask(&Operation::OpenReader(NEWEST))?;
         self.compare_all(ReadView::Reader(NEWEST))?;

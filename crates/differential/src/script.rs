@@ -1,6 +1,7 @@
 //! Random scripts.
 //!
-//! An episode has some tables, keys from a small set so that they meet again, and times of growing and of shrinking.
+//! An episode has several tables, a small set of keys, so that they are repeated, and periods of
+//! growing and shrinking.
 
 use crate::{
     engine::Setup,
@@ -14,12 +15,12 @@ use crate::{
 use fastrand::Rng;
 use std::collections::VecDeque;
 
-/// The longest key, and the longest of several values, that LMDB allows.
+/// The maximum length of a key, and of a value in a multi-value table, that LMDB allows.
 const LEN_MAX: usize = 511;
-/// How many operations one time of growing or shrinking lasts at most.
+/// The maximum number of operations in a period of growing or shrinking.
 const TIDE_MAX: usize = 1500;
 
-/// Where operations come from.
+/// The source of operations.
 pub(crate) struct Script {
     rng: Rng,
     tables: Vec<TableIndex>,
@@ -28,11 +29,11 @@ pub(crate) struct Script {
     key_len_max: usize,
     value_len_max: usize,
     run_len_max: usize,
-    /// The table that each cursor was opened for last.
+    /// The last table that each cursor was opened for.
     opened: [Option<TableIndex>; SLOT_COUNT],
-    /// Operations to return before any random ones.
+    /// Operations to return before random ones.
     queue: VecDeque<Operation>,
-    /// How many operations the tide lasts, and how many in a hundred changes insert.
+    /// The remaining operations of the period, and the percentage of changes that insert.
     tide: (usize, u32),
 }
 
@@ -119,7 +120,7 @@ impl Script {
         item(KINDS[table].keys, index, self.key_len_max)
     }
 
-    /// One of the values that keys of a table may have; any bytes where a key has one.
+    /// A possible value for keys of a table; any bytes for a table with one value per key.
     fn value(&mut self, table: TableIndex) -> Vec<u8> {
         match KINDS[table].values {
             Some(values) => {
@@ -173,7 +174,7 @@ impl Script {
         }
     }
 
-    /// Puts many records, several of which in succession have the same key.
+    /// Puts many records, with several consecutive ones of equal keys.
     fn run_of_puts(&mut self, table: TableIndex) -> Operation {
         let (is_one_key, key) = (self.rng.bool(), self.key(table));
         for _ in 0..self.rng.usize(..self.run_len_max) {
@@ -193,7 +194,7 @@ impl Script {
         self.walk(table)
     }
 
-    /// Removes consecutive records from some position on, by a cursor.
+    /// Removes consecutive records from some position on, using a cursor.
     fn run_of_deletes(&mut self, table: TableIndex) -> Operation {
         let slot = self.rng.usize(..SLOT_COUNT);
         let to = CursorMove::SetRange(self.key(table));
@@ -212,7 +213,7 @@ impl Script {
 
     fn by_cursor(&mut self, table: TableIndex) -> Operation {
         let slot = self.rng.usize(..SLOT_COUNT);
-        // Keys and values have to be of the table that the cursor is of.
+        // Keys and values must belong to the table of the cursor.
         let of_cursor = self.opened[slot].unwrap_or(table);
         match self.rng.u32(..20) {
             0..3 => self.open(slot, table),
@@ -386,7 +387,7 @@ impl Script {
         let readers = (0..READER_COUNT).map(Operation::CloseReader);
         self.queue.extend(readers);
         self.queue.push_back(Operation::End(TransactionEnd::Commit));
-        // Tables are created or dropped while nothing else is open.
+        // Tables are created or dropped only while nothing else is open.
         for table in self.tables.clone() {
             if self.rng.u32(..4) > 0 {
                 self.queue.push_back(Operation::Create { table });
@@ -399,7 +400,7 @@ impl Script {
     }
 }
 
-/// The key or value with this number; equal numbers give equal bytes.
+/// The key or value with this number. Equal numbers give equal bytes.
 fn item(form: BytesForm, index: u64, len_max: usize) -> Vec<u8> {
     let mut rng = Rng::with_seed(index);
     match (form.order, form.size) {
@@ -408,7 +409,7 @@ fn item(form: BytesForm, index: u64, len_max: usize) -> Vec<u8> {
                 0 => rng.u64(..),
                 _ => index,
             };
-            // In the byte order of the machine; both engines run on the same one.
+            // In native byte order. Both engines run on the same machine.
             let bytes = match size {
                 4 => (number as u32).to_ne_bytes().to_vec(),
                 _ => number.to_ne_bytes().to_vec(),
@@ -418,7 +419,7 @@ fn item(form: BytesForm, index: u64, len_max: usize) -> Vec<u8> {
         }
         (order, size) => {
             let len = size.unwrap_or_else(|| rng.usize(1..=len_max));
-            // Few different letters, so that long prefixes are equal.
+            // Few different letters, so that keys have long common prefixes.
             let mut bytes: Vec<u8> = match rng.bool() {
                 true => vec![b'a'; len],
                 false => (0..len).map(|_| b'a' + rng.u8(..3)).collect(),
@@ -440,7 +441,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_follows_from_its_seed() {
+    fn a_script_depends_only_on_its_seed() {
         let operations = |seed, episode| -> Vec<_> {
             let (mut script, _) = Script::new(seed, episode);
             (0..500).map(|_| script.next()).collect()
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn items_have_the_size_of_their_form_and_are_never_empty() {
+    fn items_have_the_size_of_their_kind_and_are_never_empty() {
         for kind in KINDS {
             for form in [Some(kind.keys), kind.values].into_iter().flatten() {
                 for index in 0..300 {

@@ -1,12 +1,13 @@
-//! Makes a script that shows something smaller.
+//! Shrinks a script that shows a difference.
 
 use crate::operation::Operation;
 use anyhow::Result;
 
-/// How often a script is tried at most.
+/// The maximum number of attempts.
 const TRIES_MAX: usize = 3000;
 
-/// A script that still shows it, with operations taken out: half of them at once, then fewer and fewer.
+/// A script that still shows the difference, with operations removed: first half of them at once,
+/// then fewer and fewer.
 pub(crate) fn smallest(
     operations: &[Operation],
     mut shows: impl FnMut(&[Operation]) -> Result<bool>,
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_needed_goes() -> Result<()> {
+    fn unneeded_operations_are_removed() -> Result<()> {
         let operations: Vec<_> = (0..100).map(Operation::OpenReader).collect();
         let needed = [Operation::OpenReader(17), Operation::OpenReader(71)];
         let smallest = smallest(&operations, |operations| {

@@ -1,4 +1,4 @@
-//! That wrong answers are found.
+//! Tests that wrong answers are found.
 
 use crate::{
     both,
@@ -17,29 +17,29 @@ const SETUP: Setup = Setup {
     write_memory_bytes: 1 << 20,
 };
 
-/// An engine that does one thing wrong.
+/// An engine with one planted error.
 struct Wrong<S> {
     side: S,
     lie: Lie,
-    /// How many times it does it right before.
+    /// The number of correct answers before the first wrong one.
     truths: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lie {
-    /// Says that an existing record is not there.
+    /// Reports an existing record as missing.
     LostGet,
-    /// Says that a put was done, and does nothing.
+    /// Reports a put as done, without doing it.
     LostPut,
-    /// Says that a key was removed, and leaves it.
+    /// Reports a key as removed, without removing it.
     LostDelete,
-    /// Has one record less at the end.
+    /// Omits the last record.
     ShortScan,
     /// Counts one record too many.
     WrongCount,
-    /// Ends nested transactions the same way whether they are kept or rolled back.
+    /// Ends nested transactions in the same way whether they are kept or rolled back.
     KeptRollback,
-    /// Goes one step too little.
+    /// Moves one step too few.
     StaleCursor,
 }
 
@@ -54,7 +54,7 @@ const LIES: [Lie; 7] = [
 ];
 
 impl<S: TestedEngine> Wrong<S> {
-    /// Whether it is time to lie.
+    /// Whether to give the wrong answer now.
     fn lies(&mut self, lie: Lie) -> bool {
         if self.lie != lie {
             return false;
@@ -153,7 +153,7 @@ fn planted_wrong_answers_are_found() -> Result<()> {
 }
 
 #[test]
-fn without_them_there_is_no_difference() -> Result<()> {
+fn correct_engines_have_no_differences() -> Result<()> {
     for episode in 0..3 {
         let directory = scratch()?;
         let (mut script, setup) = Script::new(11, episode);

@@ -46,7 +46,7 @@ pub(crate) fn put_flags(mode: PutMode) -> c_uint {
     }
 }
 
-/// LMDB's operation for a movement; counting is none.
+/// LMDB's operation for a movement; `None` for counting.
 pub(crate) fn cursor_operation(to: &CursorMove) -> Option<ffi::MDB_cursor_op> {
     Some(match to {
         CursorMove::First => ffi::MDB_FIRST,
@@ -90,7 +90,7 @@ pub(crate) fn of_cursor_code(code: LmdbCode) -> Answer {
 /// The meaning of an error of a put, which includes the existing value.
 pub(crate) fn of_put_code(mode: PutMode, (code, existing): (LmdbCode, Vec<u8>)) -> Answer {
     match (code, mode) {
-        (ffi::MDB_KEYEXIST, PutMode::Append | PutMode::AppendValue) => Answer::NotBehind,
+        (ffi::MDB_KEYEXIST, PutMode::Append | PutMode::AppendValue) => Answer::NotLast,
         (ffi::MDB_KEYEXIST, PutMode::NewKey) => Answer::Exists(Some(existing)),
         (libc::EINVAL, PutMode::Current) => Answer::NotPlaced,
         _ => of_code(code),
@@ -101,7 +101,7 @@ pub(crate) fn of_put_code(mode: PutMode, (code, existing): (LmdbCode, Vec<u8>)) 
 pub(crate) fn of_error(error: &teak::Error) -> Answer {
     match error {
         teak::Error::TableNotFound(_) => Answer::NoTable,
-        teak::Error::NotSorted { .. } => Answer::NotBehind,
+        teak::Error::NotSorted { .. } => Answer::NotLast,
         teak::Error::KeyTooLong { .. } | teak::Error::ValueTooLong { .. } => Answer::BadSize,
         error => Answer::Unexpected(error.to_string()),
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn with_packed_values_all_nineteen_operations_of_cursors_are_there() {
+    fn tables_with_packed_values_use_all_nineteen_cursor_operations() {
         let (key, value) = (Vec::new, Vec::new);
         let moves = [
             CursorMove::First,
@@ -161,9 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn one_code_means_what_the_operation_makes_of_it() {
+    fn the_meaning_of_a_code_depends_on_the_operation() {
         let there = || (ffi::MDB_KEYEXIST, vec![7]);
-        assert_eq!(of_put_code(PutMode::Append, there()), Answer::NotBehind);
+        assert_eq!(of_put_code(PutMode::Append, there()), Answer::NotLast);
         assert_eq!(
             of_put_code(PutMode::NewKey, there()),
             Answer::Exists(Some(vec![7]))
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_teak_mean_what_codes_of_lmdb_do() {
+    fn errors_of_teak_and_codes_of_lmdb_have_equal_meanings() {
         let too_long = teak::Error::KeyTooLong { len: 9, max: 8 };
         assert_eq!(of_error(&too_long), of_code(ffi::MDB_BAD_VALSIZE));
         let not_sorted = teak::Error::NotSorted { index: 0 };

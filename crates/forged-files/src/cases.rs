@@ -1,4 +1,4 @@
-//! Which file is forged how: all that follows from a seed and an index.
+//! The forged files: which file is forged in which way, for each seed and index.
 
 use crate::seeds::{self, Seed};
 use fastrand::Rng;
@@ -33,7 +33,8 @@ impl Cases {
         Rng::with_seed(rng.u64(..) ^ (4 * index + purpose).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// One field, two, or a tree that is none, in each database by turns; sometimes some of each.
+    /// Forges one field, two, or the structure of a tree, in each database in turn. Sometimes
+    /// combines these.
     pub(crate) fn case(&self, index: u64) -> Case<'_> {
         let seed = &self.seeds[(index % self.seeds.len() as u64) as usize];
         let mut rng = self.rng(index, 0);

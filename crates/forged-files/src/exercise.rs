@@ -1,8 +1,8 @@
 //! Performs all operations on a forged database.
 //!
 //! Errors are expected. Findings are panics and contradictory results: a check that finds nothing
-//! while a page is unreadable, a change that damages a sound database, more records than the file
-//! has bytes.
+//! although a page is unreadable, a change that damages a valid database, more records than the
+//! file has bytes.
 
 mod changes;
 mod collector;
@@ -36,7 +36,7 @@ const OTHER_BOOT: [u8; 16] = [0xfe; 16];
 /// The maximum size of a database salvaged from a small one.
 const SAVED_MAX: usize = 16 << 20;
 /// The number of pages whose contents are described.
-const PAGES_TOLD: u32 = 6;
+const DESCRIBED_PAGES: u32 = 6;
 
 /// The outcome for a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,21 +59,21 @@ impl fmt::Display for FileOutcome {
     }
 }
 
-/// How a file is opened.
+/// The modes of opening a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OpenMode {
-    /// Where nothing is compared with checksums.
+    /// Without verifying checksums.
     Unverified,
     /// As after a crash of the machine.
     Verified,
     ReadOnly,
-    /// By its name, where other functions can have it.
+    /// By its path, so that other functions can use it.
     Named,
 }
 
 /// Performs all operations on a file, and returns the findings.
 pub(crate) fn all(case: &Case<'_>, rng: &mut Rng) -> (FileOutcome, Vec<String>) {
-    let way = [
+    let mode = [
         OpenMode::Unverified,
         OpenMode::Verified,
         OpenMode::ReadOnly,
@@ -91,14 +91,14 @@ pub(crate) fn all(case: &Case<'_>, rng: &mut Rng) -> (FileOutcome, Vec<String>) 
     if collector.rng.u8(0..8) == 0 {
         catch(|| locks::work(collector.rng, &case.image));
     }
-    let outcome = catch(|| match way {
+    let outcome = catch(|| match mode {
         OpenMode::Named => by_name(&mut collector, case),
-        _ => simulated(&mut collector, case, way),
+        _ => simulated(&mut collector, case, mode),
     });
     (outcome.unwrap_or(FileOutcome::Refused), collector.findings)
 }
 
-/// Salvages the file; the result is a sound database.
+/// Salvages the file. The result must be a valid database.
 fn save(collector: &mut FindingCollector<'_>, image: &[u8]) {
     let disk = SimDisk::from_image(image.to_vec(), image.len());
     let saved = SimDisk::new(SAVED_MAX);
@@ -106,15 +106,15 @@ fn save(collector: &mut FindingCollector<'_>, image: &[u8]) {
         let saved = testing::open(&saved, &options(), false, OTHER_BOOT);
         let report = saved.and_then(|saved| saved.check(&mut |_| {}));
         if !report.is_ok_and(|report| report.is_clean()) {
-            collector.find("what was saved is no sound database".to_owned());
+            collector.find("the salvaged database is damaged".to_owned());
         }
     }
 }
 
-fn simulated(collector: &mut FindingCollector<'_>, case: &Case<'_>, way: OpenMode) -> FileOutcome {
+fn simulated(collector: &mut FindingCollector<'_>, case: &Case<'_>, mode: OpenMode) -> FileOutcome {
     let room = case.image.len() / 2 + (1 << 20);
     let disk = SimDisk::from_image(case.image.clone(), case.image.len() + room);
-    let (options, boot) = match way {
+    let (options, boot) = match mode {
         OpenMode::Unverified => {
             let options = options().durability(Durability::Lazy);
             (options.verification(Verification::Off), BOOT)
@@ -125,9 +125,9 @@ fn simulated(collector: &mut FindingCollector<'_>, case: &Case<'_>, way: OpenMod
     let Ok(database) = testing::open(&disk, &options, false, boot) else {
         return FileOutcome::Refused;
     };
-    let outcome = work(collector, &database, way, None);
+    let outcome = work(collector, &database, mode, None);
     let _ = database.close();
-    if way != OpenMode::ReadOnly {
+    if mode != OpenMode::ReadOnly {
         inspect_again(
             collector,
             testing::open(&disk, &self::options(), false, boot),
@@ -150,7 +150,7 @@ fn by_name(collector: &mut FindingCollector<'_>, case: &Case<'_>) -> FileOutcome
         let report = teak::salvage_with(&path, &saved, &[&crate::seeds::LENGTHS], &mut |_| {});
         if let Ok(report) = report {
             let _ = report.to_string();
-            copies::expect_sound(collector, "what was saved", &saved);
+            copies::expect_sound(collector, "the salvaged database", &saved);
         }
     }
     let release = collector.rng.u64(0..40);
@@ -167,16 +167,16 @@ fn by_name(collector: &mut FindingCollector<'_>, case: &Case<'_>) -> FileOutcome
     outcome
 }
 
-/// A database that was sound, and was changed, is sound.
+/// A valid database must still be valid after changes.
 fn inspect_again(collector: &mut FindingCollector<'_>, again: Result<Database>) {
-    let opened = collector.note("it is opened once more", again);
+    let opened = collector.note("opening once more", again);
     if let Some(database) = opened {
         check(collector, &database);
         let _ = database.close();
     }
 }
 
-/// Checks the database; one that was sound must be so still.
+/// Checks the database. A valid database must still be valid.
 fn check(collector: &mut FindingCollector<'_>, database: &Database) {
     let Some(report) = collector.note("checking", database.check(&mut |_| {})) else {
         return;
@@ -187,7 +187,7 @@ fn check(collector: &mut FindingCollector<'_>, database: &Database) {
         let damage = report.damages.first();
         let damage = damage.map(|damage| format!("page {:?}: {}", damage.page, damage.detail));
         collector.find(format!(
-            "a check found nothing, and now it finds {damage:?}"
+            "the first check found nothing, but this one finds {damage:?}"
         ));
         collector.is_clean = false;
     }
@@ -195,11 +195,11 @@ fn check(collector: &mut FindingCollector<'_>, database: &Database) {
 
 type Section = fn(&mut FindingCollector<'_>, &Database, Option<&TempDir>);
 
-/// Performs all operations in random order, so that each may be the first to meet the forgery.
+/// Performs all operations in random order, so that each may be the first to find the forgery.
 fn work(
     collector: &mut FindingCollector<'_>,
     database: &Database,
-    way: OpenMode,
+    mode: OpenMode,
     directory: Option<&TempDir>,
 ) -> FileOutcome {
     let mut sections: Vec<Section> = vec![
@@ -216,13 +216,13 @@ fn work(
         |collector, database, _| states::roll_back(collector, database),
         |collector, database, _| changes::compact(collector, database),
     ];
-    match way {
+    match mode {
         OpenMode::ReadOnly => sections.push(|collector, database, _| refuse(collector, database)),
         _ => sections.extend(changes),
     }
     collector.rng.shuffle(&mut sections);
-    // Only half of them, so that a finding is near the last line reported, and the next file comes
-    // soon.
+    // Performs only half of them, so that a finding is near the last reported line, and the next
+    // file follows soon.
     let fewer = sections.len().div_ceil(2) + collector.rng.usize(0..3);
     sections.truncate(fewer);
     for section in sections {
@@ -235,10 +235,10 @@ fn work(
     }
 }
 
-/// Operations that a read-only database refuses.
+/// Operations that a read-only database must refuse.
 fn refuse(collector: &mut FindingCollector<'_>, database: &Database) {
     if !matches!(database.begin_write(), Err(Error::ReadOnly)) {
-        collector.find("a database that is open for reading only is written to".to_owned());
+        collector.find("a read-only database accepts writes".to_owned());
     }
     let _ = (database.sync(), database.create_snapshot("name"));
 }
@@ -256,7 +256,7 @@ fn inspect(collector: &mut FindingCollector<'_>, database: &Database) {
     );
     let _ = matches!(database.recovery(), Recovery::RolledBack { .. });
     let pages = stat.map_or(100, |stat| stat.page_count.min(1 << 20)) as u32;
-    for _ in 0..PAGES_TOLD {
+    for _ in 0..DESCRIBED_PAGES {
         let page = collector.rng.u32(0..pages.max(1) + 2);
         let _ = database.describe_page(PageNumber(page));
     }

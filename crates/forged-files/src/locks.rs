@@ -1,4 +1,4 @@
-//! Lock files that a forger wrote to while several processes use the database.
+//! Forged contents of the lock file while several processes use the database.
 
 use crate::{
     scratch,
@@ -18,7 +18,7 @@ use teak::{
     testing::{self, SimDisk},
 };
 
-/// Where a lock file has its parts, and how many bytes of them are of interest: see the table in docs/locking.md.
+/// The parts of a lock file, with the number of relevant bytes: see the table in docs/locking.md.
 const PARTS: [(u64, u64); 12] = [
     (0, 80),
     (128, 8),
@@ -33,20 +33,22 @@ const PARTS: [(u64, u64); 12] = [
     (389_120, 128),
     (393_216, 4096),
 ];
-/// The slots for records of visible states: offset of the first, length, count, and offset of the record in a slot.
+/// The slots for records of visible states: offset of the first, length, count, and offset of the
+/// record in a slot.
 const STATE_SLOTS: u64 = 69_632;
 const STATE_SLOT_LEN: u64 = 69_632;
 const STATE_SLOT_COUNT: u64 = 4;
 const RECORD_IN_SLOT: u64 = 64;
 const RECORD_LEN_MAX: usize = 65_536;
-/// Where the state is that readers begin with.
+/// The offset of the state that new readers begin with.
 const VISIBLE: u64 = 389_120;
-/// Where a record has its transaction and its page size, and the bytes that its checksum covers and that are not lists: see docs/format.md.
+/// The offsets of the transaction and page size in a record, and of the bytes that its checksum
+/// covers and that are no lists: see docs/format.md.
 const TRANSACTION: usize = 96;
 const PAGE_SIZE: usize = 36;
 const RECORD_FIRST_CHECKED: usize = 16;
 const RECORD_HEAD_LEN: usize = 400;
-/// Where a record has its numbers, and how many bytes each has.
+/// The offsets of the numbers in a record, with the length of each.
 const FIELDS: [(usize, usize); 16] = [
     (16, 4),
     (22, 1),
@@ -65,10 +67,11 @@ const FIELDS: [(usize, usize); 16] = [
     (384, 4),
     (388, 4),
 ];
-/// How long a process waits for the writer lock, which the forged file may assign to any process.
+/// The waiting time for the writer lock, which the forged file may assign to any process.
 const TURN_MAX: Duration = Duration::from_millis(50);
 
-/// Opens the database as several processes do that come and go, and writes to their lock file in between.
+/// Opens the database like several processes that attach and leave, and writes to their lock file
+/// in between.
 pub(crate) fn work(rng: &mut Rng, image: &[u8]) -> io::Result<()> {
     let directory = scratch::directory()?;
     let path = directory.path().join("locked");
@@ -126,8 +129,8 @@ fn another_number(rng: &mut Rng, old: u64, bits: u32) -> u64 {
     }
 }
 
-/// Puts other numbers into the record of a visible state, with the checksum that they need, and perhaps has that be the state that readers
-/// begin with.
+/// Puts other numbers into the record of a visible state, with a correct checksum, and sometimes
+/// makes it the state that readers begin with.
 pub(crate) fn forge_record(rng: &mut Rng, file: &File) -> io::Result<()> {
     let visible = read_number(file, VISIBLE)?;
     let (mut record, mut slot) = (vec![0; RECORD_LEN_MAX], 0);
@@ -170,7 +173,7 @@ fn read_number(file: &File, at: u64) -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Reads and writes, whatever comes of it.
+/// Reads and writes, ignoring errors.
 fn use_it(database: &Database) -> Result<()> {
     let reader = database.begin_read();
     let _ = reader
@@ -185,9 +188,8 @@ fn use_it(database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// Puts something in the place of the lock file: a lock file with random contents, or another kind
-/// of file.
-pub(crate) fn stand_beside(rng: &mut Rng, lock_file: &Path) -> io::Result<()> {
+/// Replaces the lock file by one with random contents, or by another kind of file.
+pub(crate) fn replace_lock_file(rng: &mut Rng, lock_file: &Path) -> io::Result<()> {
     let mut bytes = vec![0; [0, 8, 80, 4096, 400_000][rng.usize(0..5)]];
     rng.fill(&mut bytes);
     if bytes.len() >= 8 && rng.bool() {

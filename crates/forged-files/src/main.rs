@@ -1,7 +1,7 @@
-//! Opens forged files, and performs all operations of the interface and the program on each. It may
-//! die of one; `cargo xtask mutate`, which starts it, knows of which.
+//! Opens forged files, and performs all operations of the interface and the program on each. A file
+//! may kill the process; `cargo xtask mutate`, its parent, then knows which file it was.
 //!
-//! It writes a line when it begins with a file, and one with the outcome:
+//! It writes a line before each file, and one with the outcome:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -29,13 +29,13 @@ use std::{
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering},
 };
-use teak::testing::{Planted, plant};
+use teak::testing::{Planted, set_planted};
 use watchdog::Watchdog;
 
-/// Opens forged files, from one index up to another.
+/// Opens the forged files with the indexes of a range
 #[derive(Parser)]
 pub(crate) struct Arguments {
-    /// Everything that is random follows from this number
+    /// Seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The first file
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// The program `teak`, to be run on the files too
     #[arg(long)]
     teak: Option<PathBuf>,
-    /// Write the file of the first index here, and do nothing else
+    /// Only write the file of the first index to this path
     #[arg(long)]
     write: Option<PathBuf>,
     /// Plant an error in the engine
@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     planted: Option<String>,
 }
 
-/// The file that is worked on.
+/// The current file.
 static INDEX: AtomicU64 = AtomicU64::new(0);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let planted = Planted::ALL
         .iter()
         .find(|error| Some(error.name()) == arguments.planted.as_deref());
-    planted.into_iter().for_each(|error| plant(*error));
+    planted.into_iter().for_each(|error| set_planted(*error));
     let cases = Cases::new(arguments.seed)?;
     if let Some(path) = &arguments.write {
         let case = cases.case(arguments.from);
@@ -71,7 +71,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(fs::write(path, case.image)?);
     }
     watchdog::limit_memory()?;
-    // At once, since a panic may be followed by another one, which ends the process; and by whichever thread.
+    // Printed at once by whichever thread panics, because another panic may follow and end the
+    // process.
     panic::set_hook(Box::new(|panic| report(&panic.to_string())));
     let watchdog = Watchdog::start();
     for index in arguments.from..arguments.to {

@@ -1,4 +1,4 @@
-//! The program `teak`, run on forged files.
+//! Runs the program `teak` on forged files.
 
 use crate::{cases::Case, locks, scratch, watchdog::PATIENCE};
 use fastrand::Rng;
@@ -13,7 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Commands, with `DB` for the database, `NEW` for a file that is not there yet, `TEXT` for one with records, and names that the databases have.
+/// Commands, with `DB` for the database, `NEW` for a new file, `TEXT` for a file with records, and
+/// names that exist in the databases.
 const COMMANDS: &[&str] = &[
     "check DB",
     "check DB --json",
@@ -56,15 +57,15 @@ const COMMANDS: &[&str] = &[
 
 /// The input of `load`.
 const RECORDS: &str = "a\t1\nb\t2\nc\t3\n";
-/// Bytes that a command may print.
+/// The number of bytes that a command may print.
 const OUTPUT_MAX: u64 = 64 << 20;
-/// Seconds that it may have of the processor.
+/// The processor time of a command in seconds.
 const SECONDS_MAX: u64 = 10;
 
 /// Runs up to two random commands. Returns a finding, if there is one.
 pub(crate) fn run(program: &Path, case: &Case<'_>, rng: &mut Rng) -> io::Result<Vec<String>> {
     let mut findings = Vec::new();
-    // A process takes as long as everything else.
+    // Starting a process takes as long as all other work together.
     let count = [0, 1, 1, 2][rng.usize(0..4)];
     if count == 0 {
         return Ok(findings);
@@ -77,7 +78,7 @@ pub(crate) fn run(program: &Path, case: &Case<'_>, rng: &mut Rng) -> io::Result<
     if rng.u8(0..8) == 0
         && let Ok(lock_file) = teak::lock_file_of(&path)
     {
-        locks::stand_beside(rng, &lock_file)?;
+        locks::replace_lock_file(rng, &lock_file)?;
     }
     for number in 0..count {
         let command = COMMANDS[rng.usize(0..COMMANDS.len())];
@@ -129,20 +130,20 @@ fn limited(mut command: Command) -> io::Result<Option<String>> {
         if end < Instant::now() {
             child.kill()?;
             child.wait()?;
-            return Ok(Some("it does not end".to_owned()));
+            return Ok(Some("it did not end".to_owned()));
         }
         thread::sleep(Duration::from_millis(1));
     };
     let printed = reader.join().unwrap_or(0);
     let complaints = complaints.join().unwrap_or_default();
     Ok(if printed > OUTPUT_MAX {
-        Some("it prints far more than there is".to_owned())
+        Some("it prints far more than the database has".to_owned())
     } else if complaints.contains("panicked") {
         Some(complaints)
     } else {
         status.signal().map(|signal| match signal {
-            signal if signal == Signal::XCPU.as_raw() => "it takes too long".to_owned(),
-            signal => format!("it died by signal {signal}: {complaints}"),
+            signal if signal == Signal::XCPU.as_raw() => "it took too long".to_owned(),
+            signal => format!("it died of signal {signal}: {complaints}"),
         })
     })
 }

@@ -1,9 +1,9 @@
-//! Directories for files that are needed for a moment.
+//! Directories for temporary files.
 
 use std::{io, path::PathBuf};
 use tempfile::TempDir;
 
-/// A directory in memory, if there is a file system for that.
+/// A directory in memory, if there is such a file system.
 pub(crate) fn directory() -> io::Result<TempDir> {
     let memory = PathBuf::from("/dev/shm");
     match memory.is_dir() {

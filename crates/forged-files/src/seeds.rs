@@ -13,11 +13,11 @@ use teak::{
     testing::{self, SimDisk},
 };
 
-/// The boot in which all were written.
+/// The boot in which all of them were written.
 pub(crate) const BOOT: [u8; 16] = [1; 16];
 const CAPACITY: usize = 8 << 20;
 
-/// An order of the application's own.
+/// A custom key order.
 pub(crate) static LENGTHS: Comparison = Comparison::new("lengths", &by_length);
 
 fn by_length(a: &[u8], b: &[u8]) -> Ordering {
@@ -96,7 +96,7 @@ fn now_ms() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-/// Replaces the times of named states, which are in pages and in their remains.
+/// Replaces the creation times of named states, which are in pages and in their stale copies.
 fn forget_times(image: &mut [u8], times: RangeInclusive<u64>) {
     for at in 0..image.len().saturating_sub(7) {
         let bytes = image[at..].first_chunk();
@@ -235,7 +235,7 @@ fn many_tables(_: &SimDisk, database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// Durable commits that only the journal has on the disk, and a lazy one.
+/// Durable commits that only the journal has on the disk, followed by a lazy one.
 fn journal(_: &SimDisk, database: &Database) -> Result<()> {
     commit(database, Durability::Durable, |txn| {
         fill(txn, "bytes", TableOptions::new(), 60)
@@ -252,7 +252,7 @@ fn journal(_: &SimDisk, database: &Database) -> Result<()> {
     })
 }
 
-/// Readers keep dead pages until the space map has bitmaps and segments of deaths.
+/// Readers that keep freed pages until the space map has bitmaps and segments of deaths.
 fn deaths(_: &SimDisk, database: &Database) -> Result<()> {
     let mut readers: Vec<ReadTxn> = Vec::new();
     for round in 0..260_u64 {
@@ -307,7 +307,7 @@ fn comparisons(_: &SimDisk, database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// Trees that are being released, a few pages with each commit.
+/// Trees that are released in parts, a few pages with each commit.
 fn dropped(_: &SimDisk, database: &Database) -> Result<()> {
     for i in 0..3_u64 {
         commit(database, Durability::Durable, |txn| {

@@ -1,4 +1,4 @@
-//! The campaign itself: its files, and that unforged ones give no findings.
+//! Tests of the campaign's files, and that unforged files give no findings.
 
 use crate::{cases::Case, exercise, exercise::FileOutcome, locks, seeds};
 use fastrand::Rng;
@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use teak::testing::{self, SimDisk};
 
 #[test]
-fn seeds_are_sound_and_always_the_same() {
+fn seeds_are_valid_and_deterministic() {
     let (first, second) = (seeds::all().unwrap(), seeds::all().unwrap());
     for (seed, again) in first.iter().zip(&second) {
         assert!(seed.image == again.image, "{}", seed.name);
@@ -23,9 +23,9 @@ fn seeds_are_sound_and_always_the_same() {
     }
 }
 
-/// More of them than a campaign has among this many files.
+/// This test has more lock files than a campaign has among this number of files.
 #[test]
-fn lock_files_of_a_forger_end_no_process() {
+fn forged_lock_files_end_no_process() {
     let seeds = seeds::all().unwrap();
     for number in 0..300 {
         let mut rng = Rng::with_seed(number);
@@ -37,7 +37,7 @@ fn lock_files_of_a_forger_end_no_process() {
 /// A record with a wrong checksum is refused for that reason alone, before its other fields are
 /// read.
 #[test]
-fn forged_records_of_lock_files_have_their_checksums() {
+fn forged_records_in_lock_files_have_correct_checksums() {
     let image = seeds::all().unwrap().swap_remove(0).image;
     let [mut refused, mut damaged] = [0; 2];
     for number in 0..100 {

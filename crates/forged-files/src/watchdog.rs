@@ -10,7 +10,7 @@ use std::{
 
 /// The limit for the process's own memory, in bytes.
 const MEMORY_MAX: u64 = 1 << 30;
-/// Addresses: each open database reserves some hundreds of mebibytes of them.
+/// The limit for the address space. Each open database reserves some hundreds of mebibytes.
 const ADDRESSES_MAX: u64 = 8 << 30;
 /// The limit for the length of a file. A database determines its file's length itself, and the file
 /// may be in memory.
@@ -45,7 +45,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Ends the process when a file takes too long.
+/// Ends the process if a file takes too long.
 pub(crate) struct Watchdog {
     work: Arc<Mutex<Option<WatchedWork>>>,
 }

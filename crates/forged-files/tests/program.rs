@@ -10,7 +10,7 @@ fn run(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn it_tells_of_each_file_and_forges_the_same_again() {
+fn each_file_is_reported_and_can_be_forged_again() {
     let output = run(&["--seed", "7", "--from", "20", "--to", "33"]);
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();

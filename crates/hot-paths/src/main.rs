@@ -1,9 +1,7 @@
 //! Teak's hot paths, one at a time, in one thread, with the same records in every run. `cargo xtask
 //! instructions` runs this twice under a tool that counts instructions, once [without the
 //! work](Arguments::without_work). The difference is the cost of the work.
-//!
-//! Every key that is looked up has been looked up before, so that no page is read for the first
-//! time.
+//! Every key that is looked up has been looked up before, so no page is read for the first time.
 
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
@@ -22,15 +20,17 @@ const BATCH: usize = 10_000;
 const LAZY_COMMITS: usize = 2000;
 const DURABLE_COMMITS: usize = 200;
 const PER_FLUSH: usize = 200;
+/// Tables that the program has open beside the one that it writes to.
+const OTHER_TABLES: usize = 1000;
 
-/// Does one of Teak's hot paths many times, and prints how many.
+/// Performs one of Teak's hot paths many times, and prints the number of operations.
 #[derive(Parser)]
 struct Arguments {
     /// The database, made by `prepare`, which the writing paths change
     database: PathBuf,
     #[arg(value_enum)]
     path: Path,
-    /// Only the preparation
+    /// Only make the preparations
     #[arg(long)]
     without_work: bool,
 }
@@ -55,13 +55,15 @@ enum Path {
     GetMany,
     BeginLookupEnd,
     Scan,
-    /// With a cursor that gets the transaction at each step, like those of C
+    /// With a cursor that gets the transaction at each step, like the cursors of the C interface
     DetachedScan,
     /// Batches of 10,000 records in random order
     InsertBatch,
     BulkLoad,
     BulkLoadUnsorted,
     LazyCommit,
+    /// In a program that has 1,000 other tables open
+    LazyCommitManyTables,
     DurableCommit,
 }
 
@@ -70,7 +72,7 @@ type Record = (Key, [u8; VALUE_LEN]);
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    // Whether a flush falls into the work would be up to the clock.
+    // Otherwise the clock would decide whether a flush happens during the work.
     let options = Options::new().flush_after(Duration::MAX);
     let database = options.open(&arguments.database)?;
     let mut transaction = database.begin_write()?;
@@ -79,7 +81,7 @@ fn main() -> Result<()> {
     let operations = run(&arguments, &database, &table)?;
     println!("{operations}");
     if !matches!(arguments.path, Path::Prepare) {
-        // Closing flushes and compacts, which is no part of the work.
+        // Closing flushes and compacts, which is not part of the work.
         process::exit(0);
     }
     Ok(database.close()?)
@@ -93,8 +95,8 @@ fn run(arguments: &Arguments, database: &Database, table: &Table<Bytes, Bytes>) 
             let mut keys: Vec<Key> = records(KEY_SEED, RECORDS).iter().map(|r| r.0).collect();
             Rng::with_seed(NEW_SEED).shuffle(&mut keys);
             keys.truncate(LOOKUPS);
-            look_up(path, database, table, &keys)?;
-            arguments.measured(|| look_up(path, database, table, &keys))
+            lookup(path, database, table, &keys)?;
+            arguments.measured(|| lookup(path, database, table, &keys))
         }
         Path::Scan => {
             scan(database, table)?;
@@ -114,6 +116,10 @@ fn run(arguments: &Arguments, database: &Database, table: &Table<Bytes, Bytes>) 
             })
         }
         Path::BulkLoad | Path::BulkLoadUnsorted => bulk_load(arguments, database),
+        Path::LazyCommitManyTables => {
+            open_other_tables(database)?;
+            commit(arguments, database, table)
+        }
         Path::LazyCommit | Path::DurableCommit => commit(arguments, database, table),
     }
 }
@@ -130,7 +136,7 @@ fn records(seed: u64, count: usize) -> Vec<Record> {
     (0..count).map(record).collect()
 }
 
-fn look_up(
+fn lookup(
     path: Path,
     database: &Database,
     table: &Table<Bytes, Bytes>,
@@ -223,14 +229,36 @@ fn bulk_load(arguments: &Arguments, database: &Database) -> Result<usize> {
     })
 }
 
-/// In turn a new value for an old key, and a new key.
+/// Makes other tables, and reads each of them, so that states know their roots.
+fn open_other_tables(database: &Database) -> Result<()> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_durability(Durability::Lazy);
+    let mut tables = Vec::new();
+    for number in 0..OTHER_TABLES {
+        let table = transaction.create_table::<Bytes, Bytes>(&format!("other {number}"))?;
+        table.insert(&mut transaction, b"key", b"value")?;
+        tables.push(table);
+    }
+    transaction.commit()?;
+    database.sync()?;
+    let transaction = database.begin_read()?;
+    for table in &tables {
+        ensure!(
+            table.get(&transaction, b"key")?.is_some(),
+            "a record is missing"
+        );
+    }
+    Ok(())
+}
+
+/// Alternates between a new value for an existing key and a new key.
 fn commit(
     arguments: &Arguments,
     database: &Database,
     table: &Table<Bytes, Bytes>,
 ) -> Result<usize> {
     let (durability, count) = match arguments.path {
-        Path::LazyCommit => (Durability::Lazy, LAZY_COMMITS),
+        Path::LazyCommit | Path::LazyCommitManyTables => (Durability::Lazy, LAZY_COMMITS),
         _ => (Durability::Durable, DURABLE_COMMITS),
     };
     let (old, mut new) = (records(KEY_SEED, count), records(NEW_SEED, count));

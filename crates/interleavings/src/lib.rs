@@ -1,7 +1,7 @@
 //! Explores every interleaving of the code by which Teak's processes share memory, with `loom`.
 //!
-//! The code is that of the engine, file by file. Only the words it is built on are replaced: by
-//! few, whose accesses `loom` sees. `cargo test --release --package interleavings` runs everything.
+//! The code is that of the engine, file by file. Only the shared words are replaced, by a few words
+//! whose accesses `loom` observes. `cargo test --release --package interleavings` runs everything.
 
 #![cfg(test)]
 #![allow(dead_code)]

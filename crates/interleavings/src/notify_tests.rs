@@ -34,28 +34,28 @@ fn explore(waiting: usize, states: u64, preemptions: Option<usize>) {
             notifier.notify();
         }
         for thread in threads {
-            thread.join().expect("who waits does not panic");
+            thread.join().expect("a waiting thread does not panic");
         }
     });
 }
 
 #[test]
-fn who_waits_is_woken() {
+fn a_waiting_thread_is_woken() {
     explore(1, 1, None);
 }
 
 #[test]
-fn who_waits_is_woken_for_each_state() {
+fn a_waiting_thread_is_woken_for_each_state() {
     explore(1, 2, Some(3));
 }
 
 #[test]
-fn all_who_wait_are_woken() {
+fn all_waiting_threads_are_woken() {
     explore(2, 1, Some(3));
 }
 
 #[test]
 #[should_panic]
-fn the_fences_of_a_bell_are_needed() {
+fn the_fences_of_a_notification_are_needed() {
     without_fences(|| explore(1, 1, None));
 }

@@ -11,14 +11,14 @@ const BLOCKS: usize = 2;
 /// A reader table, and two slots for states: state s is in slot s % 2.
 struct World {
     table: ReaderTable,
-    places: [UnsafeCell<u64>; 2],
+    cells: [UnsafeCell<u64>; 2],
 }
 
-// SAFETY: the test shows that a slot is not written while it is read: `loom` notes each access, and
-// fails if two collide.
+// SAFETY: the test shows that a slot is not written while it is read. `loom` observes each access,
+// and fails if two collide.
 unsafe impl Send for World {}
-// SAFETY: that nobody writes to a place while somebody reads it is what is shown here: `loom` notes each
-// access, and fails where two meet.
+// SAFETY: the test shows that no thread writes to a slot while another one reads it. `loom`
+// observes each access, and fails if two collide.
 unsafe impl Sync for World {}
 
 fn table() -> ReaderTable {
@@ -35,33 +35,33 @@ impl World {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             table: table(),
-            places: [UnsafeCell::new(0), UnsafeCell::new(u64::MAX)],
+            cells: [UnsafeCell::new(0), UnsafeCell::new(u64::MAX)],
         })
     }
 
     fn read(&self, slot: ReaderSlot) {
         let state = self.table.pin(slot);
-        let found = self.places[state as usize % 2].with(|place| {
+        let found = self.cells[state as usize % 2].with(|cell| {
             // SAFETY: no other thread writes, or `loom` fails.
-            unsafe { *place }
+            unsafe { *cell }
         });
-        assert_eq!(found, state, "what is there is the state that is pinned");
+        assert_eq!(found, state, "the slot holds the pinned state");
         self.table.unpin(slot);
     }
 
-    /// Makes the states up to `last`, each in the slot of the second last one if that has no
+    /// Makes the states up to `last`. Each one replaces the second last state if that has no
     /// readers.
     fn write(&self, last: u64) {
         for state in 1..=last {
             let mut is_held = false;
-            let looked = (self.table).for_each_pinned(|pinned| is_held |= pinned + 2 == state);
-            looked.unwrap();
+            let visited = (self.table).for_each_pinned(|pinned| is_held |= pinned + 2 == state);
+            visited.unwrap();
             if is_held {
                 return;
             }
-            self.places[state as usize % 2].with_mut(|place| {
+            self.cells[state as usize % 2].with_mut(|cell| {
                 // SAFETY: no other thread reads, or `loom` fails.
-                unsafe { *place = state };
+                unsafe { *cell = state };
             });
             self.table.publish(state);
         }
@@ -78,7 +78,8 @@ fn explore(readers: u64, reads: usize, states: u64, preemptions: Option<usize>) 
             .map(|owner| {
                 let world = Arc::clone(&world);
                 thread::spawn(move || {
-                    let mut block = take(&world.table, owner).expect("one for each");
+                    let mut block =
+                        take(&world.table, owner).expect("there is a block for each reader");
                     let slot = block.next().expect("a block has slots");
                     (0..reads).for_each(|_| world.read(slot));
                     world.table.give_up_blocks(owner).unwrap();
@@ -93,7 +94,7 @@ fn explore(readers: u64, reads: usize, states: u64, preemptions: Option<usize>) 
 }
 
 #[test]
-fn one_reader_beside_the_writer() {
+fn one_reader_during_writes() {
     explore(1, 1, 3, None);
 }
 
@@ -103,7 +104,7 @@ fn a_reader_that_reads_twice() {
 }
 
 #[test]
-fn two_readers_beside_the_writer() {
+fn two_readers_during_writes() {
     explore(2, 1, 2, Some(3));
 }
 
@@ -130,7 +131,7 @@ fn a_block_has_one_owner() {
 }
 
 #[test]
-fn who_is_cancelled_is_the_one_that_was_seen() {
+fn only_the_observed_reader_is_cancelled() {
     loom::model(|| {
         let table = table();
         let slot = take(&table, 1).and_then(|mut slots| slots.next());
@@ -149,7 +150,7 @@ fn who_is_cancelled_is_the_one_that_was_seen() {
         });
         let is_first = table.is_cancelled(slot, first);
         table.unpin(slot);
-        // The same state, through the same slot.
+        // Pins that state again, through the same slot.
         let second = begin(2);
         let is_second = table.is_cancelled(slot, second);
         let cancelled = canceller.join().expect("no panic");

@@ -50,7 +50,7 @@ impl Memory {
     }
 }
 
-/// A word that one can sleep on, as the system does that: looking at the word and going to sleep are one.
+/// A word to sleep on, like a futex: checking the word and going to sleep are one atomic step.
 #[derive(Debug)]
 pub(crate) struct AtomicU32 {
     word: atomic::AtomicU32,
@@ -85,7 +85,7 @@ impl AtomicU32 {
     }
 }
 
-/// Sleeps until it is woken, without a limit, so that a missing wake-up is found.
+/// Sleeps until it is woken, without a time limit, so that a missing wake-up is found.
 pub(super) fn sleep_on(word: &AtomicU32, expected: u32, _limit: Duration) {
     let sleep = word.sleep.lock().expect("no panic");
     if word.load(Relaxed) == expected {
@@ -108,7 +108,7 @@ pub(super) fn fence(ordering: Ordering) {
     }
 }
 
-/// Runs `test` as if there were no fences, to see that they are missed. All threads of a model are one
+/// Runs `test` without fences, to show that they are needed. All threads of a model are one thread
 /// to the system.
 pub(super) fn without_fences(test: impl FnOnce()) {
     HAS_FENCES.set(false);

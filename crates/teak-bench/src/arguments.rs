@@ -47,7 +47,8 @@ pub(crate) enum Command {
     /// Commit with an open read transaction, and after most records were removed, and print the
     /// length of the file.
     Space(SpaceArguments),
-    /// Insert, update and delete values of a few pages at random, and print times and how long the file is.
+    /// Insert, update and delete values of a few pages at random, and print times and the file's
+    /// length.
     Values(Values),
     /// Insert many records at random in one transaction, with little memory and with enough.
     Transaction(TransactionArguments),
@@ -83,7 +84,7 @@ pub(crate) struct Quick {
     #[command(flatten)]
     pub(crate) paths: RunPaths,
 
-    /// Rounds of each work; the figure is their median.
+    /// Rounds of each workload; the figure is their median.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
 
@@ -105,7 +106,7 @@ pub(crate) struct Quick {
 }
 
 impl Quick {
-    /// Whether `work` was asked for.
+    /// Whether `work` was requested.
     pub(crate) fn wants(&self, work: QuickWorkload) -> bool {
         self.only.is_empty() || self.only.contains(&work)
     }
@@ -146,7 +147,7 @@ pub(crate) struct Readers {
     #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [0, 1000], value_parser = clap::value_parser!(u32).range(0..=30_000))]
     pub(crate) open: Vec<u32>,
 
-    /// Milliseconds that each engine reads before the next has its turn.
+    /// Milliseconds that each engine reads before the next takes its turn.
     #[arg(long, default_value_t = 150, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pub(crate) slice_ms: u64,
 
@@ -173,7 +174,7 @@ pub(crate) struct SpaceArguments {
     #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
     pub(crate) commits: u64,
 
-    /// Records to load of which nine in ten are removed; none for not doing that.
+    /// Records to load of which nine in ten are removed; 0 to skip this.
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
     pub(crate) removal: u64,
 
@@ -230,7 +231,7 @@ pub(crate) struct Values {
     #[arg(long, value_name = "BYTES", default_value_t = 10_240, value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
     pub(crate) longest: u32,
 
-    /// Have each commit on the disk before it returns.
+    /// Make each commit durable before it returns.
     #[arg(long)]
     pub(crate) durable: bool,
 
@@ -259,7 +260,7 @@ pub(crate) struct TransactionArguments {
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) records: u64,
 
-    /// MiB of pages that a transaction of Teak's may keep in memory, a run for each.
+    /// MiB of pages that a Teak transaction may keep in memory, with one run for each.
     #[arg(long, value_name = "MIB", value_delimiter = ',', default_values_t = [32, 256], value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) write_mib: Vec<u64>,
 
@@ -316,7 +317,7 @@ pub(crate) struct Kinds {
 }
 
 impl Kinds {
-    /// Whether `part` was asked for.
+    /// Whether `part` was requested.
     pub(crate) fn wants(&self, part: KindsPart) -> bool {
         self.only.is_empty() || self.only.contains(&part)
     }
@@ -329,7 +330,7 @@ pub(crate) struct BackupArguments {
     #[arg(long, default_value_t = 1_000_000_000, value_parser = clap::value_parser!(u64).range(100_000..=1_000_000_000_000))]
     pub(crate) bytes: u64,
 
-    /// How many of a thousand records get a new value between the copies.
+    /// The number of records in a thousand that get a new value between the copies.
     #[arg(long, value_name = "COUNT", default_value_t = 1.0)]
     pub(crate) changed_permille: f64,
 

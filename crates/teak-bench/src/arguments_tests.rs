@@ -2,7 +2,7 @@ use super::*;
 use std::{ffi::OsString, iter};
 
 #[test]
-fn a_process_is_told_what_it_was_asked_for() {
+fn a_process_gets_its_task_by_its_command_line() {
     let task = HandoverProcess {
         engine: EngineKind::TeakAlways,
         directory: "data bases".into(),

@@ -1,4 +1,4 @@
-//! The contenders of a run, and how they take turns.
+//! The contenders of a run, which take turns.
 
 use crate::{
     data::DataSet,
@@ -29,7 +29,7 @@ impl BenchContender {
         }
     }
 
-    /// Where its database is.
+    /// The directory of its database.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -68,7 +68,7 @@ impl BenchContender {
         Ok(())
     }
 
-    /// Replaces the database by an empty one, and leaves the disk with nothing to write.
+    /// Replaces the database by an empty one, and flushes the file system.
     pub(crate) fn recreate(&mut self, data: &DataSet) -> Result<()> {
         self.discard()?;
         fs::create_dir_all(&self.directory)?;
@@ -94,7 +94,7 @@ impl BenchContender {
     }
 }
 
-/// Everything that a work needs.
+/// Everything that a workload needs.
 pub(crate) struct Bench {
     pub(crate) data: DataSet,
     pub(crate) contenders: Vec<BenchContender>,
@@ -103,7 +103,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// A run of `kinds` with databases below `directory`; none is opened yet.
+    /// A run of `kinds` with databases below `directory`. None is open yet.
     pub(crate) fn new(
         data: DataSet,
         kinds: &[EngineKind],
@@ -130,7 +130,8 @@ impl Bench {
         settle(&self.directory)
     }
 
-    /// Times one round: `slice` once for each contender and slice, in changing order. Returns the sum for each contender.
+    /// Times one round: `slice` once for each contender and slice, in changing order. Returns the
+    /// sum for each contender.
     pub(crate) fn take_turns<S>(
         &mut self,
         slices: &[S],
@@ -159,7 +160,7 @@ pub(crate) fn turn_order(count: usize, turn: usize) -> Vec<usize> {
     }
 }
 
-/// Adds a round's sums to the samples, as nanoseconds an operation.
+/// Adds a round's sums to the samples, as nanoseconds per operation.
 pub(crate) fn add_round(samples: &mut [Samples], sums: &[Duration], operations: usize) {
     for (samples, sum) in samples.iter_mut().zip(sums) {
         samples.push(sum.as_secs_f64() * 1e9 / operations.max(1) as f64);

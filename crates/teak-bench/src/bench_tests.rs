@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn who_goes_first_changes() {
+fn the_first_contender_changes() {
     assert_eq!(turn_order(2, 0), [0, 1]);
     assert_eq!(turn_order(2, 1), [1, 0]);
     assert_eq!(turn_order(3, 3), [2, 1, 0]);

@@ -1,7 +1,7 @@
-//! Processes of this program that do parts of its work, and answer in lines of JSON.
+//! Child processes that do parts of the work, and answer in lines of JSON.
 //!
-//! Invariants: none of them is left when the one that started it has ended: a process is ended when it is dropped, and by the system
-//! when its parent dies, also while it is stopped.
+//! Invariant: no child outlives its parent. A child is killed when it is dropped, and by the system
+//! when its parent dies, even while it is stopped.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,16 +16,16 @@ use std::{
     time::Duration,
 };
 
-/// A process, which answers with an `A` a line.
+/// A process that answers with an `A` on each line.
 pub(crate) struct ChildProcess<A> {
     child: Child,
-    /// Open until there are no more orders.
+    /// Open as long as there can be orders.
     orders: Option<ChildStdin>,
     answers: Receiver<Result<A>>,
 }
 
 impl<A: DeserializeOwned + Send + 'static> ChildProcess<A> {
-    /// Starts this program again, with `words`.
+    /// Starts this program with `words` as arguments.
     pub(crate) fn start(words: Vec<OsString>) -> Result<Self> {
         let program = env::current_exe().context("cannot find this program's path")?;
         let mut child = Command::new(program)
@@ -45,7 +45,7 @@ impl<A: DeserializeOwned + Send + 'static> ChildProcess<A> {
         })
     }
 
-    /// Its next answer.
+    /// Returns the next answer.
     pub(crate) fn answer(&mut self, patience: Duration) -> Result<A> {
         match self.answers.recv_timeout(patience) {
             Ok(answer) => answer,
@@ -59,7 +59,7 @@ impl<A: DeserializeOwned + Send + 'static> ChildProcess<A> {
         }
     }
 
-    /// Tells it a line.
+    /// Sends a line.
     pub(crate) fn send(&mut self, order: &impl Serialize) -> Result<()> {
         let line = serde_json::to_string(order)?;
         let orders = self.orders.as_mut();
@@ -79,12 +79,12 @@ impl<A: DeserializeOwned + Send + 'static> ChildProcess<A> {
         self.signal(Signal::STOP)
     }
 
-    /// Has it go on.
+    /// Continues the process.
     pub(crate) fn go_on(&self) -> Result<()> {
         self.signal(Signal::CONT)
     }
 
-    /// Its number.
+    /// The id of the process.
     pub(crate) fn number(&self) -> u32 {
         self.child.id()
     }
@@ -98,13 +98,13 @@ impl<A: DeserializeOwned + Send + 'static> ChildProcess<A> {
 
 impl<A> Drop for ChildProcess<A> {
     fn drop(&mut self) {
-        // Both fail only if it has ended already, which is as well.
+        // Both fail only if the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Passes on each line of a process, until it ends or the receiver is gone.
+/// Forwards each line of a process, until it ends or the receiver is dropped.
 fn pass_on<A: DeserializeOwned>(output: ChildStdout, answers: &Sender<Result<A>>) {
     for line in BufReader::new(output).lines() {
         let answer = line
@@ -117,7 +117,7 @@ fn pass_on<A: DeserializeOwned>(output: ChildStdout, answers: &Sender<Result<A>>
     }
 }
 
-/// In a process that was started: has the system end it with its parent.
+/// In a child process: makes the system kill it when its parent dies.
 pub(crate) fn end_with_parent() -> Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -133,7 +133,7 @@ pub(crate) fn next_order<O: DeserializeOwned>() -> Result<Option<O>> {
     Ok(Some(serde_json::from_str(&line)?))
 }
 
-/// In a process that was started: answers.
+/// In a child process: sends an answer.
 pub(crate) fn answer(answer: &impl Serialize) -> Result<()> {
     let line = serde_json::to_string(answer)?;
     let mut output = io::stdout().lock();

@@ -1,4 +1,4 @@
-//! Scans and lookups of a database that is not in memory, with each kind of reading ahead.
+//! Scans and lookups of a database that is not in memory, with each read-ahead setting.
 
 use crate::{
     arguments::Cold,
@@ -20,13 +20,13 @@ const SEED: u64 = 7;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ColdFigure {
     work: &'static str,
-    /// How the table was loaded.
+    /// The order in which the table was loaded.
     loaded: &'static str,
     read_ahead: String,
     /// The median over the rounds.
     microseconds: f64,
     spread: Spread,
-    /// Bytes that the disk gave for one operation, in the mean.
+    /// The mean number of bytes read from the disk per operation.
     read_bytes: f64,
 }
 
@@ -78,7 +78,7 @@ fn load(cold: &Cold, path: &Path, loaded: &str) -> Result<Vec<[u8; 16]>> {
     Ok(keys)
 }
 
-/// All kinds of reading ahead, by turns.
+/// All read-ahead settings, in turns.
 fn measure(
     cold: &Cold,
     path: &Path,
@@ -92,14 +92,14 @@ fn measure(
         for (kind, (samples, read_bytes)) in kinds.iter().zip(&mut samples) {
             let database = Options::new().read_ahead(*kind).open(path)?;
             database.release_memory()?;
-            let (before, begin) = (read_so_far()?, Instant::now());
+            let (before, begin) = (disk_read_bytes()?, Instant::now());
             let operations = match work {
                 ColdRead::Scan => scan(&database, cold.records)?,
                 ColdRead::Get => get(&database, cold, keys, round)?,
             };
             let elapsed = begin.elapsed().as_secs_f64() * 1e6;
             samples.push(elapsed / operations);
-            *read_bytes += read_so_far()? - before;
+            *read_bytes += disk_read_bytes()? - before;
             database.close()?;
         }
     }
@@ -145,8 +145,8 @@ fn get(database: &Database, cold: &Cold, keys: &[[u8; 16]], round: usize) -> Res
     Ok(gets as f64)
 }
 
-/// Bytes that the disk has given this process so far.
-fn read_so_far() -> Result<u64> {
+/// The bytes that this process has read from the disk so far.
+fn disk_read_bytes() -> Result<u64> {
     let text = fs::read_to_string("/proc/self/io")?;
     let line = text
         .lines()

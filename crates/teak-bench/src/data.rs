@@ -12,7 +12,7 @@ use twox_hash::XxHash3_64;
 pub(crate) const KEY_LEN: usize = 16;
 /// Bytes of a value.
 pub(crate) const VALUE_LEN: usize = 100;
-/// Bytes of a record, as a user counts them.
+/// Bytes of a record: its key and its value.
 pub(crate) const RECORD_LEN: usize = KEY_LEN + VALUE_LEN;
 
 const KEY_SEED: u64 = 0x7465_616b;
@@ -47,7 +47,7 @@ impl Record {
     }
 }
 
-/// A digest of the results of reads, which differs if a read found something wrong.
+/// A digest of the results of reads. It differs if a read returned a wrong result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digest {
     count: u64,
@@ -69,7 +69,7 @@ impl Digest {
         self.sum += other.sum;
     }
 
-    /// Counts a record that a scan came by: a byte of each part, and their lengths.
+    /// Adds a record of a scan: a byte of key and value, and their lengths.
     #[inline]
     pub(crate) fn add_record(&mut self, key: &[u8], value: &[u8]) {
         self.add_value(value);
@@ -77,7 +77,7 @@ impl Digest {
         self.sum += (key.len() + value.len()) as u64;
     }
 
-    /// Takes a record off again that was added.
+    /// Removes a record that was added.
     pub(crate) fn remove_record(&mut self, record: &Record) {
         self.remove(&record.key, &record.value);
     }
@@ -133,7 +133,7 @@ impl PackedSum {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     count: u64,
-    /// Of the hashes of all records.
+    /// The sum of the hashes of all records.
     sum: u64,
 }
 
@@ -154,7 +154,7 @@ impl Fingerprint {
         self.sum = self.sum.wrapping_add(hash(key, value));
     }
 
-    /// Takes a record off again that was counted.
+    /// Removes a record that was added.
     pub(crate) fn remove(&mut self, record: &Record) {
         self.count -= 1;
         self.sum = self.sum.wrapping_sub(hash(&record.key, &record.value));
@@ -188,7 +188,8 @@ impl DataSet {
         (self.keys.len() * RECORD_LEN) as u64
     }
 
-    /// `count` records to write: in turn a new value for an old key, and a new key. Each `round` has others.
+    /// `count` records to write: alternately a new value for an old key, and a new key. Each
+    /// `round` has different ones.
     pub(crate) fn changes(&self, round: u64, count: usize) -> Vec<Record> {
         let mut rng = Rng::with_seed(CHANGE_SEED ^ round << 32);
         (0..count)
@@ -200,12 +201,12 @@ impl DataSet {
     }
 }
 
-/// A key that no other has, but for a chance that does not count.
+/// A key that differs from all others, except with negligible probability.
 pub(crate) fn random_key(rng: &mut Rng) -> Key {
     rng.u128(..).to_be_bytes()
 }
 
-/// `count` of `keys`, none twice, shuffled: one from each of `count` equal stretches.
+/// `count` different keys of `keys`, shuffled: one from each of `count` parts of equal length.
 fn pick(keys: &[Key], count: usize) -> Vec<Key> {
     let mut rng = Rng::with_seed(LOOKUP_SEED);
     let stretch = keys.len() / count.max(1);

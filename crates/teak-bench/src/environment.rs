@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-/// Processor, memory, kernel, file system and compiler, one a line.
+/// Processor, memory, kernel, file system and compiler, each on a line.
 pub(crate) fn describe(directory: &Path) -> String {
     let lines = facts(directory).into_iter();
     let lines = lines.map(|(name, fact)| match name {
@@ -30,7 +30,7 @@ pub(crate) fn facts(directory: &Path) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Bytes of memory that can be had, as far as that is known.
+/// Bytes of available memory, if known.
 pub(crate) fn available_memory() -> u64 {
     let field = field("/proc/meminfo", "MemAvailable");
     let kilobytes = field
@@ -65,12 +65,13 @@ fn file_system(directory: &Path) -> Option<String> {
     Some(kind)
 }
 
-/// Mount point, and type with device, of a line of `mountinfo`: optional fields end with a lone dash.
+/// Mount point, and type with device, of a line of `mountinfo`: optional fields end with a lone
+/// dash.
 fn parse_mount(line: &str) -> Option<(&str, String)> {
-    let (before, behind) = line.split_once(" - ")?;
+    let (before, after) = line.split_once(" - ")?;
     let mount_point = before.split(' ').nth(4)?;
-    let mut behind = behind.split(' ');
-    let (kind, device) = (behind.next()?, behind.next()?);
+    let mut after = after.split(' ');
+    let (kind, device) = (after.next()?, after.next()?);
     Some((mount_point, format!("{kind} on {device}")))
 }
 

@@ -10,6 +10,6 @@ fn a_mount_is_parsed() {
 }
 
 #[test]
-fn what_is_no_mount_is_skipped() {
+fn lines_without_a_mount_are_skipped() {
     assert_eq!(parse_mount("36 35 98:0"), None);
 }

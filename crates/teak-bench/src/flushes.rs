@@ -1,4 +1,4 @@
-//! The upper bound that the machine and its disk set: threads that only share flushes.
+//! The upper bound of the machine and its disk: threads that only share flushes.
 //!
 //! A commit here has the parts that no store can avoid: some work that one thread at a time does,
 //! some pages of 4 KiB to write, one record for all commits that share a flush, and the flush.
@@ -30,7 +30,7 @@ use std::{
 
 const PAGE_LEN: usize = 4096;
 const RECORD_LEN: usize = 1024;
-/// Pages in a row for the records, which are written by turns.
+/// Consecutive pages for the records, which are written in turn.
 const RECORD_PAGES: u64 = 4;
 
 /// The figures for one number of threads.
@@ -44,11 +44,11 @@ pub(crate) struct FlushesFigure {
     commits_per_flush: f64,
 }
 
-/// The file, and how far it is flushed.
+/// The file, and its last flushed commit.
 struct SharedFile {
     file: File,
     pages: u64,
-    /// Held by the thread that works.
+    /// Held by the thread that does its work.
     turn: Mutex<()>,
     state: Mutex<FlushState>,
     flushed: AtomicU64,

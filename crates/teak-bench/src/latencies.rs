@@ -24,7 +24,7 @@ impl Latencies {
         Ok(Self { histogram })
     }
 
-    /// Does `operation` and notes its time.
+    /// Runs `operation` and records its time.
     #[inline]
     pub(crate) fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R {
         self.time_known(operation).0
@@ -40,7 +40,7 @@ impl Latencies {
         (result, elapsed)
     }
 
-    /// Notes a time.
+    /// Records a time.
     #[inline]
     pub(crate) fn note(&mut self, time: Duration) {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(HIGH_NS);
@@ -53,7 +53,7 @@ impl Latencies {
         Ok(self.histogram.add(&other.histogram)?)
     }
 
-    /// How often each time was noted, from the shortest on.
+    /// The number of times that each duration was recorded, from the shortest on.
     pub(crate) fn counts(&self) -> Vec<(u64, u64)> {
         let recorded = self.histogram.iter_recorded();
         recorded
@@ -69,7 +69,7 @@ impl Latencies {
         }
     }
 
-    /// Times noted.
+    /// The number of recorded times.
     pub(crate) fn count(&self) -> u64 {
         self.histogram.len()
     }

@@ -8,18 +8,18 @@ fn latencies(microseconds: &[u64]) -> Latencies {
     latencies
 }
 
-/// Whether a figure is right to three digits.
-fn is_near(found: u64, expected: u64) -> bool {
+/// Whether a figure is correct to three digits.
+fn is_close(found: u64, expected: u64) -> bool {
     found.abs_diff(expected) * 1000 <= expected
 }
 
 #[test]
-fn percentiles_are_near_what_was_noted() {
+fn percentiles_are_close_to_the_noted_times() {
     let times: Vec<u64> = (1..=100).collect();
     let latencies = latencies(&times);
     assert_eq!(latencies.count(), 100);
-    assert!(is_near(latencies.percentile_ns(50.0), 50_000));
-    assert!(is_near(latencies.percentile_ns(99.0), 99_000));
+    assert!(is_close(latencies.percentile_ns(50.0), 50_000));
+    assert!(is_close(latencies.percentile_ns(99.0), 99_000));
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn threads_are_added() {
     let mut sum = latencies(&[1, 1, 1]);
     sum.add(&latencies(&[5])).expect("the same bounds");
     assert_eq!(sum.count(), 4);
-    assert!(is_near(sum.percentile_ns(100.0), 5_000));
+    assert!(is_close(sum.percentile_ns(100.0), 5_000));
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn times_beyond_the_bounds_count_as_the_nearest() {
     latencies.note(Duration::from_secs(1000));
     assert_eq!(latencies.count(), 2);
     assert_eq!(latencies.percentile_ns(1.0), LOW_NS);
-    assert!(is_near(latencies.percentile_ns(100.0), HIGH_NS));
+    assert!(is_close(latencies.percentile_ns(100.0), HIGH_NS));
 }
 
 #[test]

@@ -407,7 +407,7 @@ fn run_space(space: &SpaceArguments, directory: &Path) -> Result<()> {
     write_figures(&space.paths, &all)
 }
 
-/// Figures of any kind, as one list of JSON has them.
+/// Figures of any kind, for one list of JSON.
 fn to_values(figures: &[impl Serialize]) -> Result<Vec<serde_json::Value>> {
     let values = figures.iter().map(serde_json::to_value);
     Ok(values.collect::<Result<_, _>>()?)
@@ -456,7 +456,7 @@ fn run_space_map(map: &arguments::SpaceMapArguments, directory: &Path) -> Result
     write_figures(&map.paths, &figures)
 }
 
-/// Writes the JSON file, if one was asked for.
+/// Writes the JSON file, if one was requested.
 fn write_figures(paths: &RunPaths, figures: &[impl Serialize]) -> Result<()> {
     if let Some(path) = &paths.json {
         report::write_json(path, figures)?;

@@ -1,4 +1,4 @@
-//! One line of the result: an engine's figure for a work.
+//! One line of the result: an engine's figure for a workload.
 
 use crate::{
     engines::{EngineKind, Space},

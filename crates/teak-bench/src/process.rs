@@ -13,7 +13,7 @@ use std::{
 pub(crate) struct Traffic {
     /// Bytes read from the disk, including read-ahead and mapped memory.
     read_bytes: u64,
-    /// Bytes of pages that are, or were, to go to the disk.
+    /// Bytes of pages that were or will be written to the disk.
     written_bytes: u64,
     /// Bytes that were returned by calls that read.
     read_by_calls_bytes: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     /// The counts since the process began; zeros if unavailable.
-    pub(crate) fn so_far() -> Self {
+    pub(crate) fn now() -> Self {
         let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
         let field = |name| number_of(&text, name).unwrap_or_default();
         Self {
@@ -54,7 +54,7 @@ impl Traffic {
         self.written_by_calls_bytes
     }
 
-    /// Bytes that are, or were, to go to the disk.
+    /// Bytes that were or will be written to the disk.
     pub(crate) fn written_bytes(self) -> u64 {
         self.written_bytes
     }
@@ -101,7 +101,7 @@ pub(crate) fn forget_cached(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns freed memory to the system, where the allocator does not do that by itself.
+/// Returns freed memory to the system, if the allocator does not do that itself.
 #[allow(unsafe_code)]
 pub(crate) fn give_memory_back() {
     #[cfg(target_env = "gnu")]

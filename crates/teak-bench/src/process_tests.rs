@@ -11,10 +11,10 @@ fn numbers_are_found_by_the_whole_name() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_that_reads_is_told() {
-    let before = Traffic::so_far();
+fn reads_of_the_process_are_counted() {
+    let before = Traffic::now();
     let text = fs::read_to_string("/proc/self/stat").expect("it is there");
-    let traffic = Traffic::so_far().since(before);
+    let traffic = Traffic::now().since(before);
     assert!(traffic.read_by_calls_bytes >= text.len() as u64);
 }
 

@@ -43,8 +43,8 @@ pub(crate) fn tables(measurements: &[Measurement], engines: &[EngineKind]) -> St
     text
 }
 
-/// A line per work: the median of each engine with its spread, and the speed of the first engine
-/// relative to each other one.
+/// A line per workload: the median of each engine with its spread, and the speed of the first
+/// engine relative to each other one.
 fn speeds(measurements: &[Measurement], engines: &[EngineKind]) -> Table {
     let mut table = plain_table(comparison_header(&["work"], engines));
     for work in QuickWorkload::ALL {
@@ -75,8 +75,8 @@ pub(crate) fn comparison_header(labels: &[&str], engines: &[EngineKind]) -> Vec<
     header
 }
 
-/// The cells below [`comparison_header`]: the median and spread of each engine, `None` for an engine
-/// that was not measured.
+/// The cells below [`comparison_header`]: the median and spread of each engine, `None` for an
+/// engine that was not measured.
 pub(crate) fn comparison_cells(times: &[Option<(f64, Spread)>]) -> Vec<String> {
     let cell = |(median_ns, spread)| time_with_spread(median_ns, spread);
     let of_each = times.iter().map(|time| time.map_or_else(String::new, cell));
@@ -106,7 +106,7 @@ pub(crate) fn time_with_spread(median_ns: f64, spread: Spread) -> String {
     )
 }
 
-/// How many times as fast the first is.
+/// The speed of the first relative to the second.
 pub(crate) fn ratio_of_times(first_ns: f64, other_ns: f64) -> String {
     format!("{:.2} x the speed", other_ns / first_ns)
 }
@@ -149,7 +149,7 @@ pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / 1e6)
 }
 
-/// An empty table in the style of all.
+/// An empty table in the common style.
 pub(crate) fn plain_table(header: Vec<String>) -> Table {
     let mut table = Table::new();
     table

@@ -98,10 +98,10 @@ impl TransactionRunner {
         opening.write_bytes = self.write_mib.map(|mib| mib << 20);
         self.contender.reopen_for(&opening)?;
         let engine = self.contender.engine()?;
-        let (before, start) = (Traffic::so_far(), Instant::now());
+        let (before, start) = (Traffic::now(), Instant::now());
         engine.write(records, Insertion::Single)?;
         self.samples.push(start.elapsed().as_secs_f64());
-        self.last = Some((Traffic::so_far().since(before), engine.space()?));
+        self.last = Some((Traffic::now().since(before), engine.space()?));
         load::check(&mut self.contender, &data.keys)?;
         self.contender.discard()
     }

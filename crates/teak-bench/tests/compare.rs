@@ -1,9 +1,9 @@
-//! Whole comparisons over few records: every work, every kind of key, and a result that can be read.
+//! Whole comparisons over few records: every workload, every kind of key, and a readable result.
 
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, process::Command};
 
-/// Few operations of each work.
+/// A few operations of each workload.
 const FEW: &[&str] = &[
     "--repeat=2",
     "--lookups=400",

@@ -1,4 +1,4 @@
-//! A whole run over few records: every work, every engine, and a result that can be read.
+//! Whole runs over few records: every workload, every engine, and a readable result.
 
 use serde_json::Value;
 use std::{fs, path::Path, process::Command};
@@ -66,7 +66,7 @@ fn every_work_has_a_figure_for_every_engine() {
 }
 
 #[test]
-fn loads_tell_their_size() {
+fn loads_report_their_size() {
     let directory = tempfile::tempdir().expect("a directory");
     let figures = run(directory.path(), &["--only", "load_random_lazy"]);
     for figure in &figures {
@@ -83,7 +83,7 @@ fn loads_tell_their_size() {
 }
 
 #[test]
-fn each_way_to_verify_is_an_engine() {
+fn each_verification_is_an_engine() {
     let directory = tempfile::tempdir().expect("a directory");
     let engines = "teak,teak-unverified,teak-always";
     let more = ["--only", "get", "--engines", engines];
@@ -176,14 +176,14 @@ fn a_round_that_changes_a_record_twice_is_refused() {
 }
 
 #[test]
-fn readers_have_a_figure_for_every_way_in_every_setting() {
+fn readers_have_a_figure_for_every_start_in_every_setting() {
     let directory = tempfile::tempdir().expect("a directory");
     let arguments = ["readers", "--threads", "1,2", "--open", "0,200"];
     let more = ["--slice-ms", "2", "--repeat", "2"];
     let figures = run_command(directory.path(), &[&arguments[..], &more].concat());
     let peers = usize::from(cfg!(feature = "lmdb")) + usize::from(cfg!(feature = "mdbx"));
-    let (beside_none, beside_many) = (3 + peers * 7, 3 + peers * 5);
-    assert_eq!(figures.len(), 2 * (beside_none + beside_many));
+    let (with_none_open, with_many_open) = (3 + peers * 7, 3 + peers * 5);
+    assert_eq!(figures.len(), 2 * (with_none_open + with_many_open));
     for figure in &figures {
         let time = figure["ns_per_op"].as_f64();
         assert!(time.is_some_and(|value| value > 0.0), "{figure}");
@@ -267,7 +267,7 @@ fn more_processes_than_records_are_refused() {
     assert!(errors.contains("give more --records"), "{errors}");
 }
 
-/// How many engines there are by default.
+/// The number of engines by default.
 fn engine_count() -> usize {
     1 + usize::from(cfg!(feature = "lmdb")) + usize::from(cfg!(feature = "mdbx"))
 }
@@ -385,7 +385,7 @@ fn files_are_watched_for_every_engine() {
     for figure in &figures[2 * engines..] {
         assert_eq!(figure["work"], "removal");
         assert_positive(figure, &["fresh_bytes", "removal_seconds"]);
-        // Each of the two threads compares one at least.
+        // Each of the two threads compares at least one state.
         for verified in ["verified_in_removal", "verified_in_commits"] {
             assert!(figure[verified].as_u64() >= Some(2), "{figure}");
         }

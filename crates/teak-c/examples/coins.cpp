@@ -1,13 +1,16 @@
-// Applies a block of the Bitcoin chain to a database of coins, as a node does: crates/teak/examples/coins.rs in C++.
+// Applies a block of the Bitcoin chain to a database of coins, as a node does:
+// crates/teak/examples/coins.rs in C++.
 //
 //     coins DATA [DATABASE [COINS]]
 //
-// DATA is the directory of the sample, examples/data; of each of its files COINS records are read, or all.
+// DATA is the directory of the sample, examples/data. COINS records are read of each of its files,
+// or all.
 //
-// The coins that the block spends and that older blocks created are not part of the sample. They are made up here (their keys are the
-// real ones, their amounts and scripts are not) and stand in the database before the block is applied. Then, in one durable
-// transaction: look up all coins that the block spends, see that they exist, remove them, insert the ones that the block creates. A coin
-// that is both created and spent by the block never reaches the database.
+// The coins that the block spends and that older blocks created are not part of the sample. They
+// are generated here (with real keys, but other amounts and scripts) and are in the database before
+// the block is applied. Then one durable transaction looks up all coins that the block spends,
+// checks that they exist, removes them, and inserts the coins that the block creates. A coin that
+// the block both creates and spends never reaches the database.
 
 #include <teak.hpp>
 
@@ -24,10 +27,10 @@ namespace {
 
 using records = std::map<std::string, std::string>;
 
-/// A record of this name says which block was applied last.
+/// The key of the record with the last applied block.
 constexpr std::string_view tip_name = "height";
 
-/// What a block changes.
+/// The changes of a block.
 struct block {
   std::uint32_t height = 0;
   /// Coins that exist before the block, and not after it.
@@ -54,7 +57,7 @@ std::string read_hex(const std::string &line) {
   return bytes;
 }
 
-/// Reads a file of the sample, whose README says what it looks like.
+/// Reads a file of the sample. The README there describes the format.
 records read_dump(const std::string &path, std::size_t count_max) {
   std::ifstream file(path);
   std::string line, value;
@@ -71,7 +74,7 @@ block read_block(const std::string &data, std::size_t count_max) {
   block block;
   block.created = read_dump(data + "/coins-702861.dump", count_max);
   for (const auto &[key, value] : read_dump(data + "/spends-702861.dump", count_max)) {
-    // What is created and spent by the same block takes no part in the rest.
+    // Coins that the block both creates and spends are skipped from here on.
     if (block.created.erase(key) == 0)
       block.spent.push_back(key);
     else
@@ -83,7 +86,7 @@ block read_block(const std::string &data, std::size_t count_max) {
   return block;
 }
 
-/// The block that was applied last; 0 if there was none.
+/// The last applied block; 0 if there is none.
 std::uint32_t tip(const teak::database &db) {
   const teak::read_txn txn = db.begin_read();
   const auto state = txn.open_table("state");
@@ -97,7 +100,7 @@ std::uint64_t amount(teak::bytes_view coin) {
   return teak::from_big_endian<std::uint64_t>(teak::bytes_view(coin.data() + 5, 8));
 }
 
-/// A coin of the block before, with an amount that follows from its key, to be spent by anybody.
+/// A coin of the previous block that anybody can spend, with an amount derived from its key.
 std::string made_up_coin(const std::string &key, std::uint32_t height) {
   constexpr char op_true = 0x51;
   const std::uint64_t amount = 1000 + std::uint64_t{static_cast<unsigned char>(key[0])} * 1000000;
@@ -105,7 +108,7 @@ std::string made_up_coin(const std::string &key, std::uint32_t height) {
          teak::bytes_view(teak::big_endian(amount)).to_string() + op_true;
 }
 
-/// Brings the database to where it would be before the block.
+/// Brings the database to the state before the block.
 void make_up_older_coins(const teak::database &db, const block &block) {
   const stopwatch watch;
   teak::write_txn txn = db.begin_write();
@@ -156,7 +159,7 @@ void apply(const teak::database &db, const block &block) {
   std::printf("  %6llu coins in the database\n", static_cast<unsigned long long>(count));
 }
 
-/// Goes through all coins, and says what they are worth.
+/// Scans all coins, and prints their total value.
 void add_up(const teak::database &db) {
   const teak::read_txn txn = db.begin_read();
   const stopwatch watch;

@@ -1,20 +1,25 @@
 /* Teak, an embedded ordered transactional key-value store: the C interface.
  *
- * This file is made from the sources of crates/teak-c: change those, and run `cargo xtask header`.
+ * Generated from the sources of crates/teak-c. To change it, change those and run
+ * `cargo xtask header`.
  *
- * What holds for every function:
+ * Rules for all functions:
  *
- * - It answers with a teak_code: TEAK_OK for done or yes, TEAK_NONE for no, and an error otherwise. `error` may be NULL; else what it points to
- *   begins with its size, and is filled in if there is an error.
- * - Handles are checked: one that was closed or never was is TEAK_INVALID_HANDLE, one that another call uses in a way that does not go together with
- *   this one is TEAK_BUSY. "Threads: any" says that calls with the same handles may go on at the same time in any threads.
- * - Pointers are trusted: each leads to what its type says, and to as much as is said beside it. A NULL is refused where something is needed.
- * - What is given to a function is not kept when it returns, unless it says so.
- * - A place for what a function gives (`db`, `txn`, `value`) is written if the answer is TEAK_OK; handles are zeros after any other.
- * - In the examples `db` is an open database, `error` a teak_error whose size is set, `path` a path where there is no file, and check() ends the
- *   program unless it is given TEAK_OK.
+ * - A function returns a teak_code: TEAK_OK for success or yes, TEAK_NONE for no, and an error
+ *   otherwise. `error` may be NULL. Otherwise it points to a teak_error that begins with its own
+ *   size and is filled in after an error.
+ * - Handles are checked. A closed or invalid handle gives TEAK_INVALID_HANDLE. A handle in use by
+ *   another call that excludes this one gives TEAK_BUSY. "Threads: any" means that any threads may
+ *   make such calls with the same handles at the same time.
+ * - Other pointers are trusted: each must point to a value of its type, or to the documented number
+ *   of bytes. NULL is refused for a required argument.
+ * - A function does not keep its arguments after it returns, unless documented otherwise.
+ * - Output parameters (`db`, `txn`, `value`) are written if the function returns TEAK_OK. After any
+ *   other code, output handles are zero.
+ * - In the examples, `db` is an open database, `error` a teak_error with its size set, `path` a path
+ *   without a file, and check() ends the program unless its argument is TEAK_OK.
  *
- * docs/c-interface.md says how it is made, and how structures grow.
+ * docs/c-interface.md describes how this file is generated, and how structures grow.
  */
 
 #ifndef TEAK_H
@@ -34,7 +39,7 @@ extern "C" {
 #define TEAK_MESSAGE_LEN 1024
 
 /**
- * journal_bytes of teak_options: commits do without a journal.
+ * journal_bytes of teak_options: commits use no journal.
  */
 #define TEAK_NO_JOURNAL UINT64_MAX
 
@@ -58,7 +63,8 @@ typedef enum {
    */
   TEAK_OK = 0,
   /**
-   * No: no such record, nothing after the last one, nothing newer, not durable yet. Not an error.
+   * No: no such record, nothing after the last one, nothing newer, not durable yet. Not an
+   * error.
    */
   TEAK_NONE = 1,
   /**
@@ -98,7 +104,8 @@ typedef enum {
    */
   TEAK_IO = 32,
   /**
-   * The file does not exist, and was not to be created; or the file of an open database lost its name, which was required.
+   * The file does not exist and was not to be created. Or an open database's file, which must
+   * keep its name, lost it.
    */
   TEAK_FILE_NOT_FOUND = 33,
   /**
@@ -118,7 +125,7 @@ typedef enum {
    */
   TEAK_IN_USE = 37,
   /**
-   * The content of the file is not what was written: see page.
+   * The content of the file differs from what was written: see page.
    */
   TEAK_CORRUPTED = 38,
   /**
@@ -130,7 +137,7 @@ typedef enum {
    */
   TEAK_NETWORK_FILE_SYSTEM = 40,
   /**
-   * This process has the database open with other options that matter.
+   * This process has the database open with other options.
    */
   TEAK_OPTIONS_DIFFER = 41,
   /**
@@ -142,7 +149,7 @@ typedef enum {
    */
   TEAK_SNAPSHOT_LOST = 43,
   /**
-   * There is a newer state than the one at which writing was to begin.
+   * There is a newer state than the one on which the transaction was to begin.
    */
   TEAK_SNAPSHOT_STALE = 44,
   /**
@@ -224,11 +231,11 @@ typedef enum {
    */
   TEAK_CREATE_IF_MISSING = 0,
   /**
-   * It must be there.
+   * The database must exist.
    */
   TEAK_CREATE_NEVER = 1,
   /**
-   * There must be none.
+   * The database must not exist.
    */
   TEAK_CREATE_NEW = 2,
 } teak_create;
@@ -252,16 +259,16 @@ typedef enum {
  */
 typedef enum {
   /**
-   * Other processes too.
+   * Other processes may open it too.
    */
   TEAK_SHARING_PROCESSES = 0,
   /**
-   * No: this handle has it exclusively.
+   * This handle has exclusive access.
    */
   TEAK_SHARING_ALONE = 1,
   /**
-   * Yes, and this process reads without a lock file, even while others write, who do not know of
-   * it. Requires TEAK_ACCESS_READ.
+   * Other processes may open it, and this one reads without a lock file. Writers of other
+   * processes do not know that it reads. Requires TEAK_ACCESS_READ.
    */
   TEAK_SHARING_UNLOCKED = 2,
 } teak_sharing;
@@ -271,7 +278,7 @@ typedef enum {
  */
 typedef enum {
   /**
-   * That is an error.
+   * Return an error.
    */
   TEAK_NETWORK_REFUSE = 0,
   /**
@@ -285,8 +292,8 @@ typedef enum {
  */
 typedef enum {
   /**
-   * As errors. Installs a handler for SIGBUS, which passes on signals that do not concern the
-   * database.
+   * Return errors. Installs a handler for SIGBUS, which passes on signals that do not concern
+   * the database.
    */
   TEAK_FAULTS_HANDLE = 0,
   /**
@@ -296,15 +303,15 @@ typedef enum {
 } teak_faults;
 
 /**
- * When a commit is on the disk.
+ * When a commit becomes durable.
  */
 typedef enum {
   /**
-   * As the database has it; in a new one as TEAK_DURABILITY_DURABLE.
+   * The durability stored in the file; TEAK_DURABILITY_DURABLE for a new one.
    */
   TEAK_DURABILITY_DEFAULT = 0,
   /**
-   * When it returns.
+   * Before the commit returns.
    */
   TEAK_DURABILITY_DURABLE = 1,
   /**
@@ -312,7 +319,7 @@ typedef enum {
    */
   TEAK_DURABILITY_ASYNC = 2,
   /**
-   * When the system, a later durable commit or the limits of the options have it written.
+   * When the system, a later durable commit or a limit of the options causes a flush.
    */
   TEAK_DURABILITY_LAZY = 3,
 } teak_durability;
@@ -322,11 +329,11 @@ typedef enum {
  */
 typedef enum {
   /**
-   * When each is first read.
+   * When a page is first read.
    */
   TEAK_VERIFICATION_FIRST_TOUCH = 0,
   /**
-   * Each time that one is read.
+   * Each time a page is read.
    */
   TEAK_VERIFICATION_ALWAYS = 1,
   /**
@@ -336,33 +343,33 @@ typedef enum {
 } teak_verification;
 
 /**
- * Whether the system reads ahead where the file is not in memory.
+ * Whether the system reads ahead in parts of the file that are not in memory.
  */
 typedef enum {
   /**
-   * No.
+   * Never.
    */
   TEAK_READ_AHEAD_OFF = 0,
   /**
-   * Yes, while the file is at most half as long as the machine's memory.
+   * While the file is at most half as long as the machine's memory.
    */
   TEAK_READ_AHEAD_AUTO = 1,
   /**
-   * Yes.
+   * Always.
    */
   TEAK_READ_AHEAD_ON = 2,
 } teak_read_ahead;
 
 /**
- * How keys or values are ordered.
+ * The order of keys or values.
  */
 typedef enum {
   /**
-   * As bytes, from the first to the last.
+   * By bytes, from the first to the last.
    */
   TEAK_ORDER_BYTES = 0,
   /**
-   * As bytes, from the last to the first.
+   * By bytes, from the last to the first.
    */
   TEAK_ORDER_REVERSE_BYTES = 1,
   /**
@@ -370,7 +377,7 @@ typedef enum {
    */
   TEAK_ORDER_INTEGER = 2,
   /**
-   * As a comparison that the database was opened with.
+   * By a comparison that the database was opened with.
    */
   TEAK_ORDER_CUSTOM = 3,
 } teak_order;
@@ -380,7 +387,7 @@ typedef enum {
  */
 typedef enum {
   /**
-   * There is none.
+   * There is no bound.
    */
   TEAK_UNBOUNDED = 0,
   /**
@@ -388,7 +395,7 @@ typedef enum {
    */
   TEAK_INCLUDED = 1,
   /**
-   * It does not.
+   * The range excludes the key.
    */
   TEAK_EXCLUDED = 2,
 } teak_bound_kind;
@@ -422,30 +429,29 @@ typedef enum {
    */
   TEAK_NEXT_KEY = 5,
   /**
-   * To the last value of the key before.
+   * To the last value of the previous key.
    */
   TEAK_PREV_KEY = 6,
   /**
-   * To the next value of the same key. If there is none, the cursor does not move. The same
-   * holds for the three below.
+   * To the next value of the current key. If there is none, the cursor does not move.
    */
   TEAK_NEXT_VALUE = 7,
   /**
-   * To the value before, of its key.
+   * To the previous value of the current key. If there is none, the cursor does not move.
    */
   TEAK_PREV_VALUE = 8,
   /**
-   * To the first value of its key.
+   * To the first value of the current key.
    */
   TEAK_FIRST_VALUE = 9,
   /**
-   * To the last value of its key.
+   * To the last value of the current key.
    */
   TEAK_LAST_VALUE = 10,
 } teak_move;
 
 /**
- * Which record is sought.
+ * The record that a search looks for.
  */
 typedef enum {
   /**
@@ -472,11 +478,11 @@ typedef enum {
 } teak_seek;
 
 /**
- * Which records a cursor removes.
+ * The records that a cursor removes.
  */
 typedef enum {
   /**
-   * The one that it is on.
+   * The current record.
    */
   TEAK_DELETE_CURRENT = 0,
   /**
@@ -484,7 +490,7 @@ typedef enum {
    */
   TEAK_DELETE_BEFORE = 1,
   /**
-   * The one that it is on, and all before.
+   * The current record and all before it.
    */
   TEAK_DELETE_UP_TO_CURRENT = 2,
   /**
@@ -496,7 +502,7 @@ typedef enum {
    */
   TEAK_DELETE_AFTER = 4,
   /**
-   * All.
+   * All records of the table.
    */
   TEAK_DELETE_ALL = 5,
   /**
@@ -516,7 +522,7 @@ typedef enum {
    */
   TEAK_DELETE_VALUES_AFTER = 9,
   /**
-   * All values of its key.
+   * All values of the current key.
    */
   TEAK_DELETE_ALL_VALUES = 10,
 } teak_delete_scope;
@@ -578,7 +584,7 @@ typedef enum {
    */
   TEAK_EVENT_SHRUNK = 4,
   /**
-   * A reader of an old state keeps space that is wanted.
+   * A reader of an old state keeps space that a writer needs.
    */
   TEAK_EVENT_SLOW_READER = 5,
   /**
@@ -626,15 +632,15 @@ typedef enum {
 } teak_slow_reader_choice;
 
 /**
- * The answer of a function that supplies records.
+ * The result of a function that supplies records.
  */
 typedef enum {
   /**
-   * There is one: key and value are set.
+   * Key and value are set.
    */
   TEAK_GIVEN_RECORD = 0,
   /**
-   * There are none any more.
+   * There are no more records.
    */
   TEAK_GIVEN_ALL = 1,
   /**
@@ -648,11 +654,11 @@ typedef enum {
  */
 typedef enum {
   /**
-   * Nothing. The walk continues.
+   * Continue with the next reader.
    */
   TEAK_READER_LEAVE = 0,
   /**
-   * Nothing, and the walk ends.
+   * End the walk.
    */
   TEAK_READER_STOP = 1,
   /**
@@ -663,11 +669,11 @@ typedef enum {
 } teak_reader_choice;
 
 /**
- * The reason why a file did not become as short as asked for.
+ * The reason why a file did not become as short as requested.
  */
 typedef enum {
   /**
-   * It did.
+   * The file is as short as requested.
    */
   TEAK_COMPACT_REACHED = 0,
   /**
@@ -675,25 +681,25 @@ typedef enum {
    */
   TEAK_COMPACT_LIMIT = 1,
   /**
-   * Readers see pages that would have to go, or all that keeps the pages that they would go to.
+   * Readers see pages that would have to be moved, or the free pages to move them to.
    */
   TEAK_COMPACT_READERS = 2,
   /**
-   * Named snapshots do.
+   * Named snapshots have such pages.
    */
   TEAK_COMPACT_NAMED_SNAPSHOTS = 3,
   /**
-   * There is no room for the remaining pages: more is in use than was asked for, or values would
-   * have to be copied to the end of the file first, and the disk is full or the size limit
-   * reached.
+   * There is no room for the remaining pages. Either more is in use than the requested length,
+   * or values must first be copied to the end of the file, and the disk is full or the size
+   * limit reached.
    */
   TEAK_COMPACT_ROOM = 4,
   /**
-   * Others write, for longer than it was to wait.
+   * Other writers kept it waiting longer than its limit.
    */
   TEAK_COMPACT_WRITERS = 5,
   /**
-   * Something that this version of the interface has no number for.
+   * A reason that has no number in this version of the interface.
    */
   TEAK_COMPACT_OTHER = 6,
 } teak_compact_obstacle;
@@ -711,7 +717,8 @@ typedef struct {
 } teak_cursor;
 
 /**
- * A transaction: one that reads a state which does not change, or the one that writes.
+ * A transaction: a read transaction sees one state, and at most one write transaction makes the
+ * next one.
  */
 typedef struct {
   /**
@@ -725,11 +732,11 @@ typedef struct {
  */
 typedef struct {
   /**
-   * Where they begin.
+   * The first byte.
    */
   const void *data;
   /**
-   * How many there are.
+   * The number of bytes.
    */
   size_t len;
 } teak_slice;
@@ -768,7 +775,7 @@ typedef struct {
    */
   size_t size;
   /**
-   * The teak_code that the function answered with.
+   * The teak_code that the function returned.
    */
   int32_t code;
   /**
@@ -792,8 +799,8 @@ typedef struct {
    */
   uint64_t thread;
   /**
-   * With TEAK_HELD_BY_READER: the state that it reads; with TEAK_SNAPSHOT_STALE: the newest one;
-   * with TEAK_NOT_SORTED: the index of the record in the input, from 0; otherwise 0.
+   * With TEAK_HELD_BY_READER: the state that the reader sees; with TEAK_SNAPSHOT_STALE: the
+   * newest one; with TEAK_NOT_SORTED: the index of the record in the input, from 0; otherwise 0.
    */
   uint64_t number;
   /**
@@ -803,12 +810,71 @@ typedef struct {
 } teak_error;
 
 /**
- * A function that is called for each record. An answer other than 0 ends the scan.
+ * A function that is called for each record. A result other than 0 ends the scan.
  */
 typedef int (*teak_record_function)(void *user, teak_slice key, teak_slice value);
 
 /**
- * A table: a number that is valid for the database while that is open. It is the same number in
+ * An open database.
+ */
+typedef struct {
+  /**
+   * Zero for none.
+   */
+  uint64_t handle;
+} teak_db;
+
+/**
+ * A read transaction of any process.
+ */
+typedef struct {
+  /**
+   * The id of its process, 0 if that is not known here.
+   */
+  uint32_t process;
+  /**
+   * 1 if it is parked: its state is given up when the space is needed.
+   */
+  uint32_t is_parked;
+  /**
+   * The system's number of the thread that began it.
+   */
+  uint64_t thread;
+  /**
+   * The time since then, in milliseconds.
+   */
+  uint64_t age_ms;
+  /**
+   * The state that it reads.
+   */
+  uint64_t transaction;
+  /**
+   * The number of commits that have become visible since.
+   */
+  uint64_t lag;
+  /**
+   * Pages that would be free without this reader.
+   */
+  uint64_t kept_pages;
+  /**
+   * 1 if it was cancelled and has not ended yet.
+   */
+  uint64_t is_cancelled;
+} teak_reader;
+
+/**
+ * A function that is called for each reader. It returns a teak_reader_choice.
+ */
+typedef int (*teak_reader_function)(void *user, const teak_reader *reader);
+
+/**
+ * A function that is called for each table that differs between two states, with its name and a
+ * teak_change. An answer other than 0 ends the walk.
+ */
+typedef int (*teak_table_change_function)(void *user, teak_slice name, uint32_t change);
+
+/**
+ * A table: a number that is valid while its database is open. It is the same number in
  * every transaction and for every caller that opens the table. Tables are not closed.
  */
 typedef struct {
@@ -819,15 +885,15 @@ typedef struct {
 } teak_table;
 
 /**
- * How long a file may be, and how it grows and shrinks.
+ * The limits of a file's length, and how the file grows and shrinks.
  */
 typedef struct {
   /**
-   * The file does not become shorter than this.
+   * The minimum length in bytes.
    */
   uint64_t lower_limit_bytes;
   /**
-   * Nor longer; 0 for no limit.
+   * The maximum length in bytes; 0 for no limit.
    */
   uint64_t upper_limit_bytes;
   /**
@@ -835,21 +901,21 @@ typedef struct {
    */
   uint64_t growth_step_bytes;
   /**
-   * Bytes that have to be free at its end before it is truncated; 0 for the engine's choice,
+   * Bytes that must be free at its end before it is truncated; 0 for the engine's choice,
    * UINT64_MAX for never.
    */
   uint64_t shrink_threshold_bytes;
 } teak_geometry;
 
 /**
- * How two keys follow each other: below zero, zero or above zero, as with memcmp. It may be called from any thread, from several at a time, and must
- * not call this library.
+ * Compares two keys and returns a number below, equal to or above zero, like memcmp. It may be
+ * called from several threads at a time, and must not call this library.
  */
 typedef int (*teak_compare_function)(void *user, teak_slice a, teak_slice b);
 
 /**
  * An order of the application, under a name that is stored in the file. The function and the
- * target of `user` have to stay valid as long as the process has the database open.
+ * target of `user` must stay valid while the process has the database open.
  */
 typedef struct {
   /**
@@ -868,7 +934,7 @@ typedef struct {
 
 /**
  * Receives events: their kind, a teak_event_kind, and a line of text for a log. It is called in
- * the thread in which something happens, possibly in several at a time. It must not call this
+ * the thread that caused the event, possibly in several threads at a time. It must not call this
  * library, and should return soon.
  */
 typedef void (*teak_event_function)(void *user, uint32_t kind, teak_slice text);
@@ -894,11 +960,11 @@ typedef struct {
    */
   uint64_t transaction;
   /**
-   * So many commits have become visible since.
+   * The number of commits that have become visible since.
    */
   uint64_t lag;
   /**
-   * How long ago it began, in milliseconds.
+   * The time since it began, in milliseconds.
    */
   uint64_t age_ms;
   /**
@@ -906,15 +972,15 @@ typedef struct {
    */
   uint64_t kept_pages;
   /**
-   * So many pages are wanted.
+   * The number of pages that the writer needs.
    */
   uint64_t wanted_pages;
   /**
-   * How long the file is.
+   * The length of the file in bytes.
    */
   uint64_t file_bytes;
   /**
-   * 1 if it was cancelled, and has not ended yet.
+   * 1 if it was cancelled and has not ended yet.
    */
   uint64_t is_cancelled;
 } teak_slow_reader;
@@ -927,7 +993,7 @@ typedef struct {
 typedef int (*teak_slow_reader_function)(void *user, const teak_slow_reader *reader);
 
 /**
- * How a database is opened. Zero is the default of every field but the size.
+ * Options for opening a database. Zero is the default of every field except size.
  *
  * ```c
  * teak_options options = {.size = sizeof options, .page_size = 16384, .sharing = TEAK_SHARING_ALONE};
@@ -942,7 +1008,7 @@ typedef struct {
    */
   size_t size;
   /**
-   * Of a new database, in bytes: 4096 (the default) to 65536, a power of two.
+   * The page size of a new database in bytes: a power of two from 4096 (the default) to 65536.
    */
   uint32_t page_size;
   /**
@@ -994,7 +1060,7 @@ typedef struct {
    */
   const teak_geometry *geometry;
   /**
-   * How many bytes of pages a write transaction keeps in memory; 0 for 256 MiB.
+   * The bytes of pages that a write transaction keeps in memory; 0 for 256 MiB.
    */
   uint64_t write_memory_bytes;
   /**
@@ -1007,11 +1073,11 @@ typedef struct {
    */
   uint32_t read_ahead;
   /**
-   * Orders of the application's, or NULL.
+   * Comparisons of the application, or NULL.
    */
   const teak_comparison *comparisons;
   /**
-   * How many these are.
+   * The number of comparisons.
    */
   size_t comparison_count;
   /**
@@ -1023,16 +1089,16 @@ typedef struct {
    */
   void *event_user;
   /**
-   * Is asked about slow readers, or NULL: then the file becomes longer.
+   * Decides about slow readers, or NULL: then the file grows.
    */
   teak_slow_reader_function on_slow_reader;
   /**
-   * Passed to the function above, or NULL.
+   * Passed to on_slow_reader, or NULL.
    */
   void *slow_reader_user;
   /**
    * The path of the lock file, or NULL for the path of the database with -lock appended.
-   * Everyone who has the database open at the same time must use the same path.
+   * All processes that have the database open at the same time must use the same path.
    */
   const char *lock_file;
   /**
@@ -1040,8 +1106,8 @@ typedef struct {
    */
   uint32_t file_mode;
   /**
-   * 1 if a commit fails with TEAK_FILE_NOT_FOUND when the file was removed, renamed or replaced since it was opened; 0 if it is made, and the first is
-   * TEAK_EVENT_NAME_LOST.
+   * If the file was removed, renamed or replaced since it was opened: 1 to fail commits with
+   * TEAK_FILE_NOT_FOUND, 0 to make them and report TEAK_EVENT_NAME_LOST for the first one.
    */
   uint32_t require_name;
   /**
@@ -1050,16 +1116,6 @@ typedef struct {
    */
   uint64_t journal_bytes;
 } teak_options;
-
-/**
- * A database that is open.
- */
-typedef struct {
-  /**
-   * Zero for none.
-   */
-  uint64_t handle;
-} teak_db;
 
 /**
  * Counts of a database.
@@ -1104,11 +1160,11 @@ typedef struct {
    */
   uint64_t transaction;
   /**
-   * The newest commit that is on the disk.
+   * The newest durable commit.
    */
   uint64_t durable_transaction;
   /**
-   * How many tables there are.
+   * The number of tables.
    */
   uint64_t table_count;
   /**
@@ -1122,7 +1178,7 @@ typedef struct {
 } teak_db_stat;
 
 /**
- * Tells when a commit is on the disk.
+ * A ticket of a commit. It reports when the commit is on the disk.
  */
 typedef struct {
   /**
@@ -1130,55 +1186,6 @@ typedef struct {
    */
   uint64_t handle;
 } teak_ticket;
-
-/**
- * A read transaction of whatever process.
- */
-typedef struct {
-  /**
-   * The id of its process, 0 if that is not known here.
-   */
-  uint32_t process;
-  /**
-   * 1 if it is parked: its state is given up when the space is needed.
-   */
-  uint32_t is_parked;
-  /**
-   * The system's number of the thread that began it.
-   */
-  uint64_t thread;
-  /**
-   * How long ago that was, in milliseconds.
-   */
-  uint64_t age_ms;
-  /**
-   * The state that it reads.
-   */
-  uint64_t transaction;
-  /**
-   * So many commits have become visible since.
-   */
-  uint64_t lag;
-  /**
-   * Pages that would be free without this reader.
-   */
-  uint64_t kept_pages;
-  /**
-   * 1 if it was cancelled, and has not ended yet.
-   */
-  uint64_t is_cancelled;
-} teak_reader;
-
-/**
- * A function that is called for each reader. It returns a teak_reader_choice.
- */
-typedef int (*teak_reader_function)(void *user, const teak_reader *reader);
-
-/**
- * A function that is called for each table that differs between two states, with its name and a
- * teak_change. An answer other than 0 ends the walk.
- */
-typedef int (*teak_table_change_function)(void *user, teak_slice name, uint32_t change);
 
 /**
  * A function that supplies the next record and returns a teak_giving. The slices must stay valid
@@ -1193,7 +1200,7 @@ typedef int (*teak_give_function)(void *user, teak_slice *key, teak_slice *value
 typedef void (*teak_watch_function)(void *user, uint64_t done, uint64_t total);
 
 /**
- * How records in any order are loaded. Zeros are the defaults.
+ * Options for loading records in any order. Zeros are the defaults.
  */
 typedef struct {
   /**
@@ -1220,7 +1227,7 @@ typedef struct {
 } teak_bulk_options;
 
 /**
- * Where a range begins or ends. All zero for no bound.
+ * A bound of a range. All zero for no bound.
  */
 typedef struct {
   /**
@@ -1236,6 +1243,128 @@ typedef struct {
    */
   teak_slice key;
 } teak_bound;
+
+/**
+ * A function that is called from time to time during a long operation, with the work done and the
+ * total. A result other than 0 ends the operation.
+ */
+typedef int (*teak_progress_function)(void *user, uint64_t done, uint64_t total);
+
+/**
+ * Limits of a compaction. Zeros are the defaults: make the file as short as possible, without
+ * limits.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_compact_options).
+   */
+  size_t size;
+  /**
+   * Stop when the file is no longer than this; 0 for no such length.
+   */
+  uint64_t until_file_bytes;
+  /**
+   * Stop when no more than this percentage of the file is free; 0 for no such limit.
+   */
+  uint64_t until_free_percent;
+  /**
+   * Stop after moving about this many bytes; 0 for no such limit.
+   */
+  uint64_t max_moved_bytes;
+  /**
+   * The bytes to move per commit, at most; 0 for 4,096 pages.
+   */
+  uint64_t max_commit_bytes;
+  /**
+   * Milliseconds to pause between two commits that move pages.
+   */
+  uint64_t pause_ms;
+  /**
+   * Stop if other writers keep one of the commits waiting for more than this many milliseconds;
+   * 0 to wait without a limit.
+   */
+  uint64_t max_wait_ms;
+} teak_compact_options;
+
+/**
+ * The result of a compaction.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_compact_report).
+   */
+  size_t size;
+  /**
+   * Pages that were moved.
+   */
+  uint64_t moved_pages;
+  /**
+   * The length of the file in bytes.
+   */
+  uint64_t file_bytes;
+  /**
+   * A teak_compact_obstacle.
+   */
+  uint64_t obstacle;
+} teak_compact_report;
+
+/**
+ * The findings of a check.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_check_report).
+   */
+  size_t size;
+  /**
+   * Pages of the file.
+   */
+  uint64_t pages;
+  /**
+   * Tables that were checked.
+   */
+  uint64_t tables;
+  /**
+   * Records of all tables.
+   */
+  uint64_t records;
+  /**
+   * The number of damages.
+   */
+  uint64_t damages;
+  /**
+   * Tables of a newer version, which only that version can check.
+   */
+  uint64_t unknown_tables;
+  /**
+   * Tables in orders whose comparisons are missing: everything but the order of their keys was
+   * checked.
+   */
+  uint64_t unordered_tables;
+} teak_check_report;
+
+/**
+ * A damage that teak_db_check reports.
+ */
+typedef struct {
+  /**
+   * The page; UINT64_MAX if the damage is not in a page.
+   */
+  uint64_t page;
+  /**
+   * The name of the table; empty for none.
+   */
+  teak_slice table;
+  /**
+   * A description of the damage, in UTF-8.
+   */
+  teak_slice detail;
+} teak_damage;
+
+/**
+ * A function that is called for each damage. A result other than 0 ends the calls.
+ */
+typedef int (*teak_damage_function)(void *user, const teak_damage *damage);
 
 /**
  * Counts since the database was opened, for this process. A transaction is counted when it
@@ -1279,11 +1408,11 @@ typedef struct {
    */
   uint64_t reclaimed_pages;
   /**
-   * Leaves that were written before their commit, since there was no more memory for them.
+   * Leaves that were written before their commit because the memory limit was reached.
    */
   uint64_t early_pages;
   /**
-   * Pages that were added to trees since others were full; loading in bulk does not count.
+   * Pages that were added to trees because others were full. Bulk loads do not count.
    */
   uint64_t splits;
   /**
@@ -1297,7 +1426,8 @@ typedef struct {
 } teak_metrics;
 
 /**
- * How long the steps of a commit took, in nanoseconds. A small durable commit that comes while another one is being flushed is written together with others: all of that is in `wait_ns`.
+ * The durations of the steps of a commit in nanoseconds. A small durable commit that arrives while
+ * another one is being flushed is written together with others. All of that is in `wait_ns`.
  */
 typedef struct {
   /**
@@ -1309,11 +1439,11 @@ typedef struct {
    */
   uint64_t tail_ns;
   /**
-   * Finding checksums, and writing the roots of tables to the catalog.
+   * Computing checksums, and writing the roots of tables to the catalog.
    */
   uint64_t roots_ns;
   /**
-   * Noting which pages were taken and which died.
+   * Recording which pages were allocated and which became unused.
    */
   uint64_t space_ns;
   /**
@@ -1325,11 +1455,11 @@ typedef struct {
    */
   uint64_t record_ns;
   /**
-   * Waiting for the disk, while others may write.
+   * Waiting for the disk. Others may write meanwhile.
    */
   uint64_t wait_ns;
   /**
-   * All of it.
+   * The whole commit.
    */
   uint64_t whole_ns;
 } teak_commit_latency;
@@ -1345,54 +1475,13 @@ typedef struct {
 } teak_parked;
 
 /**
- * A function that is called from time to time during a long operation, with the work done and the
- * total. An answer other than 0 ends the operation.
- */
-typedef int (*teak_progress_function)(void *user, uint64_t done, uint64_t total);
-
-/**
- * The findings of a check.
- */
-typedef struct {
-  /**
-   * sizeof(teak_check_report).
-   */
-  size_t size;
-  /**
-   * Pages of the file.
-   */
-  uint64_t pages;
-  /**
-   * Tables that were checked.
-   */
-  uint64_t tables;
-  /**
-   * Records of all tables.
-   */
-  uint64_t records;
-  /**
-   * Damages that were found.
-   */
-  uint64_t damages;
-  /**
-   * Tables of a newer version, which only that version can check.
-   */
-  uint64_t unknown_tables;
-  /**
-   * Tables in orders whose comparisons are missing: everything but the order of their keys was
-   * checked.
-   */
-  uint64_t unordered_tables;
-} teak_check_report;
-
-/**
- * A function that is called for each line of a text, in UTF-8. An answer other than 0 ends the
- * text.
+ * A function that is called for each line of a text, in UTF-8. A result other than 0 ends the
+ * calls.
  */
 typedef int (*teak_line_function)(void *user, teak_slice line);
 
 /**
- * How a damaged database is saved. Zeros are the defaults.
+ * Options for saving a damaged database. Zeros are the defaults.
  */
 typedef struct {
   /**
@@ -1400,12 +1489,12 @@ typedef struct {
    */
   size_t size;
   /**
-   * The comparisons of the database's tables, or NULL. They have to stay valid like those of
+   * The comparisons of the database's tables, or NULL. They must stay valid like those of
    * teak_options.
    */
   const teak_comparison *comparisons;
   /**
-   * How many these are.
+   * The number of comparisons.
    */
   size_t comparison_count;
   /**
@@ -1477,7 +1566,7 @@ typedef struct {
    */
   uint64_t transaction;
   /**
-   * When that was made, in microseconds since the beginning of 1970.
+   * The time of that commit, in microseconds since the beginning of 1970.
    */
   uint64_t time_us;
   /**
@@ -1487,7 +1576,7 @@ typedef struct {
 } teak_snapshot;
 
 /**
- * A function that is called for each named snapshot. An answer other than 0 ends the walk.
+ * A function that is called for each named snapshot. A result other than 0 ends the walk.
  */
 typedef int (*teak_snapshot_function)(void *user, const teak_snapshot *snapshot);
 
@@ -1496,7 +1585,8 @@ typedef int (*teak_snapshot_function)(void *user, const teak_snapshot *snapshot)
  */
 typedef struct {
   /**
-   * A teak_change. Where a key has several values no pair is changed: it is removed, and another is inserted.
+   * A teak_change. If keys have several values, pairs are not changed: one is removed and
+   * another inserted.
    */
   uint32_t change;
   /**
@@ -1508,22 +1598,22 @@ typedef struct {
    */
   teak_slice key;
   /**
-   * Its value in the older state; empty if that does not have it.
+   * Its value in the older state; empty if that state does not have the record.
    */
   teak_slice old_value;
   /**
-   * Its value in the newer state; empty if that does not have it.
+   * Its value in the newer state; empty if that state does not have the record.
    */
   teak_slice new_value;
 } teak_difference;
 
 /**
- * A function that is called for each difference. An answer other than 0 ends the walk.
+ * A function that is called for each difference. A result other than 0 ends the walk.
  */
 typedef int (*teak_difference_function)(void *user, const teak_difference *difference);
 
 /**
- * How a table is created. Zero is the default of every field but the size.
+ * Options for creating a table. Zero is the default of every field except size.
  *
  * ```c
  * teak_table_options options = {.size = sizeof options, .order = TEAK_ORDER_INTEGER};
@@ -1542,7 +1632,7 @@ typedef struct {
    */
   size_t size;
   /**
-   * How keys are ordered: a teak_order.
+   * The order of keys: a teak_order.
    */
   uint32_t order;
   /**
@@ -1550,23 +1640,24 @@ typedef struct {
    */
   uint32_t whole_keys;
   /**
-   * 1 if the table counts, so that ranks are found in two descents.
+   * 1 for a counted table, in which ranks are found in two descents.
    */
   uint32_t counted;
   /**
-   * To how many bytes values are aligned in memory: 1 (the default), 2, 4, 8 or 16.
+   * The alignment of values in memory in bytes: 1 (the default), 2, 4, 8 or 16.
    */
   uint32_t value_align;
   /**
-   * 1 if a key has several values.
+   * 1 if a key can have several values.
    */
   uint32_t several_values;
   /**
-   * How values of a key are ordered that has several: a teak_order.
+   * If keys have several values, the order of the values of a key: a teak_order.
    */
   uint32_t value_order;
   /**
-   * How many bytes each value has of a key that has several: 0 for any number, or TEAK_VALUE_SIZE_AS_FIRST.
+   * If keys have several values, the size of each value in bytes: 0 for any size, or
+   * TEAK_VALUE_SIZE_AS_FIRST.
    */
   uint32_t value_size;
   /**
@@ -1592,7 +1683,7 @@ typedef struct {
    */
   size_t size;
   /**
-   * Records, or, where a key has several values, pairs.
+   * Records, or pairs if keys have several values.
    */
   uint64_t records;
   /**
@@ -1612,7 +1703,7 @@ typedef struct {
    */
   uint64_t value_pages;
   /**
-   * The commit that changed it last.
+   * The last commit that changed the table.
    */
   uint64_t changed;
   /**
@@ -1627,89 +1718,9 @@ typedef struct {
 
 /**
  * A function that is called for each table, with its name, and 1 if a key has several values or 0
- * if not. An answer other than 0 ends the walk.
+ * if not. A result other than 0 ends the walk.
  */
 typedef int32_t (*teak_table_function)(void *user, teak_slice name, uint32_t several_values);
-
-/**
- * How short a compaction makes the file, how much it does for that, and how fast. Zeros are the defaults: as short as it can be, without a limit.
- */
-typedef struct {
-  /**
-   * sizeof(teak_compact_options).
-   */
-  size_t size;
-  /**
-   * Stop when the file is no longer than this; 0 for no such length.
-   */
-  uint64_t until_file_bytes;
-  /**
-   * Stop when no more than this percentage of the file is free; 0 for no such limit.
-   */
-  uint64_t until_free_percent;
-  /**
-   * Stop after moving about this many bytes; 0 for no such limit.
-   */
-  uint64_t max_moved_bytes;
-  /**
-   * The bytes to move per commit, at most; 0 for 4,096 pages.
-   */
-  uint64_t max_commit_bytes;
-  /**
-   * Milliseconds to pause between two commits that move pages.
-   */
-  uint64_t pause_ms;
-  /**
-   * Stop if other writers keep one of the commits waiting for more than this many milliseconds;
-   * 0 to wait without a limit.
-   */
-  uint64_t max_wait_ms;
-} teak_compact_options;
-
-/**
- * The result of a compaction.
- */
-typedef struct {
-  /**
-   * sizeof(teak_compact_report).
-   */
-  size_t size;
-  /**
-   * Pages that were moved.
-   */
-  uint64_t moved_pages;
-  /**
-   * How long the file is now.
-   */
-  uint64_t file_bytes;
-  /**
-   * A teak_compact_obstacle: the obstacle, or that the file is as short as asked for.
-   */
-  uint64_t obstacle;
-} teak_compact_report;
-
-/**
- * A damage, as teak_db_check reports it.
- */
-typedef struct {
-  /**
-   * The page; UINT64_MAX if it is none.
-   */
-  uint64_t page;
-  /**
-   * The name of the table; empty for none.
-   */
-  teak_slice table;
-  /**
-   * A description of the damage, in UTF-8.
-   */
-  teak_slice detail;
-} teak_damage;
-
-/**
- * A function that is called for each damage. An answer other than 0 ends the calls.
- */
-typedef int (*teak_damage_function)(void *user, const teak_damage *damage);
 
 /**
  * Reads records into an array, beginning with the one that the cursor is on, and moves the cursor
@@ -1717,7 +1728,7 @@ typedef int (*teak_damage_function)(void *user, const teak_damage *damage);
  * number of records read in `count`.
  *
  * Threads: any, while no other call uses the cursor. Lives: keys until the next call with the
- * cursor; values as those of teak_get, or, where a key has several, as the keys.
+ * cursor; values as those of teak_get, or as the keys if keys have several values.
  *
  * Errors: as teak_cursor_move.
  *
@@ -1764,6 +1775,79 @@ teak_code teak_cursor_scan(teak_cursor cursor,
                            teak_record_function each,
                            void *user,
                            teak_error *error);
+
+/**
+ * Calls a function for each open read transaction of all processes. Returns TEAK_NONE if the
+ * function ended the walk before the last one.
+ *
+ * Threads: any. Lives: the function's arguments until it returns.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_CORRUPTED; TEAK_INVALID_ARGUMENT if the function
+ * returns another number.
+ */
+teak_code teak_db_each_reader(teak_db db, teak_reader_function each, void *user, teak_error *error);
+
+/**
+ * Waits until there is a commit newer than `after`, of any process, and stores the number of the
+ * newest visible commit. Waits at most the given number of milliseconds and then returns
+ * TEAK_NONE; UINT64_MAX waits without a limit. A program that then begins to read, and compares
+ * with its previous state by teak_changed_tables and teak_differences, follows all commits.
+ *
+ * Threads: any; the database may be closed while the call waits.
+ *
+ * Errors: TEAK_INVALID_HANDLE; TEAK_INVALID_ARGUMENT if the database was closed during the wait.
+ *
+ * ```c
+ * teak_txn before, txn;
+ * teak_table table;
+ * uint64_t seen, newest;
+ * check(teak_txn_begin_read(db, &before, &error));
+ * check(teak_txn_id(before, &seen, &error));
+ * assert(teak_db_wait_for_commit(db, seen, 0, &newest, &error) == TEAK_NONE);
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("words"), NULL, &table, &error));
+ * check(teak_txn_commit(txn, NULL, &error));
+ * check(teak_db_wait_for_commit(db, seen, UINT64_MAX, &newest, &error));
+ * assert(newest > seen);
+ * check(teak_txn_end(before, &error));
+ * ```
+ */
+teak_code teak_db_wait_for_commit(teak_db db, uint64_t after, uint64_t limit_ms, uint64_t *newest, teak_error *error);
+
+/**
+ * Calls a function for each table that was created (TEAK_INSERTED), dropped (TEAK_REMOVED) or
+ * changed since an older state, in the order of their names. Returns TEAK_NONE if the function
+ * ended the walk before the last one. A renamed table counts as dropped and created.
+ *
+ * Threads: any. Lives: the name until the function returns.
+ *
+ * Errors: as teak_differences.
+ */
+teak_code teak_changed_tables(teak_txn older,
+                              teak_txn newer,
+                              teak_table_change_function each,
+                              void *user,
+                              teak_error *error);
+
+/**
+ * Stores the id of the process that is writing now, which is the one that teak_txn_begin_write
+ * waits for. Returns TEAK_NONE if there is none, or if it is unknown, as in another PID namespace.
+ * A process may keep the writer lock between two transactions, to commit what it has in memory.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
+ *
+ * ```c
+ * uint32_t writer;
+ * teak_txn txn;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_db_writer_process(db, &writer, &error));
+ * assert(writer != 0);
+ * check(teak_txn_end(txn, &error));
+ * ```
+ */
+teak_code teak_db_writer_process(teak_db db, uint32_t *process, teak_error *error);
 
 /**
  * Returns a sentence that describes a code. The string lives as long as the library. The message
@@ -1816,12 +1900,12 @@ teak_code teak_cursor_clone(teak_cursor cursor, teak_cursor *clone, teak_error *
 /**
  * Closes a cursor.
  *
- * Threads: any, while no other call uses the cursor. Lives: keys, and values that it gave where a key has several, must not be used any more.
+ * Threads: any, while no other call uses the cursor. Lives: keys that it returned must not be used
+ * any more, nor its values if keys have several.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
  */
-teak_code teak_cursor_close(teak_cursor cursor,
-                            teak_error *error);
+teak_code teak_cursor_close(teak_cursor cursor, teak_error *error);
 
 /**
  * Clears the position of a cursor, as if it had just been opened.
@@ -1831,6 +1915,86 @@ teak_code teak_cursor_close(teak_cursor cursor,
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
  */
 teak_code teak_cursor_reset(teak_cursor cursor, teak_error *error);
+
+/**
+ * Returns the record that a cursor is on, without moving it. Returns TEAK_NONE if the record has
+ * been removed from the table.
+ *
+ * Threads, lives, errors: as teak_cursor_move.
+ */
+teak_code teak_cursor_record(teak_cursor cursor, teak_txn txn, teak_record *record, teak_error *error);
+
+/**
+ * Stores the number of values of the cursor's key, without reading them. If keys have one
+ * value, the number is 1, or 0 without a record.
+ *
+ * Threads, errors: as teak_cursor_move.
+ */
+teak_code teak_cursor_count_values(teak_cursor cursor, teak_txn txn, uint64_t *count, teak_error *error);
+
+/**
+ * Compares the positions of two cursors: -1, 0 or 1. Returns TEAK_NONE if they are over different
+ * tables, or if one has no position.
+ *
+ * Threads: any, while no other call uses the cursors, which must be different ones.
+ *
+ * Errors: as teak_cursor_move.
+ */
+teak_code teak_cursor_compare(teak_cursor cursor, teak_cursor other, teak_txn txn, int32_t *order, teak_error *error);
+
+/**
+ * Inserts a record, and replaces the record with the same key if there is one. Where a key has
+ * several values, adds the pair. Afterwards the cursor is on it.
+ *
+ * Threads: any, while no other call uses the cursor or the transaction.
+ *
+ * Errors: those of teak_insert and teak_cursor_move.
+ */
+teak_code teak_cursor_insert(teak_cursor cursor, teak_txn txn, teak_slice key, teak_slice value, teak_error *error);
+
+/**
+ * Inserts a record if its key is new. Returns TEAK_NONE if the key exists; the cursor is then on
+ * its record.
+ *
+ * Threads, errors: as teak_cursor_insert.
+ */
+teak_code teak_cursor_insert_new(teak_cursor cursor, teak_txn txn, teak_slice key, teak_slice value, teak_error *error);
+
+/**
+ * Replaces the value of the record that the cursor is on. Returns TEAK_NONE if it is on no record,
+ * or if the key has several values and `value` is one of them already.
+ *
+ * Threads, errors: as teak_cursor_insert.
+ */
+teak_code teak_cursor_update(teak_cursor cursor, teak_txn txn, teak_slice value, teak_error *error);
+
+/**
+ * Removes records as a teak_delete_scope says. Returns TEAK_NONE if there were none. Stores their
+ * number in `removed`, unless that is NULL. The cursor keeps its position: TEAK_NEXT continues
+ * after the removed records.
+ *
+ * Threads, errors: as teak_cursor_insert.
+ *
+ * ```c
+ * teak_txn txn;
+ * teak_table table;
+ * teak_cursor cursor;
+ * teak_record record;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("trees"), NULL, &table, &error));
+ * check(teak_insert(txn, table, teak_text("ash"), teak_text("1"), &error));
+ * check(teak_insert(txn, table, teak_text("elm"), teak_text("2"), &error));
+ * check(teak_cursor_open(txn, table, &cursor, &error));
+ * while (teak_cursor_move(cursor, txn, TEAK_NEXT, &record, &error) == TEAK_OK)
+ *     if (*(const char *)record.value.data == '1')
+ *         check(teak_cursor_remove(cursor, txn, TEAK_DELETE_CURRENT, NULL, &error));
+ * check(teak_cursor_move(cursor, txn, TEAK_FIRST, &record, &error));
+ * assert(memcmp(record.key.data, "elm", 3) == 0);
+ * check(teak_cursor_close(cursor, &error));
+ * check(teak_txn_end(txn, &error));
+ * ```
+ */
+teak_code teak_cursor_remove(teak_cursor cursor, teak_txn txn, uint32_t scope, uint64_t *removed, teak_error *error);
 
 /**
  * Moves a cursor as a teak_move says, and stores the record that it is on afterwards in `record`,
@@ -1916,87 +2080,6 @@ teak_code teak_cursor_seek_value(teak_cursor cursor,
 teak_code teak_cursor_nth(teak_cursor cursor, teak_txn txn, uint64_t number, teak_record *record, teak_error *error);
 
 /**
- * Gives the record that a cursor is on, without moving it; TEAK_NONE if the table does not have that now.
- *
- * Threads, lives, errors: as teak_cursor_move.
- */
-teak_code teak_cursor_record(teak_cursor cursor, teak_txn txn, teak_record *record, teak_error *error);
-
-/**
- * Stores the number of values of the cursor's key, without reading them. Where a key has one
- * value, that is 1, or 0 without a record.
- *
- * Threads, errors: as teak_cursor_move.
- */
-teak_code teak_cursor_count_values(teak_cursor cursor, teak_txn txn, uint64_t *count, teak_error *error);
-
-/**
- * Inserts a record, and replaces the record with the same key if there is one. Where a key has
- * several values, adds the pair. Afterwards the cursor is on it.
- *
- * Threads: any, while no other call uses the cursor or the transaction.
- *
- * Errors: those of teak_insert and teak_cursor_move.
- */
-teak_code teak_cursor_insert(teak_cursor cursor, teak_txn txn, teak_slice key, teak_slice value, teak_error *error);
-
-/**
- * Inserts a record if its key is new. Returns TEAK_NONE if the key exists; the cursor is then on
- * its record.
- *
- * Threads, errors: as teak_cursor_insert.
- */
-teak_code teak_cursor_insert_new(teak_cursor cursor, teak_txn txn, teak_slice key, teak_slice value, teak_error *error);
-
-/**
- * Gives the record that the cursor is on another value; TEAK_NONE if it is on none, or, where a key has several values, the key has that value too.
- *
- * Threads, errors: as teak_cursor_insert.
- */
-teak_code teak_cursor_update(teak_cursor cursor,
-                             teak_txn txn,
-                             teak_slice value,
-                             teak_error *error);
-
-/**
- * Removes records as a teak_delete_scope says. Returns TEAK_NONE if there were none. Stores their
- * number in `removed`, unless that is NULL. The cursor keeps its position: TEAK_NEXT continues
- * after the removed records.
- *
- * Threads, errors: as teak_cursor_insert.
- *
- * ```c
- * teak_txn txn;
- * teak_table table;
- * teak_cursor cursor;
- * teak_record record;
- * check(teak_txn_begin_write(db, &txn, &error));
- * check(teak_table_create(txn, teak_text("trees"), NULL, &table, &error));
- * check(teak_insert(txn, table, teak_text("ash"), teak_text("1"), &error));
- * check(teak_insert(txn, table, teak_text("elm"), teak_text("2"), &error));
- * check(teak_cursor_open(txn, table, &cursor, &error));
- * while (teak_cursor_move(cursor, txn, TEAK_NEXT, &record, &error) == TEAK_OK)
- *     if (*(const char *)record.value.data == '1')
- *         check(teak_cursor_remove(cursor, txn, TEAK_DELETE_CURRENT, NULL, &error));
- * check(teak_cursor_move(cursor, txn, TEAK_FIRST, &record, &error));
- * assert(memcmp(record.key.data, "elm", 3) == 0);
- * check(teak_cursor_close(cursor, &error));
- * check(teak_txn_end(txn, &error));
- * ```
- */
-teak_code teak_cursor_remove(teak_cursor cursor, teak_txn txn, uint32_t scope, uint64_t *removed, teak_error *error);
-
-/**
- * Compares the positions of two cursors: -1, 0 or 1. Returns TEAK_NONE if they are over different
- * tables, or one has no position.
- *
- * Threads: any, while no other call uses the cursors, which must be different ones.
- *
- * Errors: as teak_cursor_move.
- */
-teak_code teak_cursor_compare(teak_cursor cursor, teak_cursor other, teak_txn txn, int32_t *order, teak_error *error);
-
-/**
  * Opens the database at a path, or creates it. `options` may be NULL. After an error `db` is an
  * invalid handle.
  *
@@ -2018,9 +2101,8 @@ teak_code teak_db_open(const char *path, const teak_options *options, teak_db *d
 
 /**
  * Writes the path of the lock file of the database at `path`, zero-terminated, to `lock_file`,
- * which has `room` bytes. It is the path that is used unless lock_file of the options names
- * another. Symbolic links in `path` are followed. Neither file has to exist, but their directory
- * does.
+ * which has `room` bytes. Databases use this path unless lock_file of the options names another.
+ * Symbolic links in `path` are followed. Neither file has to exist, but their directory does.
  *
  * Threads: any.
  *
@@ -2037,7 +2119,7 @@ teak_code teak_lock_file_of(const char *path, char *lock_file, size_t room, teak
 
 /**
  * Creates another handle of the same opening, so that threads which begin many transactions need
- * not share one. All handles have tables, transactions and tickets in common.
+ * not share one. Tables, transactions and tickets are valid with all handles.
  *
  * Threads: any. Lives: until teak_db_close, independently of the first handle.
  *
@@ -2067,7 +2149,7 @@ teak_code teak_db_close(teak_db db, teak_error *error);
 teak_code teak_db_get_stat(teak_db db, teak_db_stat *stat, teak_error *error);
 
 /**
- * Returns when all that is committed is on the disk.
+ * Waits until all commits are on the disk.
  *
  * Threads: any.
  *
@@ -2101,86 +2183,14 @@ teak_code teak_db_ticket(teak_db db, uint64_t transaction, teak_ticket *ticket, 
 teak_slice teak_remedy(int32_t system_code);
 
 /**
- * Calls a function for each open read transaction of all processes. Returns TEAK_NONE if the
- * function ended the walk before the last one.
- *
- * Threads: any. Lives: the function's arguments until it returns.
- *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_CORRUPTED; TEAK_INVALID_ARGUMENT if the function
- * returns another number.
- */
-teak_code teak_db_each_reader(teak_db db, teak_reader_function each, void *user, teak_error *error);
-
-/**
- * Waits until there is a commit newer than `after`, of any process, and stores the number of the
- * newest visible commit. Waits at most the given number of milliseconds and then returns
- * TEAK_NONE; UINT64_MAX waits without a limit. A program that then begins to read, and compares
- * with its previous state by teak_changed_tables and teak_differences, follows all commits.
- *
- * Threads: any; the database may be closed while the call waits.
- *
- * Errors: TEAK_INVALID_HANDLE; TEAK_INVALID_ARGUMENT if the database was closed during the wait.
- *
- * ```c
- * teak_txn before, txn;
- * teak_table table;
- * uint64_t seen, newest;
- * check(teak_txn_begin_read(db, &before, &error));
- * check(teak_txn_id(before, &seen, &error));
- * assert(teak_db_wait_for_commit(db, seen, 0, &newest, &error) == TEAK_NONE);
- * check(teak_txn_begin_write(db, &txn, &error));
- * check(teak_table_create(txn, teak_text("words"), NULL, &table, &error));
- * check(teak_txn_commit(txn, NULL, &error));
- * check(teak_db_wait_for_commit(db, seen, UINT64_MAX, &newest, &error));
- * assert(newest > seen);
- * check(teak_txn_end(before, &error));
- * ```
- */
-teak_code teak_db_wait_for_commit(teak_db db, uint64_t after, uint64_t limit_ms, uint64_t *newest, teak_error *error);
-
-/**
- * Calls a function for each table that was created (TEAK_INSERTED), dropped (TEAK_REMOVED) or changed since an older state, in the order of their names; TEAK_NONE if it has ended that before the last one. One that
- * was renamed was dropped and created.
- *
- * Threads: any. Lives: the name until the function returns.
- *
- * Errors: as teak_differences.
- */
-teak_code teak_changed_tables(teak_txn older,
-                              teak_txn newer,
-                              teak_table_change_function each,
-                              void *user,
-                              teak_error *error);
-
-/**
- * Stores the id of the process that is writing now, which is the one that teak_txn_begin_write
- * waits for. Returns TEAK_NONE if there is none, or if it is unknown, as in another PID namespace.
- * A process may keep the writer lock between two transactions, to commit what it has in memory.
- *
- * Threads: any.
- *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
- *
- * ```c
- * uint32_t writer;
- * teak_txn txn;
- * check(teak_txn_begin_write(db, &txn, &error));
- * check(teak_db_writer_process(db, &writer, &error));
- * assert(writer != 0);
- * check(teak_txn_end(txn, &error));
- * ```
- */
-teak_code teak_db_writer_process(teak_db db, uint32_t *process, teak_error *error);
-
-/**
- * Loads records that are sorted in the order of the table (where a key has several values, by key
- * and then by value). Pages are built from the leaves up, each written once and full. A table that
+ * Loads records that are sorted in the order of the table (by key and then by value, if keys have
+ * several values). Pages are built from the leaves up, each written once and full. A table that
  * is not empty takes only records after its last one. Stores the number of records in `count`.
  * Returns TEAK_NONE if the function stopped the load. Then, and after an error, nothing is
  * changed.
  *
  * Threads: any, while no other call uses the transaction; the function must not use it either.
- * Lives: nothing is kept.
+ * Lives: nothing is kept after the call.
  *
  * Errors: TEAK_NOT_SORTED; those of teak_insert.
  *
@@ -2218,8 +2228,8 @@ teak_code teak_bulk_load(teak_txn txn,
 
 /**
  * Loads records in any order: sorts them first, in memory and in temporary files, and then builds
- * pages as teak_bulk_load does. Of several records with the same key the last one counts. Where a
- * key has several values, repeated pairs are loaded once. If the table is not empty, the records
+ * pages as teak_bulk_load does. Of several records with the same key the last one counts. If keys
+ * have several values, repeated pairs are loaded once. If the table is not empty, the records
  * are inserted into it. `options` may be NULL. Returns TEAK_NONE if the function stopped the load.
  * Then, and after an error, nothing is changed.
  *
@@ -2285,6 +2295,90 @@ teak_code teak_move_range(teak_txn txn,
                           teak_error *error);
 
 /**
+ * Writes a copy of the newest state to a new file, which gets its name when it is complete and on
+ * the disk. Others can read and write during the backup. `progress` may be NULL. Returns TEAK_NONE
+ * if `progress` ended it; there is no copy then.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FILE_EXISTS, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED,
+ * TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+ *
+ * ```c
+ * check(teak_db_backup(db, path, NULL, NULL, &error));
+ * teak_db copy;
+ * check(teak_db_open(path, NULL, &copy, &error));
+ * check(teak_db_close(copy, &error));
+ * ```
+ */
+teak_code teak_db_backup(teak_db db, const char *path, teak_progress_function progress, void *user, teak_error *error);
+
+/**
+ * Writes a copy that is as small as possible: its pages are full, and none is free.
+ *
+ * Threads, errors: as teak_db_backup. `progress` receives a total of 0, because it is not known.
+ */
+teak_code teak_db_backup_compact(teak_db db,
+                                 const char *path,
+                                 teak_progress_function progress,
+                                 void *user,
+                                 teak_error *error);
+
+/**
+ * Moves pages from the end of the file to free pages before it, and makes the file as short as
+ * possible: teak_db_compact_with without options and report.
+ *
+ * Threads, errors: as teak_db_compact_with.
+ */
+teak_code teak_db_compact(teak_db db, teak_progress_function progress, void *user, teak_error *error);
+
+/**
+ * Moves pages from the end of the file to free pages before it, and truncates the file. `options`
+ * and `report`, whose sizes are set, and `progress` may be NULL. `progress` receives the number of
+ * pages moved and the length of the file. Returns TEAK_NONE if `progress` ended it.
+ *
+ * Threads: any. It commits, and waits for other writers.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL,
+ * TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW; TEAK_FILE_NOT_FOUND
+ * if the file has lost its name, which was required.
+ *
+ * ```c
+ * teak_compact_options half = {.size = sizeof half, .until_free_percent = 50};
+ * teak_compact_report report = {.size = sizeof report};
+ * check(teak_db_compact_with(db, &half, &report, NULL, NULL, &error));
+ * assert(report.obstacle == TEAK_COMPACT_REACHED && report.file_bytes > 0);
+ * ```
+ */
+teak_code teak_db_compact_with(teak_db db,
+                               const teak_compact_options *options,
+                               teak_compact_report *report,
+                               teak_progress_function progress,
+                               void *user,
+                               teak_error *error);
+
+/**
+ * Checks every page of the newest state. Returns TEAK_OK if there is no damage, and TEAK_CORRUPTED
+ * if there is. `report`, whose size is set, and `each` may be NULL.
+ *
+ * Threads: any. Lives: the function's arguments until it returns.
+ *
+ * Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY,
+ * TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
+ *
+ * ```c
+ * teak_check_report report = {.size = sizeof report};
+ * check(teak_db_check(db, &report, NULL, NULL, &error));
+ * assert(report.damages == 0 && report.pages > 0);
+ * ```
+ */
+teak_code teak_db_check(teak_db db,
+                        teak_check_report *report,
+                        teak_damage_function each,
+                        void *user,
+                        teak_error *error);
+
+/**
  * Stores the counts of the work done since the database was opened. Takes no lock.
  *
  * Threads: any.
@@ -2340,14 +2434,14 @@ teak_code teak_insert_values(teak_txn txn,
                              teak_error *error);
 
 /**
- * Says whether a key has a value.
+ * Returns TEAK_OK if a key has a value, and TEAK_NONE if not.
  *
  * Threads, errors: as teak_get.
  */
 teak_code teak_contains_pair(teak_txn txn, teak_table table, teak_slice key, teak_slice value, teak_error *error);
 
 /**
- * How many values a key has, known without reading them; TEAK_NONE if it has none.
+ * Stores the number of values of a key, without reading them. Returns TEAK_NONE if it has none.
  *
  * Threads, errors: as teak_get.
  */
@@ -2367,7 +2461,7 @@ teak_code teak_replace_pair(teak_txn txn,
                             teak_error *error);
 
 /**
- * Takes a value from a key; TEAK_NONE if it does not have it.
+ * Removes a value of a key. Returns TEAK_NONE if the key does not have it.
  *
  * Threads, errors: as teak_insert_pair.
  */
@@ -2389,7 +2483,7 @@ teak_code teak_remove_values(teak_txn txn, teak_table table, teak_slice key, uin
  * used any more; the parked transaction until teak_parked_resume or teak_parked_end.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT if there
- * is a clone of it, TEAK_SNAPSHOT_LOST if it was cancelled, and it has ended then.
+ * is a clone of it; TEAK_SNAPSHOT_LOST if it was cancelled, after which it has ended.
  *
  * ```c
  * teak_txn txn;
@@ -2406,7 +2500,7 @@ teak_code teak_remove_values(teak_txn txn, teak_table table, teak_slice key, uin
 teak_code teak_txn_park(teak_txn txn, teak_parked *parked, teak_error *error);
 
 /**
- * Resumes reading the same state. The parked transaction ends, whatever the result is.
+ * Resumes reading the same state. The parked transaction ends even after an error.
  *
  * Threads: any. Lives: as teak_txn_begin_read.
  *
@@ -2425,8 +2519,8 @@ teak_code teak_parked_resume(teak_parked parked, teak_txn *txn, teak_error *erro
 teak_code teak_parked_end(teak_parked parked, teak_error *error);
 
 /**
- * Counts the records of a range of keys, or, where a key has several values, the pairs. In a
- * counted table this costs two descents.
+ * Counts the records of a range of keys, or the pairs if keys have several values. In a counted
+ * table this costs two descents.
  *
  * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT.
  */
@@ -2438,7 +2532,8 @@ teak_code teak_count_range(teak_txn txn,
                            teak_error *error);
 
 /**
- * Estimates how many records, or pairs, a range of keys has, by looking at two paths: there are not fewer than `at_least` and not more than `at_most`. All three may be NULL.
+ * Estimates the number of records, or pairs, in a range of keys. Reads two paths of the tree.
+ * There are at least `at_least` and at most `at_most`. All three pointers may be NULL.
  *
  * Threads, errors: as teak_count_range.
  */
@@ -2452,9 +2547,10 @@ teak_code teak_estimate_range(teak_txn txn,
                               teak_error *error);
 
 /**
- * How two keys follow each other in the order of a table, whether it has them or not: -1, 0 or 1.
+ * Compares two keys in the order of a table: -1, 0 or 1. The keys need not exist.
  *
- * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for an integer of another length than the keys.
+ * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for an integer of another length than the
+ * keys.
  *
  * ```c
  * teak_table_options options = {.size = sizeof options, .order = TEAK_ORDER_REVERSE_BYTES};
@@ -2476,7 +2572,7 @@ teak_code teak_compare_keys(teak_txn txn,
                             teak_error *error);
 
 /**
- * Compares two values in the order of a table in which a key has several.
+ * Compares two values in the order of a table in which keys have several values.
  *
  * Threads, errors: as teak_compare_keys.
  */
@@ -2517,7 +2613,8 @@ teak_code teak_compare_values(teak_txn txn,
 teak_code teak_rank(teak_txn txn, teak_table table, teak_slice key, uint64_t *rank, teak_error *error);
 
 /**
- * How many pairs are before this one, by key and then by value, in a table that counts and in which a key has several values.
+ * Stores the number of pairs before this one, by key and then by value. Only for counted tables in
+ * which keys have several values.
  *
  * Threads, errors: as teak_rank.
  */
@@ -2530,8 +2627,8 @@ teak_code teak_rank_pair(teak_txn txn,
 
 /**
  * Splits a range into parts with about equal numbers of records, or pairs, for several threads or
- * processes to read. Calls a function with the key (and, where a key has several, the value) at
- * which each part but the first begins. Returns TEAK_NONE if the function ended the calls before
+ * processes to read. Calls a function with the key (and the value, if keys have several) at which
+ * each part except the first begins. Returns TEAK_NONE if the function ended the calls before
  * the last one. There are `parts` parts, but never more than records, nor more than 65,536.
  *
  * Threads: any. Lives: the function's arguments until it returns.
@@ -2643,7 +2740,7 @@ teak_code teak_append(teak_txn txn, teak_table table, teak_slice key, teak_slice
 /**
  * Changes a record if its value is the expected one. `old` may be NULL for a key that is expected
  * not to exist, and `new_value` may be NULL to remove the record. Returns TEAK_NONE if the value
- * is another; the record is not changed.
+ * differs; the record is not changed.
  *
  * Threads, errors: as teak_insert.
  *
@@ -2667,16 +2764,16 @@ teak_code teak_compare_and_swap(teak_txn txn,
                                 teak_error *error);
 
 /**
- * Removes the record of a key. Returns TEAK_NONE if there is none.
+ * Removes the record of a key. Returns TEAK_NONE if the key does not exist.
  *
  * Threads, errors: as teak_insert.
  */
 teak_code teak_remove(teak_txn txn, teak_table table, teak_slice key, teak_error *error);
 
 /**
- * Inserts many records, in any order, faster than one by one. Of several with the same key the
- * last one counts. Stores the number of new keys in `inserted`, unless that is NULL. If the table
- * has several values per key, the pairs are added.
+ * Inserts many records in any order, faster than one by one. Of several records with the same key
+ * the last one counts. Stores the number of new keys in `inserted`, unless that is NULL. If the
+ * table has several values per key, the pairs are added.
  *
  * Threads, errors: as teak_insert. Nothing is changed if a key is invalid.
  *
@@ -2713,8 +2810,8 @@ teak_code teak_remove_many(teak_txn txn,
                            teak_error *error);
 
 /**
- * Removes all records of a range, or, where a key has several values, all pairs. Pages that lie
- * within the range are released unread. Stores the number of removed records in `removed`, unless
+ * Removes all records of a range, or all pairs if keys have several values. Pages that lie within
+ * the range are released unread. Stores the number of removed records in `removed`, unless
  * that is NULL.
  *
  * Threads, errors: as teak_insert.
@@ -2773,10 +2870,10 @@ teak_code teak_db_backup_since(teak_db db,
                                teak_error *error);
 
 /**
- * Makes a database from the file of a backup and the files of its incremental backups, in the
+ * Creates a database from the file of a backup and the files of its incremental backups, in the
  * order in which they were made, and checks every page of it. `report`, whose size is set, and
  * `progress` may be NULL. `progress` receives the number of bytes written, and a total of 0.
- * Returns TEAK_NONE if `progress` ended it; no file remains.
+ * Returns TEAK_NONE if `progress` ended it. No file remains then.
  *
  * Threads: any.
  *
@@ -2793,7 +2890,7 @@ teak_code teak_restore(const char *full,
                        teak_error *error);
 
 /**
- * Copies everything readable of a damaged database into a new one. The damaged file is not
+ * Copies all readable records of a damaged database into a new one. The damaged file is not
  * changed. It works even if the file cannot be opened as a database. `options` and `report`, whose
  * sizes are set, may be NULL.
  *
@@ -2810,16 +2907,17 @@ teak_code teak_salvage(const char *source,
                        teak_error *error);
 
 /**
- * Gives the state that a transaction makes a name, under which it stays until the snapshot is dropped; if teak_snapshot_roll_back follows, the state that it began with.
+ * Creates a named snapshot of the state that a transaction makes. The state is kept until the
+ * snapshot is dropped. If teak_snapshot_roll_back follows in the transaction, the snapshot has the
+ * state that the transaction began with.
  *
  * Threads: any, while no other call uses the transaction.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_SNAPSHOT_EXISTS; TEAK_INVALID_ARGUMENT for a name of none or more than 255 bytes;
- * TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_SNAPSHOT_EXISTS;
+ * TEAK_INVALID_ARGUMENT for a name of none or more than 255 bytes; TEAK_TRANSACTION_BROKEN,
+ * TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
  */
-teak_code teak_snapshot_create(teak_txn txn,
-                               teak_slice name,
-                               teak_error *error);
+teak_code teak_snapshot_create(teak_txn txn, teak_slice name, teak_error *error);
 
 /**
  * Drops a named snapshot. Returns TEAK_NONE if none has that name.
@@ -2945,11 +3043,10 @@ teak_code teak_table_rename(teak_txn txn, teak_slice old_name, teak_slice new_na
  *
  * Threads: any, while no other call uses the transaction.
  *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE,
+ * TEAK_TABLE_NOT_FOUND, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
  */
-teak_code teak_table_clear(teak_txn txn,
-                           teak_table table,
-                           teak_error *error);
+teak_code teak_table_clear(teak_txn txn, teak_table table, teak_error *error);
 
 /**
  * Draws numbers from the sequence of a table. Once the transaction is committed, `first` and the
@@ -2999,13 +3096,13 @@ teak_code teak_table_each(teak_txn txn, teak_table_function each, void *user, te
  * Threads: any.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO or TEAK_POISONED if a write or
- * flush failed, so that the commit may be lost when the machine goes down.
+ * flush failed, so the commit may be lost in a power failure.
  */
 teak_code teak_ticket_poll(teak_ticket ticket, teak_error *error);
 
 /**
- * Waits until the commit is on the disk (TEAK_OK), at most for the given number of milliseconds
- * (TEAK_NONE if that passed); UINT64_MAX waits without a limit.
+ * Waits until the commit is on the disk, and returns TEAK_OK. Waits at most the given number of
+ * milliseconds and then returns TEAK_NONE; UINT64_MAX waits without a limit.
  *
  * Threads: any, and several may wait with one ticket.
  *
@@ -3038,7 +3135,7 @@ teak_code teak_ticket_wait(teak_ticket ticket, uint64_t limit_ms, teak_error *er
 teak_code teak_ticket_descriptor(teak_ticket ticket, int32_t *descriptor, teak_error *error);
 
 /**
- * The number of the commit.
+ * Stores the number of the commit.
  *
  * Threads: any.
  *
@@ -3087,7 +3184,7 @@ teak_code teak_txn_clone(teak_txn txn, teak_txn *clone, teak_error *error);
  * is cheaper than ending it and beginning another.
  *
  * Threads: any, while no other call uses the transaction. Lives: values that were read before must
- * not be used any more, unless the answer is TEAK_NONE. Clones stay where they are.
+ * not be used any more, unless the result is TEAK_NONE. Clones still read their states.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TOO_MANY_READERS,
  * TEAK_FORKED; TEAK_INVALID_ARGUMENT if the database has been closed.
@@ -3114,7 +3211,7 @@ teak_code teak_txn_begin_write(teak_db db, teak_txn *txn, teak_error *error);
 
 /**
  * Like teak_txn_begin_write, but waits at most the given number of milliseconds, and with 0 not at
- * all. Returns TEAK_NONE if that passed.
+ * all. Returns TEAK_NONE if that time has passed.
  *
  * Threads, lives: as teak_txn_begin_write.
  *
@@ -3167,9 +3264,10 @@ teak_code teak_txn_commit_async(teak_txn txn, teak_ticket *ticket, teak_error *e
 teak_code teak_txn_checkpoint(teak_txn txn, uint64_t *id, teak_error *error);
 
 /**
- * Ends a transaction. One that writes changes nothing then.
+ * Ends a transaction. The changes of a write transaction are undone.
  *
- * Threads: any, while no other call uses the transaction. Lives: values that were read must not be used any more.
+ * Threads: any, while no other call uses the transaction. Lives: values that were read must not be
+ * used any more.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
  */
@@ -3187,8 +3285,8 @@ teak_code teak_txn_id(teak_txn txn, uint64_t *id, teak_error *error);
 
 /**
  * Stores how often a part of the file could not be read since it was opened. A program that keeps
- * a value for long asks before and after: if both numbers are equal, the bytes read in between are
- * those of the file, and not the zeros that replace unreadable parts.
+ * a value for a long time calls this before and after: if both numbers are equal, the bytes read
+ * in between are those of the file, and not the zeros that replace unreadable parts.
  *
  * Threads: any.
  *
@@ -3262,91 +3360,7 @@ teak_code teak_txn_roll_back_to(teak_txn txn, uint64_t savepoint, teak_error *er
  */
 teak_code teak_txn_release(teak_txn txn, uint64_t savepoint, teak_error *error);
 
-/**
- * Writes a copy of the newest state to a new file, which gets its name when it is complete and on
- * the disk. Others can read and write during the backup. `progress` may be NULL. Returns TEAK_NONE
- * if `progress` ended it; there is no copy then.
- *
- * Threads: any.
- *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FILE_EXISTS, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED,
- * TEAK_IO, TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
- *
- * ```c
- * check(teak_db_backup(db, path, NULL, NULL, &error));
- * teak_db copy;
- * check(teak_db_open(path, NULL, &copy, &error));
- * check(teak_db_close(copy, &error));
- * ```
- */
-teak_code teak_db_backup(teak_db db, const char *path, teak_progress_function progress, void *user, teak_error *error);
-
-/**
- * Writes a copy that is as small as possible: its pages are full, and none is free.
- *
- * Threads, errors: as teak_db_backup. `progress` receives a total of 0, because it is not known.
- */
-teak_code teak_db_backup_compact(teak_db db,
-                                 const char *path,
-                                 teak_progress_function progress,
-                                 void *user,
-                                 teak_error *error);
-
-/**
- * Moves pages from the end of the file to free pages before it, and makes the file as short as
- * possible: teak_db_compact_with without options and report.
- *
- * Threads, errors: as teak_db_compact_with.
- */
-teak_code teak_db_compact(teak_db db, teak_progress_function progress, void *user, teak_error *error);
-
-/**
- * Moves pages from the end of the file to free pages before it, and truncates the file. `options`
- * and `report`, whose sizes are set, and `progress` may be NULL. `progress` receives the number of
- * pages moved and the length of the file. Returns TEAK_NONE if `progress` ended it.
- *
- * Threads: any. It commits, and waits for other writers.
- *
- * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_READ_ONLY, TEAK_POISONED, TEAK_FULL,
- * TEAK_CORRUPTED, TEAK_IO, TEAK_FORKED, TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW; TEAK_FILE_NOT_FOUND
- * if the file has lost its name, which was required.
- *
- * ```c
- * teak_compact_options half = {.size = sizeof half, .until_free_percent = 50};
- * teak_compact_report report = {.size = sizeof report};
- * check(teak_db_compact_with(db, &half, &report, NULL, NULL, &error));
- * assert(report.obstacle == TEAK_COMPACT_REACHED && report.file_bytes > 0);
- * ```
- */
-teak_code teak_db_compact_with(teak_db db,
-                               const teak_compact_options *options,
-                               teak_compact_report *report,
-                               teak_progress_function progress,
-                               void *user,
-                               teak_error *error);
-
-/**
- * Checks every page of the newest state. Returns TEAK_OK if there is no damage, and TEAK_CORRUPTED
- * if there is. `report`, whose size is set, and `each` may be NULL.
- *
- * Threads: any. Lives: the function's arguments until it returns.
- *
- * Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY,
- * TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
- *
- * ```c
- * teak_check_report report = {.size = sizeof report};
- * check(teak_db_check(db, &report, NULL, NULL, &error));
- * assert(report.damages == 0 && report.pages > 0);
- * ```
- */
-teak_code teak_db_check(teak_db db,
-                        teak_check_report *report,
-                        teak_damage_function each,
-                        void *user,
-                        teak_error *error);
-
-/* The bytes of a text that ends with a zero, without that. They are where the text is. */
+/* The bytes of a zero-terminated text, without the zero. The text is not copied. */
 static inline teak_slice teak_text(const char *text) {
   teak_slice slice;
   slice.data = text;

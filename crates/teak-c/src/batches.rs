@@ -1,10 +1,10 @@
 //! Many records in one call: into an array, or to a function.
 
 use crate::{
-    border::{CallResult, OK, OutParameter, array_mut, teak_slice, whether},
-    cause::Failure,
     cursors::{CursorObject, changing, teak_cursor},
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    failure::Failure,
+    ffi::{CallResult, OK, OutParameter, array_mut, teak_slice, whether},
     names::TableHandle,
     records::teak_record,
     teak_code,
@@ -58,7 +58,7 @@ struct RecordBatch<'b, 't> {
 }
 
 impl<'t> RecordBatch<'_, 't> {
-    fn keep(&mut self, bytes: &[u8]) -> BytesLocation<'t> {
+    fn copy_bytes(&mut self, bytes: &[u8]) -> BytesLocation<'t> {
         let begin = self.kept.len();
         self.kept.extend_from_slice(bytes);
         BytesLocation::Kept {
@@ -68,10 +68,10 @@ impl<'t> RecordBatch<'_, 't> {
     }
 
     fn add(&mut self, key: &[u8], value: &[u8], in_page: Option<&'t [u8]>) {
-        let key = self.keep(key);
+        let key = self.copy_bytes(key);
         let value = match in_page {
             Some(value) => BytesLocation::InPage(value),
-            None => self.keep(value),
+            None => self.copy_bytes(value),
         };
         self.locations.push((key, value));
     }
@@ -80,7 +80,7 @@ impl<'t> RecordBatch<'_, 't> {
         self.locations.len() == self.max
     }
 
-    /// Fills in an array, now that nothing moves any more.
+    /// Fills in an array, once the addresses do not change any more.
     fn fill(&self, records: &mut [teak_record]) {
         let slice = |bytes: &BytesLocation<'t>| match *bytes {
             BytesLocation::InPage(bytes) => teak_slice::new(bytes),
@@ -201,7 +201,7 @@ fn read_batch<T: Transaction>(
 /// number of records read in `count`.
 ///
 /// Threads: any, while no other call uses the cursor. Lives: keys until the next call with the
-/// cursor; values as those of teak_get, or, where a key has several, as the keys.
+/// cursor; values as those of teak_get, or as the keys if keys have several values.
 ///
 /// Errors: as teak_cursor_move.
 ///
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn teak_cursor_read(
     }
 }
 
-/// A function that is called for each record. An answer other than 0 ends the scan.
+/// A function that is called for each record. A result other than 0 ends the scan.
 pub type teak_record_function =
     Option<unsafe extern "C" fn(user: *mut c_void, key: teak_slice, value: teak_slice) -> c_int>;
 

@@ -1,8 +1,8 @@
-//! Functions of C that the database calls: events, slow readers, comparisons.
+//! C functions that the database calls: events, slow readers, comparisons.
 
 use crate::{
-    border::teak_slice,
     events::{teak_event_kind, teak_slow_reader},
+    ffi::teak_slice,
     options::teak_options,
 };
 use std::ffi::c_void;
@@ -15,7 +15,7 @@ struct UserPointer(*mut c_void);
 // SAFETY: C promises it for its functions.
 unsafe impl Send for UserPointer {}
 
-// SAFETY: C says so of its functions.
+// SAFETY: C promises it for its functions.
 unsafe impl Sync for UserPointer {}
 
 impl UserPointer {

@@ -10,7 +10,8 @@ use std::ffi::{CStr, c_char};
 pub enum teak_code {
     /// Done, or yes.
     TEAK_OK = 0,
-    /// No: no such record, nothing after the last one, nothing newer, not durable yet. Not an error.
+    /// No: no such record, nothing after the last one, nothing newer, not durable yet. Not an
+    /// error.
     TEAK_NONE = 1,
 
     /// The handle was closed, has ended, or never existed.
@@ -32,7 +33,8 @@ pub enum teak_code {
 
     /// The operating system refused an operation on the file: see system_code.
     TEAK_IO = 32,
-    /// The file does not exist, and was not to be created; or the file of an open database lost its name, which was required.
+    /// The file does not exist and was not to be created. Or an open database's file, which must
+    /// keep its name, lost it.
     TEAK_FILE_NOT_FOUND = 33,
     /// A database was to be created where a file exists.
     TEAK_FILE_EXISTS = 34,
@@ -42,19 +44,19 @@ pub enum teak_code {
     TEAK_UNKNOWN_FORMAT = 36,
     /// The database is in use and cannot be shared.
     TEAK_IN_USE = 37,
-    /// The content of the file is not what was written: see page.
+    /// The content of the file differs from what was written: see page.
     TEAK_CORRUPTED = 38,
     /// A write or flush failed earlier: nothing can be written until the database is reopened.
     TEAK_POISONED = 39,
     /// The file is on a network file system.
     TEAK_NETWORK_FILE_SYSTEM = 40,
-    /// This process has the database open with other options that matter.
+    /// This process has the database open with other options.
     TEAK_OPTIONS_DIFFER = 41,
     /// This process was forked from the one that opened the database.
     TEAK_FORKED = 42,
     /// A read transaction has lost its state: it was cancelled, or parked and given up.
     TEAK_SNAPSHOT_LOST = 43,
-    /// There is a newer state than the one at which writing was to begin.
+    /// There is a newer state than the one on which the transaction was to begin.
     TEAK_SNAPSHOT_STALE = 44,
     /// No named snapshot has this name.
     TEAK_SNAPSHOT_NOT_FOUND = 45,
@@ -93,7 +95,7 @@ pub enum teak_code {
 }
 
 impl teak_code {
-    /// A sentence about it.
+    /// A sentence that describes the code.
     fn text(self) -> &'static CStr {
         match self {
             Self::TEAK_OK => c"done",
@@ -139,7 +141,7 @@ impl teak_code {
         }
     }
 
-    /// All of them.
+    /// All codes.
     const ALL: [Self; 40] = [
         Self::TEAK_OK,
         Self::TEAK_NONE,

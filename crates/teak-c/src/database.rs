@@ -1,9 +1,9 @@
 //! Databases.
 
 use crate::{
-    border::{CallResult, Grows, OK, OutParameter, array_mut, path},
-    cause::Failure,
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    failure::Failure,
+    ffi::{CallResult, Grows, OK, OutParameter, array_mut, path},
     handles::HandleTable,
     names::OpenDatabase,
     options::teak_options,
@@ -13,7 +13,7 @@ use crate::{
 use std::{ffi::c_char, mem::MaybeUninit, os::unix::ffi::OsStrExt, sync::Arc};
 use teak::{Database, TransactionId};
 
-/// A database that is open.
+/// An open database.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct teak_db {
@@ -25,12 +25,12 @@ pub struct teak_db {
 pub(crate) struct DatabaseObject {
     pub(crate) database: Database,
     pub(crate) opened: Arc<OpenDatabase>,
-    /// Counts the handles of the same opening, this one included.
+    /// Counts the handles of this opening.
     family: Arc<()>,
 }
 
 impl DatabaseObject {
-    /// Another handle of the same opening.
+    /// Creates another handle of this opening.
     pub(crate) fn another(&self) -> Self {
         Self {
             database: self.database.clone(),
@@ -68,9 +68,9 @@ pub struct teak_db_stat {
     pub pending_pages: u64,
     /// The newest commit that readers see.
     pub transaction: u64,
-    /// The newest commit that is on the disk.
+    /// The newest durable commit.
     pub durable_transaction: u64,
-    /// How many tables there are.
+    /// The number of tables.
     pub table_count: u64,
     /// Read transactions that are open in this process.
     pub readers: u64,
@@ -129,9 +129,8 @@ pub unsafe extern "C" fn teak_db_open(
 }
 
 /// Writes the path of the lock file of the database at `path`, zero-terminated, to `lock_file`,
-/// which has `room` bytes. It is the path that is used unless lock_file of the options names
-/// another. Symbolic links in `path` are followed. Neither file has to exist, but their directory
-/// does.
+/// which has `room` bytes. Databases use this path unless lock_file of the options names another.
+/// Symbolic links in `path` are followed. Neither file has to exist, but their directory does.
 ///
 /// Threads: any.
 ///
@@ -170,7 +169,7 @@ pub unsafe extern "C" fn teak_lock_file_of(
 }
 
 /// Creates another handle of the same opening, so that threads which begin many transactions need
-/// not share one. All handles have tables, transactions and tickets in common.
+/// not share one. Tables, transactions and tickets are valid with all handles.
 ///
 /// Threads: any. Lives: until teak_db_close, independently of the first handle.
 ///
@@ -266,7 +265,7 @@ fn sync_of(db: teak_db, work: impl FnOnce(&Database) -> CallResult) -> CallResul
     work(&open.database)
 }
 
-/// Returns when all that is committed is on the disk.
+/// Waits until all commits are on the disk.
 ///
 /// Threads: any.
 ///

@@ -1,6 +1,6 @@
 //! Functions that are notified of events, and asked about slow readers, while a database is open.
 
-use crate::border::teak_slice;
+use crate::ffi::teak_slice;
 use std::ffi::{c_int, c_void};
 use teak::SlowReader;
 
@@ -18,7 +18,7 @@ pub enum teak_event_kind {
     TEAK_EVENT_GROWN = 3,
     /// This process has made the file shorter.
     TEAK_EVENT_SHRUNK = 4,
-    /// A reader of an old state keeps space that is wanted.
+    /// A reader of an old state keeps space that a writer needs.
     TEAK_EVENT_SLOW_READER = 5,
     /// Another process died while it was writing. Its uncommitted changes are gone.
     TEAK_EVENT_WRITER_DIED = 6,
@@ -33,7 +33,7 @@ pub enum teak_event_kind {
 }
 
 /// Receives events: their kind, a teak_event_kind, and a line of text for a log. It is called in
-/// the thread in which something happens, possibly in several at a time. It must not call this
+/// the thread that caused the event, possibly in several threads at a time. It must not call this
 /// library, and should return soon.
 pub type teak_event_function =
     Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, text: teak_slice)>;
@@ -63,17 +63,17 @@ pub struct teak_slow_reader {
     pub thread: u64,
     /// The state that it reads.
     pub transaction: u64,
-    /// So many commits have become visible since.
+    /// The number of commits that have become visible since.
     pub lag: u64,
-    /// How long ago it began, in milliseconds.
+    /// The time since it began, in milliseconds.
     pub age_ms: u64,
     /// Pages that would be free without it.
     pub kept_pages: u64,
-    /// So many pages are wanted.
+    /// The number of pages that the writer needs.
     pub wanted_pages: u64,
-    /// How long the file is.
+    /// The length of the file in bytes.
     pub file_bytes: u64,
-    /// 1 if it was cancelled, and has not ended yet.
+    /// 1 if it was cancelled and has not ended yet.
     pub is_cancelled: u64,
 }
 

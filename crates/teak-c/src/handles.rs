@@ -9,7 +9,7 @@
 //!   an object.
 //! - A generation is never reused: a slot whose generations are used up stays empty.
 
-use crate::cause::Failure;
+use crate::failure::Failure;
 use std::{
     cell::UnsafeCell,
     mem::MaybeUninit,
@@ -25,7 +25,7 @@ const GENERATION_BITS: u32 = 32;
 const GENERATION_SHIFT: u32 = 32;
 /// State bit: a call may be changing the object.
 const IS_CHANGED: u64 = 1 << 31;
-/// So many slots has the first array, each further one twice as many.
+/// The length of the first array of slots. Each further array is twice as long.
 const FIRST_LEN: usize = 64;
 const ARRAYS: usize = (SLOT_BITS as usize) - 5;
 
@@ -50,21 +50,22 @@ struct FreeSlots {
     next: usize,
 }
 
-// SAFETY: an object is reached by `&` from several threads, or by `&mut` and by value from one, as `state` has it.
+// SAFETY: several threads get `&` to an object, or one thread gets `&mut` or the value. `state`
+// makes sure of that.
 unsafe impl<T: Send + Sync> Sync for HandleTable<T> {}
 
-/// An object that is read.
+/// Shared access to an object.
 pub(crate) struct SharedObject<'o, T> {
     slot: &'o HandleSlot<T>,
 }
 
-/// An object that is changed.
+/// Exclusive access to an object.
 pub(crate) struct ExclusiveObject<'o, T> {
     slot: &'o HandleSlot<T>,
     generation: u64,
 }
 
-/// The array of a slot, and where in it.
+/// The array of a slot, and the slot's index there.
 fn locate(slot: usize) -> (usize, usize) {
     let shifted = slot + FIRST_LEN;
     let array = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
@@ -72,7 +73,7 @@ fn locate(slot: usize) -> (usize, usize) {
 }
 
 impl<T> HandleTable<T> {
-    /// None yet. `kind` is from 1 to 15.
+    /// An empty table. `kind` is from 1 to 15.
     pub(crate) const fn new(kind: u64, noun: &'static str) -> Self {
         assert!(kind > 0 && kind < 16);
         Self {
@@ -122,7 +123,7 @@ impl<T> HandleTable<T> {
         Ok(self.kind << (SLOT_BITS + GENERATION_BITS) | generation << SLOT_BITS | index as u64)
     }
 
-    /// The slot of a handle and its generation, if there ever was one.
+    /// The slot of a handle and its generation, if the slot was ever used.
     #[inline]
     fn slot(&self, handle: u64) -> Result<(&HandleSlot<T>, u64), Failure> {
         if handle >> (SLOT_BITS + GENERATION_BITS) != self.kind {
@@ -151,7 +152,7 @@ impl<T> HandleTable<T> {
         }
     }
 
-    /// Reads an object.
+    /// Gives shared access to an object.
     #[inline]
     pub(crate) fn read(&self, handle: u64) -> Result<SharedObject<'_, T>, Failure> {
         let (slot, generation) = self.slot(handle)?;
@@ -173,7 +174,7 @@ impl<T> HandleTable<T> {
         }
     }
 
-    /// Changes an object.
+    /// Gives exclusive access to an object.
     #[inline]
     pub(crate) fn change(&self, handle: u64) -> Result<ExclusiveObject<'_, T>, Failure> {
         let (slot, generation) = self.slot(handle)?;
@@ -248,7 +249,7 @@ impl<T> Deref for ExclusiveObject<'_, T> {
 impl<T> DerefMut for ExclusiveObject<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: there is an object as long as this is noted, and nobody else uses it.
+        // SAFETY: the object exists while this user is noted, and nothing else uses it.
         unsafe { (*self.slot.object.get()).assume_init_mut() }
     }
 }

@@ -7,12 +7,12 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-fn code<T>(result: Result<T, crate::cause::Failure>) -> teak_code {
+fn code<T>(result: Result<T, crate::failure::Failure>) -> teak_code {
     result.err().expect("a refusal").code
 }
 
 #[test]
-fn slots_have_places_of_their_own() {
+fn each_slot_has_an_array_and_an_index() {
     assert_eq!(locate(0), (0, 0));
     assert_eq!(locate(FIRST_LEN - 1), (0, FIRST_LEN - 1));
     assert_eq!(locate(FIRST_LEN), (1, 0));
@@ -35,7 +35,7 @@ fn a_handle_ends_with_its_object() {
 }
 
 #[test]
-fn numbers_that_are_no_handles_are_refused() {
+fn numbers_that_are_not_handles_are_refused() {
     let objects = HandleTable::new(3, "word");
     let one = objects.insert(0).unwrap();
     let numbers = (0..64).flat_map(|bit| [1 << bit, one ^ 1 << bit, u64::MAX >> bit]);
@@ -60,7 +60,7 @@ fn an_object_is_read_by_many_or_changed_by_one() {
     assert_eq!(*objects.read(one).unwrap(), 8);
     assert_eq!(
         objects
-            .remove_if(one, |_| Err(crate::cause::Failure::in_use("word")))
+            .remove_if(one, |_| Err(crate::failure::Failure::in_use("word")))
             .err()
             .unwrap()
             .code,
@@ -70,7 +70,7 @@ fn an_object_is_read_by_many_or_changed_by_one() {
 }
 
 #[test]
-fn a_slot_whose_generations_are_used_up_is_not_used_again() {
+fn an_exhausted_slot_is_not_reused() {
     let objects = HandleTable::new(3, "word");
     let one = objects.insert(0).unwrap();
     objects.remove(one).unwrap();
@@ -89,7 +89,7 @@ fn a_slot_whose_generations_are_used_up_is_not_used_again() {
 }
 
 #[test]
-fn threads_that_make_use_and_end_objects_meet_no_others() {
+fn concurrent_threads_only_reach_their_own_objects() {
     static OBJECTS: HandleTable<Arc<AtomicU64>> = HandleTable::new(3, "counter");
     let shared = OBJECTS.insert(Arc::default()).unwrap();
     let kept = Arc::clone(&OBJECTS.read(shared).unwrap());

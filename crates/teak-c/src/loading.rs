@@ -1,9 +1,10 @@
-//! Loading many records at once: sorted ones, ones in any order, and ones from another table.
+//! Loading many records in one call: sorted, in any order, or from another table.
 
 use crate::{
-    border::{Grows, OK, OutParameter, path, teak_slice, whether},
-    cause::Failure,
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    failure::Failure,
+    ffi::{Grows, OK, OutParameter, path, teak_slice, whether},
+    maintenance::{ProgressObserver, teak_watch_function},
     names::TableHandle,
     pairs::multi,
     records::{plain, teak_bound},
@@ -11,7 +12,6 @@ use crate::{
     tables::teak_table,
     teak_code,
     transactions::{change, teak_txn},
-    upkeep::{ProgressObserver, teak_watch_function},
 };
 use std::{
     ffi::{c_char, c_int, c_void},
@@ -19,12 +19,12 @@ use std::{
 };
 use teak::{BulkOptions, BulkProgress, WriteTxn};
 
-/// The answer of a function that supplies records.
+/// The result of a function that supplies records.
 #[repr(C)]
 pub enum teak_giving {
-    /// There is one: key and value are set.
+    /// Key and value are set.
     TEAK_GIVEN_RECORD = 0,
-    /// There are none any more.
+    /// There are no more records.
     TEAK_GIVEN_ALL = 1,
     /// Discard all records supplied so far.
     TEAK_GIVE_UP = 2,
@@ -36,7 +36,7 @@ pub type teak_give_function = Option<
     unsafe extern "C" fn(user: *mut c_void, key: *mut teak_slice, value: *mut teak_slice) -> c_int,
 >;
 
-/// Key and value, until the next is asked for.
+/// A key and a value, valid until the next ones are requested.
 type CallbackRecord = (&'static [u8], &'static [u8]);
 
 /// The records that a function supplies.
@@ -64,7 +64,8 @@ impl CallbackRecords {
         let (mut key, mut value) = (teak_slice::NOTHING, teak_slice::NOTHING);
         // SAFETY: the promise of `new`, and both pointers lead to memory for a slice.
         match unsafe { (self.next)(self.user, &raw mut key, &raw mut value) } {
-            // SAFETY: C promises that they stay until the next call, and no loading holds a record for longer.
+            // SAFETY: C promises that they are valid until the next call, and no load keeps a
+            // record longer.
             0 => Ok(Some(unsafe { (key.bytes()?, value.bytes()?) })),
             1 => Ok(None),
             2 => {
@@ -77,7 +78,7 @@ impl CallbackRecords {
         }
     }
 
-    /// Whether the load was completed; an error if it is to be undone for one.
+    /// Whether the load was completed. The error if one must undo it.
     fn outcome(self) -> Result<bool, Failure> {
         match self.failure {
             Some(failure) => Err(failure),
@@ -100,7 +101,7 @@ impl Iterator for &mut CallbackRecords {
     }
 }
 
-/// Loads all of it or nothing.
+/// Loads all records or none.
 fn load(
     txn: teak_txn,
     table: teak_table,
@@ -126,14 +127,14 @@ fn load(
     })
 }
 
-/// Loads records that are sorted in the order of the table (where a key has several values, by key
-/// and then by value). Pages are built from the leaves up, each written once and full. A table that
+/// Loads records that are sorted in the order of the table (by key and then by value, if keys have
+/// several values). Pages are built from the leaves up, each written once and full. A table that
 /// is not empty takes only records after its last one. Stores the number of records in `count`.
 /// Returns TEAK_NONE if the function stopped the load. Then, and after an error, nothing is
 /// changed.
 ///
 /// Threads: any, while no other call uses the transaction; the function must not use it either.
-/// Lives: nothing is kept.
+/// Lives: nothing is kept after the call.
 ///
 /// Errors: TEAK_NOT_SORTED; those of teak_insert.
 ///
@@ -187,7 +188,7 @@ pub unsafe extern "C" fn teak_bulk_load(
     }
 }
 
-/// How records in any order are loaded. Zeros are the defaults.
+/// Options for loading records in any order. Zeros are the defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_bulk_options {
@@ -229,8 +230,8 @@ impl teak_bulk_options {
 }
 
 /// Loads records in any order: sorts them first, in memory and in temporary files, and then builds
-/// pages as teak_bulk_load does. Of several records with the same key the last one counts. Where a
-/// key has several values, repeated pairs are loaded once. If the table is not empty, the records
+/// pages as teak_bulk_load does. Of several records with the same key the last one counts. If keys
+/// have several values, repeated pairs are loaded once. If the table is not empty, the records
 /// are inserted into it. `options` may be NULL. Returns TEAK_NONE if the function stopped the load.
 /// Then, and after an error, nothing is changed.
 ///
@@ -349,7 +350,7 @@ pub unsafe extern "C" fn teak_move_range(
     }
 }
 
-/// Which records stay.
+/// Whether copied records stay in their table.
 #[derive(Clone, Copy)]
 enum TransferMode {
     Both,

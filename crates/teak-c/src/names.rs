@@ -1,6 +1,6 @@
 //! State that the handles of one opening of a database share: its tables, and the current writer.
 
-use crate::{cause::Failure, options::Comparisons};
+use crate::{failure::Failure, options::Comparisons};
 use std::{
     collections::HashMap,
     sync::{
@@ -14,7 +14,7 @@ use teak::{MultiTable, Table, codec::Bytes};
 /// table.
 const TABLE_BITS: u32 = 24;
 const KIND: u64 = 4 << 60;
-/// So many tables has the first array, each further one twice as many.
+/// The length of the first array of tables. Each further array is twice as long.
 const FIRST_LEN: usize = 16;
 const ARRAYS: usize = 21;
 
@@ -31,13 +31,13 @@ pub(crate) struct OpenDatabase {
     pub(crate) comparisons: Comparisons,
     tables: [OnceLock<Box<[OnceLock<TableHandle>]>>; ARRAYS],
     numbers: Mutex<HashMap<(Vec<u8>, bool), usize>>,
-    /// How many write transactions there are that have not returned from their end.
+    /// The number of write transactions whose end has not returned.
     writers: AtomicUsize,
     /// The thread that began the current write transaction; 0 if there is none.
     writing_thread: AtomicU64,
 }
 
-/// A number of this thread's own.
+/// A number that no other thread has.
 fn this_thread() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local! {
@@ -112,7 +112,7 @@ impl OpenDatabase {
         }
     }
 
-    /// A write transaction has begun here.
+    /// Notes that a write transaction has begun.
     pub(crate) fn note_writer(&self) {
         self.writers.fetch_add(1, Ordering::Relaxed);
         self.writing_thread.store(this_thread(), Ordering::Relaxed);
@@ -123,7 +123,7 @@ impl OpenDatabase {
         self.writing_thread.store(0, Ordering::Relaxed);
     }
 
-    /// It has ended.
+    /// Notes that the write transaction has ended.
     pub(crate) fn forget_writer(&self) {
         self.writers.fetch_sub(1, Ordering::Relaxed);
     }

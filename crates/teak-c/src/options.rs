@@ -5,8 +5,8 @@ mod to_engine;
 pub(crate) use to_engine::{Comparisons, comparisons, durability};
 
 use crate::{
-    border::{Grows, teak_slice},
     events::{teak_event_function, teak_slow_reader_function},
+    ffi::{Grows, teak_slice},
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -15,9 +15,9 @@ use std::ffi::{c_char, c_int, c_void};
 pub enum teak_create {
     /// Create the database if it does not exist.
     TEAK_CREATE_IF_MISSING = 0,
-    /// It must be there.
+    /// The database must exist.
     TEAK_CREATE_NEVER = 1,
-    /// There must be none.
+    /// The database must not exist.
     TEAK_CREATE_NEW = 2,
 }
 
@@ -33,19 +33,19 @@ pub enum teak_access {
 /// Whether others may have the database open at the same time.
 #[repr(C)]
 pub enum teak_sharing {
-    /// Other processes too.
+    /// Other processes may open it too.
     TEAK_SHARING_PROCESSES = 0,
-    /// No: this handle has it exclusively.
+    /// This handle has exclusive access.
     TEAK_SHARING_ALONE = 1,
-    /// Yes, and this process reads without a lock file, even while others write, who do not know of
-    /// it. Requires TEAK_ACCESS_READ.
+    /// Other processes may open it, and this one reads without a lock file. Writers of other
+    /// processes do not know that it reads. Requires TEAK_ACCESS_READ.
     TEAK_SHARING_UNLOCKED = 2,
 }
 
 /// Whether a database may be on a network file system.
 #[repr(C)]
 pub enum teak_network {
-    /// That is an error.
+    /// Return an error.
     TEAK_NETWORK_REFUSE = 0,
     /// Allow it. Only one machine may use the database.
     TEAK_NETWORK_ALLOW = 1,
@@ -54,62 +54,62 @@ pub enum teak_network {
 /// How to treat parts of the file that cannot be read.
 #[repr(C)]
 pub enum teak_faults {
-    /// As errors. Installs a handler for SIGBUS, which passes on signals that do not concern the
-    /// database.
+    /// Return errors. Installs a handler for SIGBUS, which passes on signals that do not concern
+    /// the database.
     TEAK_FAULTS_HANDLE = 0,
     /// Install no handler. The process gets SIGBUS.
     TEAK_FAULTS_LEAVE = 1,
 }
 
-/// When a commit is on the disk.
+/// When a commit becomes durable.
 #[repr(C)]
 pub enum teak_durability {
-    /// As the database has it; in a new one as TEAK_DURABILITY_DURABLE.
+    /// The durability stored in the file; TEAK_DURABILITY_DURABLE for a new one.
     TEAK_DURABILITY_DEFAULT = 0,
-    /// When it returns.
+    /// Before the commit returns.
     TEAK_DURABILITY_DURABLE = 1,
     /// Soon after the commit returns. A ticket reports when.
     TEAK_DURABILITY_ASYNC = 2,
-    /// When the system, a later durable commit or the limits of the options have it written.
+    /// When the system, a later durable commit or a limit of the options causes a flush.
     TEAK_DURABILITY_LAZY = 3,
 }
 
 /// When pages are compared with their checksums.
 #[repr(C)]
 pub enum teak_verification {
-    /// When each is first read.
+    /// When a page is first read.
     TEAK_VERIFICATION_FIRST_TOUCH = 0,
-    /// Each time that one is read.
+    /// Each time a page is read.
     TEAK_VERIFICATION_ALWAYS = 1,
     /// Never.
     TEAK_VERIFICATION_OFF = 2,
 }
 
-/// Whether the system reads ahead where the file is not in memory.
+/// Whether the system reads ahead in parts of the file that are not in memory.
 #[repr(C)]
 pub enum teak_read_ahead {
-    /// No.
+    /// Never.
     TEAK_READ_AHEAD_OFF = 0,
-    /// Yes, while the file is at most half as long as the machine's memory.
+    /// While the file is at most half as long as the machine's memory.
     TEAK_READ_AHEAD_AUTO = 1,
-    /// Yes.
+    /// Always.
     TEAK_READ_AHEAD_ON = 2,
 }
 
-/// How keys or values are ordered.
+/// The order of keys or values.
 #[repr(C)]
 pub enum teak_order {
-    /// As bytes, from the first to the last.
+    /// By bytes, from the first to the last.
     TEAK_ORDER_BYTES = 0,
-    /// As bytes, from the last to the first.
+    /// By bytes, from the last to the first.
     TEAK_ORDER_REVERSE_BYTES = 1,
     /// As little-endian unsigned integers of 4 or 8 bytes.
     TEAK_ORDER_INTEGER = 2,
-    /// As a comparison that the database was opened with.
+    /// By a comparison that the database was opened with.
     TEAK_ORDER_CUSTOM = 3,
 }
 
-/// journal_bytes of teak_options: commits do without a journal.
+/// journal_bytes of teak_options: commits use no journal.
 pub const TEAK_NO_JOURNAL: u64 = u64::MAX;
 /// move_percent of teak_options: neither commits nor closing move pages.
 pub const TEAK_MOVE_NOTHING: u32 = u32::MAX;
@@ -117,13 +117,13 @@ pub const TEAK_MOVE_NOTHING: u32 = u32::MAX;
 /// value_size of teak_table_options: the first value decides for the table.
 pub const TEAK_VALUE_SIZE_AS_FIRST: u32 = u32::MAX;
 
-/// How two keys follow each other: below zero, zero or above zero, as with memcmp. It may be called from any thread, from several at a time, and must
-/// not call this library.
+/// Compares two keys and returns a number below, equal to or above zero, like memcmp. It may be
+/// called from several threads at a time, and must not call this library.
 pub type teak_compare_function =
     Option<unsafe extern "C" fn(user: *mut c_void, a: teak_slice, b: teak_slice) -> c_int>;
 
 /// An order of the application, under a name that is stored in the file. The function and the
-/// target of `user` have to stay valid as long as the process has the database open.
+/// target of `user` must stay valid while the process has the database open.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_comparison {
@@ -135,22 +135,22 @@ pub struct teak_comparison {
     pub user: *mut c_void,
 }
 
-/// How long a file may be, and how it grows and shrinks.
+/// The limits of a file's length, and how the file grows and shrinks.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_geometry {
-    /// The file does not become shorter than this.
+    /// The minimum length in bytes.
     pub lower_limit_bytes: u64,
-    /// Nor longer; 0 for no limit.
+    /// The maximum length in bytes; 0 for no limit.
     pub upper_limit_bytes: u64,
     /// Bytes by which it grows; 0 for the engine's choice.
     pub growth_step_bytes: u64,
-    /// Bytes that have to be free at its end before it is truncated; 0 for the engine's choice,
+    /// Bytes that must be free at its end before it is truncated; 0 for the engine's choice,
     /// UINT64_MAX for never.
     pub shrink_threshold_bytes: u64,
 }
 
-/// How a database is opened. Zero is the default of every field but the size.
+/// Options for opening a database. Zero is the default of every field except size.
 ///
 /// ```c
 /// teak_options options = {.size = sizeof options, .page_size = 16384, .sharing = TEAK_SHARING_ALONE};
@@ -163,7 +163,7 @@ pub struct teak_geometry {
 pub struct teak_options {
     /// sizeof(teak_options).
     pub size: usize,
-    /// Of a new database, in bytes: 4096 (the default) to 65536, a power of two.
+    /// The page size of a new database in bytes: a power of two from 4096 (the default) to 65536.
     pub page_size: u32,
     /// A teak_create.
     pub create: u32,
@@ -191,32 +191,32 @@ pub struct teak_options {
     /// All sizes of the file, instead of size_limit_bytes alone, or NULL for the file's values.
     /// Stored in the file.
     pub geometry: *const teak_geometry,
-    /// How many bytes of pages a write transaction keeps in memory; 0 for 256 MiB.
+    /// The bytes of pages that a write transaction keeps in memory; 0 for 256 MiB.
     pub write_memory_bytes: u64,
     /// The number of pages that a commit may move from the end of the file, in per cent of those
     /// that it writes; 0 for 100, or TEAK_MOVE_NOTHING.
     pub move_percent: u32,
     /// A teak_read_ahead.
     pub read_ahead: u32,
-    /// Orders of the application's, or NULL.
+    /// Comparisons of the application, or NULL.
     pub comparisons: *const teak_comparison,
-    /// How many these are.
+    /// The number of comparisons.
     pub comparison_count: usize,
     /// Receives events, or NULL.
     pub on_event: teak_event_function,
     /// Passed to on_event, or NULL.
     pub event_user: *mut c_void,
-    /// Is asked about slow readers, or NULL: then the file becomes longer.
+    /// Decides about slow readers, or NULL: then the file grows.
     pub on_slow_reader: teak_slow_reader_function,
-    /// Passed to the function above, or NULL.
+    /// Passed to on_slow_reader, or NULL.
     pub slow_reader_user: *mut c_void,
     /// The path of the lock file, or NULL for the path of the database with -lock appended.
-    /// Everyone who has the database open at the same time must use the same path.
+    /// All processes that have the database open at the same time must use the same path.
     pub lock_file: *const c_char,
     /// The permissions of files that are created, less the mask of the process; 0 for 0666.
     pub file_mode: u32,
-    /// 1 if a commit fails with TEAK_FILE_NOT_FOUND when the file was removed, renamed or replaced since it was opened; 0 if it is made, and the first is
-    /// TEAK_EVENT_NAME_LOST.
+    /// If the file was removed, renamed or replaced since it was opened: 1 to fail commits with
+    /// TEAK_FILE_NOT_FOUND, 0 to make them and report TEAK_EVENT_NAME_LOST for the first one.
     pub require_name: u32,
     /// Bytes of the journal that the file gets for small durable commits; 0 for a sixty-fourth of a
     /// file of 32 MiB or more and 4 MiB at most, or TEAK_NO_JOURNAL.
@@ -228,7 +228,7 @@ unsafe impl Grows for teak_options {
     const NAME: &'static str = "teak_options";
 }
 
-/// How a table is created. Zero is the default of every field but the size.
+/// Options for creating a table. Zero is the default of every field except size.
 ///
 /// ```c
 /// teak_table_options options = {.size = sizeof options, .order = TEAK_ORDER_INTEGER};
@@ -245,19 +245,20 @@ unsafe impl Grows for teak_options {
 pub struct teak_table_options {
     /// sizeof(teak_table_options).
     pub size: usize,
-    /// How keys are ordered: a teak_order.
+    /// The order of keys: a teak_order.
     pub order: u32,
     /// 1 to store each key whole in its page, instead of sharing a prefix with its neighbours.
     pub whole_keys: u32,
-    /// 1 if the table counts, so that ranks are found in two descents.
+    /// 1 for a counted table, in which ranks are found in two descents.
     pub counted: u32,
-    /// To how many bytes values are aligned in memory: 1 (the default), 2, 4, 8 or 16.
+    /// The alignment of values in memory in bytes: 1 (the default), 2, 4, 8 or 16.
     pub value_align: u32,
-    /// 1 if a key has several values.
+    /// 1 if a key can have several values.
     pub several_values: u32,
-    /// How values of a key are ordered that has several: a teak_order.
+    /// If keys have several values, the order of the values of a key: a teak_order.
     pub value_order: u32,
-    /// How many bytes each value has of a key that has several: 0 for any number, or TEAK_VALUE_SIZE_AS_FIRST.
+    /// If keys have several values, the size of each value in bytes: 0 for any size, or
+    /// TEAK_VALUE_SIZE_AS_FIRST.
     pub value_size: u32,
     /// Zero.
     pub reserved: u32,

@@ -1,9 +1,9 @@
-//! Pairs: tables in which a key has several values.
+//! Pairs of tables in which keys have several values.
 
 use crate::{
-    border::{OK, OutParameter, array, give, teak_slice, whether},
-    cause::Failure,
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    failure::Failure,
+    ffi::{OK, OutParameter, array, give, teak_slice, whether},
     names::{OpenDatabase, TableHandle},
     tables::{change_table, teak_table},
     teak_code,
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn teak_insert_values(
     }
 }
 
-/// Says whether a key has a value.
+/// Returns TEAK_OK if a key has a value, and TEAK_NONE if not.
 ///
 /// Threads, errors: as teak_get.
 #[unsafe(no_mangle)]
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn teak_contains_pair(
     }
 }
 
-/// How many values a key has, known without reading them; TEAK_NONE if it has none.
+/// Stores the number of values of a key, without reading them. Returns TEAK_NONE if it has none.
 ///
 /// Threads, errors: as teak_get.
 #[unsafe(no_mangle)]
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn teak_replace_pair(
     }
 }
 
-/// Takes a value from a key; TEAK_NONE if it does not have it.
+/// Removes a value of a key. Returns TEAK_NONE if the key does not have it.
 ///
 /// Threads, errors: as teak_insert_pair.
 #[unsafe(no_mangle)]

@@ -1,9 +1,9 @@
-//! Ranges and orders, of either kind of table: counts, ranks, parts, and how keys and values follow each other.
+//! Ranges and orders of both kinds of tables: counts, ranks, parts and comparisons.
 
 use crate::{
     batches::teak_record_function,
-    border::{OK, OutParameter, give, teak_slice, whether},
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    ffi::{OK, OutParameter, give, teak_slice, whether},
     names::TableHandle,
     pairs::multi,
     records::{plain_of, teak_bound},
@@ -14,8 +14,8 @@ use crate::{
 };
 use std::ffi::c_void;
 
-/// Counts the records of a range of keys, or, where a key has several values, the pairs. In a
-/// counted table this costs two descents.
+/// Counts the records of a range of keys, or the pairs if keys have several values. In a counted
+/// table this costs two descents.
 ///
 /// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -43,7 +43,8 @@ pub unsafe extern "C" fn teak_count_range(
     }
 }
 
-/// Estimates how many records, or pairs, a range of keys has, by looking at two paths: there are not fewer than `at_least` and not more than `at_most`. All three may be NULL.
+/// Estimates the number of records, or pairs, in a range of keys. Reads two paths of the tree.
+/// There are at least `at_least` and at most `at_most`. All three pointers may be NULL.
 ///
 /// Threads, errors: as teak_count_range.
 #[unsafe(no_mangle)]
@@ -75,9 +76,10 @@ pub unsafe extern "C" fn teak_estimate_range(
     }
 }
 
-/// How two keys follow each other in the order of a table, whether it has them or not: -1, 0 or 1.
+/// Compares two keys in the order of a table: -1, 0 or 1. The keys need not exist.
 ///
-/// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for an integer of another length than the keys.
+/// Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT for an integer of another length than the
+/// keys.
 ///
 /// ```c
 /// teak_table_options options = {.size = sizeof options, .order = TEAK_ORDER_REVERSE_BYTES};
@@ -115,7 +117,7 @@ pub unsafe extern "C" fn teak_compare_keys(
     }
 }
 
-/// Compares two values in the order of a table in which a key has several.
+/// Compares two values in the order of a table in which keys have several values.
 ///
 /// Threads, errors: as teak_compare_keys.
 #[unsafe(no_mangle)]
@@ -186,7 +188,8 @@ pub unsafe extern "C" fn teak_rank(
     }
 }
 
-/// How many pairs are before this one, by key and then by value, in a table that counts and in which a key has several values.
+/// Stores the number of pairs before this one, by key and then by value. Only for counted tables in
+/// which keys have several values.
 ///
 /// Threads, errors: as teak_rank.
 #[unsafe(no_mangle)]
@@ -212,8 +215,8 @@ pub unsafe extern "C" fn teak_rank_pair(
 }
 
 /// Splits a range into parts with about equal numbers of records, or pairs, for several threads or
-/// processes to read. Calls a function with the key (and, where a key has several, the value) at
-/// which each part but the first begins. Returns TEAK_NONE if the function ended the calls before
+/// processes to read. Calls a function with the key (and the value, if keys have several) at which
+/// each part except the first begins. Returns TEAK_NONE if the function ended the calls before
 /// the last one. There are `parts` parts, but never more than records, nor more than 65,536.
 ///
 /// Threads: any. Lives: the function's arguments until it returns.

@@ -1,9 +1,9 @@
-//! Records of tables in which a key has one value.
+//! Records of tables in which keys have one value.
 
 use crate::{
-    border::{CallResult, OK, OutParameter, array, array_mut, give, teak_slice, whether},
-    cause::Failure,
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    failure::Failure,
+    ffi::{CallResult, OK, OutParameter, array, array_mut, give, teak_slice, whether},
     names::{OpenDatabase, TableHandle},
     tables::{change_table, teak_table},
     teak_code,
@@ -32,15 +32,15 @@ impl teak_record {
 /// The kind of a range's bound.
 #[repr(C)]
 pub enum teak_bound_kind {
-    /// There is none.
+    /// There is no bound.
     TEAK_UNBOUNDED = 0,
     /// The range includes the key.
     TEAK_INCLUDED = 1,
-    /// It does not.
+    /// The range excludes the key.
     TEAK_EXCLUDED = 2,
 }
 
-/// Where a range begins or ends. All zero for no bound.
+/// A bound of a range. All zero for no bound.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_bound {
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn teak_append(
 
 /// Changes a record if its value is the expected one. `old` may be NULL for a key that is expected
 /// not to exist, and `new_value` may be NULL to remove the record. Returns TEAK_NONE if the value
-/// is another; the record is not changed.
+/// differs; the record is not changed.
 ///
 /// Threads, errors: as teak_insert.
 ///
@@ -352,7 +352,7 @@ pub unsafe extern "C" fn teak_compare_and_swap(
     }
 }
 
-/// Removes the record of a key. Returns TEAK_NONE if there is none.
+/// Removes the record of a key. Returns TEAK_NONE if the key does not exist.
 ///
 /// Threads, errors: as teak_insert.
 #[unsafe(no_mangle)]
@@ -373,9 +373,9 @@ pub unsafe extern "C" fn teak_remove(
     }
 }
 
-/// Inserts many records, in any order, faster than one by one. Of several with the same key the
-/// last one counts. Stores the number of new keys in `inserted`, unless that is NULL. If the table
-/// has several values per key, the pairs are added.
+/// Inserts many records in any order, faster than one by one. Of several records with the same key
+/// the last one counts. Stores the number of new keys in `inserted`, unless that is NULL. If the
+/// table has several values per key, the pairs are added.
 ///
 /// Threads, errors: as teak_insert. Nothing is changed if a key is invalid.
 ///
@@ -444,8 +444,8 @@ pub unsafe extern "C" fn teak_remove_many(
     }
 }
 
-/// Removes all records of a range, or, where a key has several values, all pairs. Pages that lie
-/// within the range are released unread. Stores the number of removed records in `removed`, unless
+/// Removes all records of a range, or all pairs if keys have several values. Pages that lie within
+/// the range are released unread. Stores the number of removed records in `removed`, unless
 /// that is NULL.
 ///
 /// Threads, errors: as teak_insert.

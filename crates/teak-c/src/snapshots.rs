@@ -1,10 +1,10 @@
 //! Named snapshots, and the differences between two states.
 
 use crate::{
-    border::{CallResult, OK, OutParameter, give, teak_slice, whether},
-    cause::Failure,
     database::{DATABASES, teak_db},
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    failure::Failure,
+    ffi::{CallResult, OK, OutParameter, give, teak_slice, whether},
     names::TableHandle,
     tables::teak_table,
     teak_code,
@@ -17,12 +17,15 @@ use std::{
 };
 use teak::{Difference, Error, PairDifference};
 
-/// Gives the state that a transaction makes a name, under which it stays until the snapshot is dropped; if teak_snapshot_roll_back follows, the state that it began with.
+/// Creates a named snapshot of the state that a transaction makes. The state is kept until the
+/// snapshot is dropped. If teak_snapshot_roll_back follows in the transaction, the snapshot has the
+/// state that the transaction began with.
 ///
 /// Threads: any, while no other call uses the transaction.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_SNAPSHOT_EXISTS; TEAK_INVALID_ARGUMENT for a name of none or more than 255 bytes;
-/// TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_SNAPSHOT_EXISTS;
+/// TEAK_INVALID_ARGUMENT for a name of none or more than 255 bytes; TEAK_TRANSACTION_BROKEN,
+/// TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_snapshot_create(
     txn: teak_txn,
@@ -136,13 +139,13 @@ pub struct teak_snapshot {
     pub name: teak_slice,
     /// The commit that made its state.
     pub transaction: u64,
-    /// When that was made, in microseconds since the beginning of 1970.
+    /// The time of that commit, in microseconds since the beginning of 1970.
     pub time_us: u64,
     /// Pages that would be free if nothing kept this state.
     pub kept_pages: u64,
 }
 
-/// A function that is called for each named snapshot. An answer other than 0 ends the walk.
+/// A function that is called for each named snapshot. A result other than 0 ends the walk.
 pub type teak_snapshot_function =
     Option<unsafe extern "C" fn(user: *mut c_void, snapshot: *const teak_snapshot) -> c_int>;
 
@@ -201,15 +204,16 @@ pub enum teak_change {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct teak_difference {
-    /// A teak_change. Where a key has several values no pair is changed: it is removed, and another is inserted.
+    /// A teak_change. If keys have several values, pairs are not changed: one is removed and
+    /// another inserted.
     pub change: u32,
     /// Zero.
     pub reserved: u32,
     /// Its key.
     pub key: teak_slice,
-    /// Its value in the older state; empty if that does not have it.
+    /// Its value in the older state; empty if that state does not have the record.
     pub old_value: teak_slice,
-    /// Its value in the newer state; empty if that does not have it.
+    /// Its value in the newer state; empty if that state does not have the record.
     pub new_value: teak_slice,
 }
 
@@ -226,7 +230,7 @@ impl teak_difference {
     }
 }
 
-/// A function that is called for each difference. An answer other than 0 ends the walk.
+/// A function that is called for each difference. A result other than 0 ends the walk.
 pub type teak_difference_function =
     Option<unsafe extern "C" fn(user: *mut c_void, difference: *const teak_difference) -> c_int>;
 

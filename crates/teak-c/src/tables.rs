@@ -1,9 +1,9 @@
 //! Tables: opening, creating and dropping them.
 
 use crate::{
-    border::{Grows, OK, OutParameter, teak_slice, whether},
-    cause::Failure,
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    failure::Failure,
+    ffi::{Grows, OK, OutParameter, teak_slice, whether},
     names::TableHandle,
     options::teak_table_options,
     teak_code,
@@ -11,7 +11,7 @@ use crate::{
 };
 use teak::{Error, TableStat, Transaction as _, WriteTxn};
 
-/// A table: a number that is valid for the database while that is open. It is the same number in
+/// A table: a number that is valid while its database is open. It is the same number in
 /// every transaction and for every caller that opens the table. Tables are not closed.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ pub struct teak_table {
 pub struct teak_table_stat {
     /// sizeof(teak_table_stat).
     pub size: usize,
-    /// Records, or, where a key has several values, pairs.
+    /// Records, or pairs if keys have several values.
     pub records: u64,
     /// Levels of pages.
     pub depth: u64,
@@ -36,7 +36,7 @@ pub struct teak_table_stat {
     pub leaf_pages: u64,
     /// Pages of large values, and of the values of keys that have many.
     pub value_pages: u64,
-    /// The commit that changed it last.
+    /// The last commit that changed the table.
     pub changed: u64,
     /// The next number of its sequence.
     pub sequence: u64,
@@ -49,7 +49,7 @@ unsafe impl Grows for teak_table_stat {
     const NAME: &'static str = "teak_table_stat";
 }
 
-/// Changes something in a table of one value for each key, or of several.
+/// Changes a table of either kind.
 pub(crate) fn change_table<R>(
     txn: teak_txn,
     table: teak_table,
@@ -198,7 +198,8 @@ pub unsafe extern "C" fn teak_table_rename(
 ///
 /// Threads: any, while no other call uses the transaction.
 ///
-/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE, TEAK_TABLE_NOT_FOUND, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE,
+/// TEAK_TABLE_NOT_FOUND, TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_table_clear(
     txn: teak_txn,
@@ -299,7 +300,7 @@ pub unsafe extern "C" fn teak_table_get_stat(
 }
 
 /// A function that is called for each table, with its name, and 1 if a key has several values or 0
-/// if not. An answer other than 0 ends the walk.
+/// if not. A result other than 0 ends the walk.
 pub type teak_table_function = Option<
     unsafe extern "C" fn(user: *mut std::ffi::c_void, name: teak_slice, several_values: u32) -> i32,
 >;

@@ -1,9 +1,9 @@
-//! Tickets: when a commit is on the disk.
+//! Tickets, which report when a commit is on the disk.
 
 use crate::{
-    border::{OK, OutParameter, whether},
-    cause::Failure,
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    failure::Failure,
+    ffi::{OK, OutParameter, whether},
     handles::HandleTable,
     teak_code,
 };
@@ -17,7 +17,7 @@ use std::{
 };
 use teak::{Error, Ticket};
 
-/// Tells when a commit is on the disk.
+/// A ticket of a commit. It reports when the commit is on the disk.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct teak_ticket {
@@ -75,7 +75,7 @@ pub(crate) fn insert(ticket: Ticket) -> Result<teak_ticket, Failure> {
 /// Threads: any.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO or TEAK_POISONED if a write or
-/// flush failed, so that the commit may be lost when the machine goes down.
+/// flush failed, so the commit may be lost in a power failure.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_ticket_poll(
     ticket: teak_ticket,
@@ -90,8 +90,8 @@ pub unsafe extern "C" fn teak_ticket_poll(
     }
 }
 
-/// Waits until the commit is on the disk (TEAK_OK), at most for the given number of milliseconds
-/// (TEAK_NONE if that passed); UINT64_MAX waits without a limit.
+/// Waits until the commit is on the disk, and returns TEAK_OK. Waits at most the given number of
+/// milliseconds and then returns TEAK_NONE; UINT64_MAX waits without a limit.
 ///
 /// Threads: any, and several may wait with one ticket.
 ///
@@ -176,7 +176,7 @@ impl TicketObject {
     }
 }
 
-/// The number of the commit.
+/// Stores the number of the commit.
 ///
 /// Threads: any.
 ///

@@ -9,10 +9,10 @@ pub(crate) use object::{
 };
 
 use crate::{
-    border::{CallResult, OK, OutParameter, give, whether},
-    cause::Failure,
     database::{DATABASES, DatabaseObject, teak_db},
-    failure::{answer, teak_error},
+    error::{answer, teak_error},
+    failure::Failure,
+    ffi::{CallResult, OK, OutParameter, give, whether},
     options::durability,
     teak_code,
     tickets::{self, teak_ticket},
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn teak_txn_clone(
 /// is cheaper than ending it and beginning another.
 ///
 /// Threads: any, while no other call uses the transaction. Lives: values that were read before must
-/// not be used any more, unless the answer is TEAK_NONE. Clones stay where they are.
+/// not be used any more, unless the result is TEAK_NONE. Clones still read their states.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_TOO_MANY_READERS,
 /// TEAK_FORKED; TEAK_INVALID_ARGUMENT if the database has been closed.
@@ -101,7 +101,7 @@ fn begin_write(
     out: &OutParameter<teak_txn>,
 ) -> CallResult {
     out.set(teak_txn { handle: 0 });
-    // The handle is not kept in use while this waits.
+    // While this waits, it does not use the handle.
     let handle = {
         let open = DATABASES.read(db.handle)?;
         open.another()
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn teak_txn_begin_write(
 }
 
 /// Like teak_txn_begin_write, but waits at most the given number of milliseconds, and with 0 not at
-/// all. Returns TEAK_NONE if that passed.
+/// all. Returns TEAK_NONE if that time has passed.
 ///
 /// Threads, lives: as teak_txn_begin_write.
 ///
@@ -275,9 +275,10 @@ pub unsafe extern "C" fn teak_txn_checkpoint(
     }
 }
 
-/// Ends a transaction. One that writes changes nothing then.
+/// Ends a transaction. The changes of a write transaction are undone.
 ///
-/// Threads: any, while no other call uses the transaction. Lives: values that were read must not be used any more.
+/// Threads: any, while no other call uses the transaction. Lives: values that were read must not be
+/// used any more.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
 #[unsafe(no_mangle)]
@@ -320,8 +321,8 @@ pub unsafe extern "C" fn teak_txn_id(
 }
 
 /// Stores how often a part of the file could not be read since it was opened. A program that keeps
-/// a value for long asks before and after: if both numbers are equal, the bytes read in between are
-/// those of the file, and not the zeros that replace unreadable parts.
+/// a value for a long time calls this before and after: if both numbers are equal, the bytes read
+/// in between are those of the file, and not the zeros that replace unreadable parts.
 ///
 /// Threads: any.
 ///

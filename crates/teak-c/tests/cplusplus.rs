@@ -29,12 +29,14 @@ fn compiler(name: &str) -> Command {
 /// The arguments for every compiler.
 fn arguments() -> Vec<PathBuf> {
     let warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"];
-    let places = [installed().join("include"), package().join("tests/cpp")];
-    let places = places.into_iter().flat_map(|place| ["-I".into(), place]);
+    let directories = [installed().join("include"), package().join("tests/cpp")];
+    let directories = directories
+        .into_iter()
+        .flat_map(|directory| ["-I".into(), directory]);
     warnings
         .map(PathBuf::from)
         .into_iter()
-        .chain(places)
+        .chain(directories)
         .collect()
 }
 
@@ -77,7 +79,7 @@ fn has_sanitizers(compiler: &str) -> bool {
 
 const SANITIZERS: [&str; 2] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
-fn in_every_way(sources: &[PathBuf], flags: &[&str]) {
+fn run_with_all_tools(sources: &[PathBuf], flags: &[&str]) {
     for (index, compiler) in compilers().iter().enumerate() {
         let mut wrappers: Vec<&[&str]> = vec![&[]];
         if index == 0 && is_there("valgrind") {
@@ -94,22 +96,22 @@ fn in_every_way(sources: &[PathBuf], flags: &[&str]) {
 
 #[test]
 fn records() {
-    in_every_way(&[of_tests("records.cpp")], &[]);
+    run_with_all_tools(&[of_tests("records.cpp")], &[]);
 }
 
 #[test]
 fn walks() {
-    in_every_way(&[of_tests("walks.cpp")], &[]);
+    run_with_all_tools(&[of_tests("walks.cpp")], &[]);
 }
 
 #[test]
 fn upkeep() {
-    in_every_way(&[of_tests("upkeep.cpp")], &[]);
+    run_with_all_tools(&[of_tests("upkeep.cpp")], &[]);
 }
 
 #[test]
-fn results_in_place_of_exceptions() {
-    in_every_way(
+fn programs_can_use_results() {
+    run_with_all_tools(
         &[of_tests("results.cpp")],
         &["-DTEAK_RESULTS", "-fno-exceptions"],
     );
@@ -118,16 +120,16 @@ fn results_in_place_of_exceptions() {
 #[test]
 fn a_program_may_have_parts_of_both_kinds() {
     let parts = ["exceptions_part.cpp", "results_part.cpp"].map(of_tests);
-    in_every_way(&parts, &[]);
+    run_with_all_tools(&parts, &[]);
 }
 
 #[test]
-fn without_exceptions_the_header_says_what_to_define() {
+fn without_exceptions_the_error_names_the_macro_to_define() {
     for name in compilers() {
         let mut compiler = compiler(name);
         compiler.args(["-std=c++17", "-fno-exceptions", "-fsyntax-only"]);
-        let told = refused(compiler.arg(of_tests("records.cpp")));
-        assert!(told.contains("define TEAK_RESULTS"), "{told}");
+        let errors = refused(compiler.arg(of_tests("records.cpp")));
+        assert!(errors.contains("define TEAK_RESULTS"), "{errors}");
     }
 }
 
@@ -138,7 +140,7 @@ fn refused(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The cases of a file, numbered from 1: the messages of which one has to appear.
+/// The cases of a file, numbered from 1, each with messages of which one must appear.
 fn cases(source: &Path) -> Vec<Vec<String>> {
     let text = fs::read_to_string(source).expect("a text");
     let numbered = text.lines().filter_map(|line| {
@@ -192,9 +194,9 @@ fn refuses_each_case(name: &str, count_min: usize) {
         };
         run(&mut case(0));
         for (index, texts) in cases.iter().enumerate() {
-            let told = refused(&mut case(index + 1));
-            let is_told = texts.iter().any(|text| told.contains(text));
-            assert!(is_told, "{name}, case {}: {told}", index + 1);
+            let errors = refused(&mut case(index + 1));
+            let is_refused = texts.iter().any(|text| errors.contains(text));
+            assert!(is_refused, "{name}, case {}: {errors}", index + 1);
         }
     }
 }
@@ -205,12 +207,12 @@ fn arguments_of_the_wrong_kind_do_not_compile() {
 }
 
 #[test]
-fn results_that_nobody_looks_at_do_not_compile() {
+fn ignored_results_do_not_compile() {
     refuses_each_case("refused_results.cpp", 4);
 }
 
 #[test]
-fn every_code_that_is_an_error_has_a_type() {
+fn each_error_code_has_a_type() {
     let header = fs::read_to_string(package().join("include/teak.h")).expect("a text");
     let codes = header.split_once("typedef enum {").expect("codes").1;
     let codes = codes.split_once("} teak_code;").expect("codes").0;
@@ -251,14 +253,14 @@ fn coins() {
         command.arg(directory.path().join("coins.teak")).arg("500");
         run(&mut command)
     };
-    let told = apply();
-    assert!(told.contains("applied block 702861"), "{told}");
+    let printed = apply();
+    assert!(printed.contains("applied block 702861"), "{printed}");
     assert!(
-        told.contains("walked through 467 coins of 94.00597903 BTC"),
-        "{told}"
+        printed.contains("walked through 467 coins of 94.00597903 BTC"),
+        "{printed}"
     );
-    let told = apply();
-    assert!(told.contains("nothing to do"), "{told}");
+    let printed = apply();
+    assert!(printed.contains("nothing to do"), "{printed}");
 }
 
 /// A program of examples, each of which has an open database.
@@ -299,5 +301,5 @@ fn the_examples_of_the_headers_and_the_guides_run() {
     let source = directory.path().join("examples.cpp");
     fs::write(&source, program_of(&all)).expect("a file");
     // Examples may declare variables that they do not use, and choose common names.
-    in_every_way(&[source], &["-Wno-unused-variable", "-Wno-shadow"]);
+    run_with_all_tools(&[source], &["-Wno-unused-variable", "-Wno-shadow"]);
 }

@@ -35,7 +35,7 @@ fn compiler() -> Command {
 /// A C program, compiled.
 struct Program {
     path: PathBuf,
-    /// Where that is.
+    /// The path of the program.
     _directory: TempDir,
 }
 
@@ -82,7 +82,7 @@ fn has_sanitizers() -> bool {
     })
 }
 
-fn in_every_way(source: &Path) {
+fn run_with_all_tools(source: &Path) {
     let plain = Program::new(source, &[]);
     run_with(&plain.path, &[]);
     if is_there("valgrind") {
@@ -95,7 +95,7 @@ fn in_every_way(source: &Path) {
 }
 
 fn of_tests(name: &str) {
-    in_every_way(&package().join("tests/c").join(name));
+    run_with_all_tools(&package().join("tests/c").join(name));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn the_examples_of_the_header_and_the_guide_run() {
     let directory = TempDir::new().expect("a directory");
     let source = directory.path().join("examples.c");
     fs::write(&source, program_of(&all)).expect("a file");
-    in_every_way(&source);
+    run_with_all_tools(&source);
 }
 
 /// The names that a shared library exports.
@@ -198,7 +198,7 @@ fn exported(library: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_library_exports_what_the_header_declares() {
+fn the_library_exports_the_functions_of_the_header() {
     let header = fs::read_to_string(package().join("include/teak.h")).expect("a text");
     let declared: BTreeSet<_> = header
         .lines()
@@ -243,7 +243,7 @@ fn pkg_config_finds_the_library() {
 }
 
 #[test]
-fn programs_can_hold_the_library_within() {
+fn programs_can_link_the_static_library() {
     let directory = TempDir::new().expect("a directory");
     let program = directory.path().join("records");
     run(compiler()

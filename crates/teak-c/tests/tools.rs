@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Where cargo has put the libraries that this program was built with.
+/// The directory in which cargo has put the libraries.
 pub(crate) fn built() -> PathBuf {
     let this = env::current_exe().expect("a path");
     this.parent().expect("a directory").to_owned()
@@ -19,7 +19,7 @@ pub(crate) fn package() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A prefix as `cargo xtask install-c` makes it, of links.
+/// A prefix with the layout of `cargo xtask install-c`, made of links.
 pub(crate) fn installed() -> &'static Path {
     static INSTALLED: OnceLock<TempDir> = OnceLock::new();
     let prefix = INSTALLED.get_or_init(|| {
@@ -59,7 +59,7 @@ pub(crate) fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Whether a program is on this machine.
+/// Whether a program is installed.
 pub(crate) fn is_there(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output();
     let is_there = found.is_ok_and(|output| output.status.success());

@@ -28,11 +28,13 @@ pub(crate) struct Arguments {
     #[arg(long, global = true)]
     json: bool,
 
-    /// The lock file, for databases that are opened with `Options::lock_file` [default: next to the database]
+    /// The lock file, for databases that are opened with `Options::lock_file` [default: next to the
+    /// database]
     #[arg(long, global = true, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
     lock_file: Option<PathBuf>,
 
-    /// Read without a lock file, even while others write. They do not know of this reader, which may cause errors, but never wrong data
+    /// Read without a lock file, even while others write. Writers do not see this reader, so its
+    /// reads may fail, but never return wrong data
     #[arg(long, global = true)]
     no_lock: bool,
 

@@ -45,7 +45,7 @@ pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     report_recovery(for_writing()?.create(false).open(path)?)
 }
 
-/// Commits must be found under the name that was given.
+/// Options under which commits fail if the file has lost the name that was given.
 fn for_writing() -> Result<Options, Failure> {
     refuse_unlocked("this command writes")?;
     Ok(options().require_name(true))
@@ -61,8 +61,9 @@ pub(crate) fn refuse_unlocked(reason: &str) -> Result<(), Failure> {
     }
 }
 
-/// Opens a database to change it, or creates it with these permissions at most, does `work`, and closes it. A database that was created for work that fails
-/// is removed again, unless something was committed to it.
+/// Opens a database to change it, or creates it with at most these permissions. Then runs `work`
+/// and closes it. If `work` fails, a database that was created for it is removed, unless it has
+/// commits.
 pub(crate) fn open_or_create<T>(
     path: &Path,
     page_size_bytes: Option<usize>,
@@ -99,7 +100,7 @@ fn remove_unused(path: &Path) {
         state.is_ok_and(|state| state.id() == TransactionId(0))
     };
     if alone.as_ref().is_ok_and(is_unused) {
-        // It is of no harm if it stays.
+        // It does no harm if it stays.
         let _ = teak::delete(path, Deletion::Now);
     }
 }
@@ -124,7 +125,7 @@ fn report_recovery(database: Database) -> Result<Database, Failure> {
     Ok(database)
 }
 
-/// Begins to read a named snapshot, or the newest state where none is named.
+/// Begins to read a named snapshot, or the newest state.
 pub(crate) fn begin_read(database: &Database, snapshot: Option<&[u8]>) -> Result<ReadTxn, Failure> {
     Ok(match snapshot {
         Some(name) => database.open_snapshot(name)?,
@@ -162,7 +163,7 @@ pub(crate) fn has_table(txn: &WriteTxn, name: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-/// Opens a table whatever its options are, or creates it as one of this kind.
+/// Opens a table with any options, or creates it with this kind.
 pub(crate) fn open_or_create_table(
     txn: &mut WriteTxn,
     name: &[u8],
@@ -190,12 +191,12 @@ pub(crate) fn table_info(txn: &ReadTxn, name: &[u8]) -> Result<TableInfo, Failur
     found.ok_or_else(|| teak::Error::TableNotFound(lossy(name)).into())
 }
 
-/// A name as errors of the engine have it, which escape it themselves.
+/// A name for errors of the engine, which escape it themselves.
 pub(crate) fn lossy(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// So long a command waits for other writers without saying so.
+/// The time that a command waits for other writers before it reports that.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Begins to write. While other processes write, reports who they are and waits as long as allowed.
@@ -234,7 +235,7 @@ pub(crate) fn wait_and_report(
     begun.ok_or_else(|| busy(database, wait))
 }
 
-/// Others have been writing for longer than was to be waited.
+/// The failure if others write longer than the timeout.
 pub(crate) fn busy(database: &Database, wait: WaitArgument) -> Failure {
     Failure::Busy(format!(
         "{} has been writing to {} for longer than {:?}; try again when it has ended, or wait longer (--wait-timeout)",
@@ -263,7 +264,7 @@ pub(crate) fn change<T>(
     Ok((result, txn.commit()?))
 }
 
-/// Copies everything readable of a damaged database into a new one. Calls `progress` with the
+/// Copies the readable records of a damaged database into a new one. Calls `progress` with the
 /// number of pages read and the total.
 pub(crate) fn salvage(
     damaged: &Path,
@@ -303,7 +304,7 @@ pub(crate) fn file_stat(database: &Database) -> Result<FileStat, Failure> {
     })
 }
 
-/// Any count of the engine as a `u64`.
+/// A count of the engine as a `u64`.
 pub(crate) fn wide(count: impl TryInto<u64>) -> u64 {
     count.try_into().unwrap_or(u64::MAX)
 }

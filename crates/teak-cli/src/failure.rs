@@ -40,11 +40,11 @@ pub(crate) enum Failure {
         /// The error of the system.
         source: io::Error,
     },
-    /// Standard output failed. A reader that is gone is not an error: `teak dump | head`.
+    /// Standard output failed. A reader that has ended is not an error: `teak dump | head`.
     Output(io::Error),
     /// Another failure, with its context.
     During {
-        /// The work that was done before, or was being done.
+        /// The work that was done before, or that failed.
         context: String,
         /// The failure itself.
         cause: Box<Failure>,
@@ -171,7 +171,7 @@ impl Failure {
             Self::Busy(_) | Self::Source(_) => FailureKind::Unavailable,
             Self::Input(_) => FailureKind::MalformedInput,
             Self::Record { error, .. } => match engine_kind(error) {
-                // An argument that is wrong elsewhere came from the input here.
+                // This argument came from the input, not from the command line.
                 FailureKind::Usage => FailureKind::MalformedInput,
                 kind => kind,
             },
@@ -203,7 +203,7 @@ fn engine_kind(error: &teak::Error) -> FailureKind {
         | Error::AlreadyExists(_)
         | Error::NotADatabase { .. }
         | Error::NotALockFile { .. }
-        | Error::UnknownFormat(_)
+        | Error::UnknownFormat { .. }
         | Error::NetworkFileSystem(_)
         | Error::TooManyReaders(_)
         | Error::InUse(_) => FailureKind::Unavailable,

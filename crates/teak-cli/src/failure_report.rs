@@ -1,4 +1,4 @@
-//! How a failure is reported, as text or in JSON.
+//! Reports a failure as text or in JSON.
 
 use crate::failure::{Failure, FailureKind};
 use crate::output::{self, ReportStyle};

@@ -1,4 +1,4 @@
-//! How processes that share a database coordinate. Applies to all databases that a command opens.
+//! The locking of all databases that a command opens.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 pub(crate) struct Locking {
     /// The path of the lock file, if it is not next to the database.
     pub(crate) lock_file: Option<PathBuf>,
-    /// Whether the database is read without one.
+    /// Whether the database is read without a lock file.
     pub(crate) is_unlocked: bool,
 }
 

@@ -25,7 +25,8 @@ use output::ReportStyle;
 use std::{process::ExitCode, sync::Arc};
 
 fn main() -> ExitCode {
-    // A file that would be longer than the process may make one is an error then. If this fails the signal ends the program, as before.
+    // With this, a file over the process's size limit is an error. If it fails, the signal ends the
+    // program.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -58,7 +59,7 @@ fn report_usage(mut error: clap::Error) -> ExitCode {
     }
     let shown = text::shown_message(&text);
     if shown == text {
-        // In colours where there are any.
+        // In colours if the terminal has any.
         error.exit();
     }
     eprint!("{shown}");

@@ -32,7 +32,7 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&digits).into_owned()
 }
 
-/// The name of a table as text, with escapes for bytes that are not.
+/// The name of a table as text, with escapes for bytes that are not UTF-8.
 pub(crate) fn table_name(name: &[u8]) -> String {
     printable(name)
 }
@@ -42,7 +42,7 @@ pub(crate) fn table_names(names: &[Vec<u8>]) -> Vec<String> {
     names.iter().map(|name| table_name(name)).collect()
 }
 
-/// A time to the second, in UTC, as RFC 3339 has it; none for one that no calendar has.
+/// A time to the second in UTC, in the format of RFC 3339. `None` for a time that no calendar has.
 pub(crate) fn time(time: SystemTime) -> Option<String> {
     let seconds = Timestamp::try_from(time).ok()?.as_second();
     Some(Timestamp::from_second(seconds).ok()?.to_string())
@@ -86,7 +86,7 @@ impl Formatter for ShowHidden {
     }
 }
 
-/// Tells people of something that is not an error, on standard error.
+/// Prints a warning for people to standard error.
 pub(crate) fn warn(message: &str) {
     // A warning that cannot be shown must not stop the work.
     let message = shown_message(message);

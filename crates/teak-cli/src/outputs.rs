@@ -1,4 +1,5 @@
-//! Files that a command writes: never over a file that it reads, over a database, or over a database's lock file, and never half.
+//! Files that a command writes. They never replace a file that it reads, a database, or a
+//! database's lock file, and are complete or absent.
 
 use crate::failure::Failure;
 use crate::locking;
@@ -11,13 +12,13 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 const BUFFER_LEN: usize = 64 << 10;
-/// More links in a row are not followed by the system either.
+/// The maximum number of links in a row. The system does not follow more either.
 const LINKS_MAX: usize = 40;
-/// How a lock file begins.
+/// The first bytes of a lock file.
 const LOCK_MAGIC: &[u8; 8] = b"TeakLock";
 const LOCK_SUFFIX: &[u8] = b"-lock";
 
-/// A file of text: under its name when it is complete, and not before.
+/// A text file, which gets its name when it is complete.
 pub(crate) struct TextFile {
     sink: Sink,
     path: PathBuf,
@@ -31,8 +32,7 @@ enum Sink {
 }
 
 impl TextFile {
-    /// Begins a file at `path` made from `source`. Others may read it only as far as they may read
-    /// the source.
+    /// Begins a file at `path` made from `source`. Only users who may read the source may read it.
     pub(crate) fn create(path: &Path, source: Option<&Path>) -> Result<Self, Failure> {
         let there = match fs::metadata(path) {
             Ok(there) => Some(there),
@@ -56,12 +56,12 @@ impl TextFile {
             Some(_) => writable(path),
             None => refuse_dangling(path),
         }?;
-        let file = beside(&path, source, there.as_ref())?;
+        let file = unnamed_file(&path, source, there.as_ref())?;
         let sink = Sink::Unnamed(BufWriter::with_capacity(BUFFER_LEN, file));
         Ok(Self { sink, path })
     }
 
-    /// Gives the file its name. It is on the disk then.
+    /// Flushes the file to the disk and gives it its name.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let failed = || Failure::file("writing", &self.path);
         let unnamed = match self.sink {
@@ -102,7 +102,8 @@ fn writable(path: &Path) -> Result<PathBuf, Failure> {
     fs::canonicalize(path).map_err(Failure::file("opening", path))
 }
 
-/// Whether a path is of an open descriptor, as `/dev/stdout` is: others go on writing to the file that it is of, which must stay.
+/// Whether a path belongs to an open descriptor, like `/dev/stdout`. Other processes continue to
+/// write to that file, so it must not be replaced.
 fn is_descriptor(path: &Path) -> bool {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -127,14 +128,14 @@ fn refuse_dangling(path: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// A file without its name yet, with the permissions that it is to have.
-fn beside(
+/// A file that does not have its name yet, with its final permissions.
+fn unnamed_file(
     path: &Path,
     source: Option<&Path>,
     there: Option<&Metadata>,
 ) -> Result<NamedTempFile, Failure> {
     let failed = || Failure::file("creating a temporary file next to", path);
-    // Of a source that is not there nothing will be written.
+    // Nothing is written from a source that does not exist.
     let source = source.and_then(|source| fs::metadata(source).ok());
     let allowed = [source.as_ref(), there].into_iter().flatten();
     let mode = allowed.fold(0o666, |mode, metadata| mode & metadata.mode());
@@ -146,7 +147,7 @@ fn beside(
     if let Some(source) = source {
         let made = file.as_file().metadata().map_err(failed())?;
         if made.gid() != source.gid() {
-            // Members of this group are others to the source.
+            // For the source, members of this group are others.
             let narrowed = narrow_group(made.mode());
             let set = file
                 .as_file()
@@ -157,12 +158,13 @@ fn beside(
     Ok(file)
 }
 
-/// Gives the group no more than others have.
+/// Limits the permissions of the group to those of others.
 fn narrow_group(mode: u32) -> u32 {
     mode & 0o777 & (0o707 | (mode & 0o007) << 3)
 }
 
-/// Refuses a database as an output that would be one with an input, or with its lock file; and standard output, too.
+/// Refuses a database as an output if it is an input or an input's lock file. Likewise for standard
+/// output.
 pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     for input in inputs {
         refuse_standard_output(input)?;
@@ -200,11 +202,11 @@ pub(crate) fn refuse_name(output: &Path, taken: &Path, description: &str) -> Res
     )))
 }
 
-/// The permissions of a database that is made of nothing.
+/// The permissions of a database that is not made from a file.
 pub(crate) const NEW_MODE: u32 = 0o666;
 
-/// The permissions of a file at `target` made from `source`: no more for others than the source
-/// has.
+/// The permissions of a file at `target` made from `source`: for others at most those of the
+/// source.
 pub(crate) fn mode_of(source: Option<&Metadata>, target: &Path) -> u32 {
     let Some(source) = source else {
         return NEW_MODE;
@@ -212,7 +214,7 @@ pub(crate) fn mode_of(source: Option<&Metadata>, target: &Path) -> u32 {
     let mode = source.mode() & 0o066 | 0o600;
     match group_of_new(target) == Some(source.gid()) {
         true => mode,
-        // Members of this group are others to the source.
+        // For the source, members of this group are others.
         false => narrow_group(mode),
     }
 }
@@ -242,7 +244,7 @@ pub(crate) fn standard_input() -> Option<Metadata> {
     found.is_file().then_some(found)
 }
 
-/// Refuses to have standard output be a file that is read or changed, or its lock file.
+/// Refuses standard output if it is a file that is read or changed, or its lock file.
 pub(crate) fn refuse_standard_output(file: &Path) -> Result<(), Failure> {
     let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
     let Ok(output) = output.and_then(|output| output.metadata()) else {
@@ -297,8 +299,8 @@ fn access_of(descriptor: u32) -> Option<u32> {
     Some(u32::from_str_radix(flags.trim(), 8).ok()? & ACCESS)
 }
 
-/// Refuses a name for a new database that is another's lock file, or whose own lock file would be a
-/// database.
+/// Refuses a name for a new database if it is the name of another database's lock file, or if its
+/// own lock file would replace a database.
 pub(crate) fn refuse_lock_names(path: &Path) -> Result<(), Failure> {
     refuse_database(path)?;
     match locking::lock_file_of(path).filter(|lock_file| is_database(lock_file)) {
@@ -311,7 +313,7 @@ pub(crate) fn refuse_lock_names(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses to replace a database or a lock file, whosever.
+/// Refuses to replace any database or lock file.
 fn refuse_database(path: &Path) -> Result<(), Failure> {
     let description = match path.exists() {
         true if is_database(path) => "is a database",
@@ -355,7 +357,7 @@ fn id(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Whether two names are of one file, by whatever links.
+/// Whether two names lead to one file through links.
 fn is_same(a: &Path, b: &Path) -> bool {
     match (fs::metadata(a), fs::metadata(b)) {
         (Ok(a), Ok(b)) => id(&a) == id(&b),

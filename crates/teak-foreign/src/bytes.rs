@@ -1,8 +1,8 @@
-//! Bytes of a page that outlive the step to the next one, and numbers in bytes.
+//! Bytes of a page that stay valid after the step to the next page, and numbers in bytes.
 
 use std::{ops::Deref, rc::Rc};
 
-/// A slice of a page, which is kept in memory as long as there is a slice of it.
+/// A slice of a page. It keeps the page in memory.
 #[derive(Clone, Debug)]
 pub struct PageSlice {
     page: Rc<Vec<u8>>,
@@ -11,7 +11,7 @@ pub struct PageSlice {
 }
 
 impl PageSlice {
-    /// All of `page`.
+    /// The whole of `page`.
     pub(crate) fn whole(page: Vec<u8>) -> Self {
         let end = page.len();
         Self {
@@ -47,19 +47,19 @@ impl AsRef<[u8]> for PageSlice {
     }
 }
 
-/// The little-endian number of two bytes at `at`; nothing where there are none.
+/// The little-endian number of two bytes at `at`. `None` if there are too few bytes.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     let bytes = bytes.get(at..)?.first_chunk()?;
     Some(u16::from_le_bytes(*bytes))
 }
 
-/// The little-endian number of four bytes at `at`; nothing where there are none.
+/// The little-endian number of four bytes at `at`. `None` if there are too few bytes.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..)?.first_chunk()?;
     Some(u32::from_le_bytes(*bytes))
 }
 
-/// The little-endian number of eight bytes at `at`; nothing where there are none.
+/// The little-endian number of eight bytes at `at`. `None` if there are too few bytes.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     let bytes = bytes.get(at..)?.first_chunk()?;
     Some(u64::from_le_bytes(*bytes))

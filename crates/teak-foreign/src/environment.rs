@@ -9,7 +9,7 @@ use crate::{
     table::Table,
 };
 
-/// A file of LMDB or libmdbx, in the state that counted when it was opened.
+/// A file of LMDB or libmdbx, in the state that was current when it was opened.
 #[derive(Debug)]
 pub struct Environment<S> {
     pub(crate) source: S,
@@ -86,7 +86,7 @@ impl<S: Source> Environment<S> {
                     .flatten()
                     .ok_or_else(|| Error::damaged(page, "a description of a table is too short"))?;
                 let name = match self.state.format {
-                    // Its names go on to the zero that ends them.
+                    // Its names end with a zero.
                     Format::Lmdb10 => name.strip_suffix(&[0]).unwrap_or(name),
                     Format::Lmdb09 | Format::Mdbx => name,
                 };
@@ -102,15 +102,15 @@ impl<S: Source> Environment<S> {
         Ok(tables)
     }
 
-    /// A walk over tables, in which no page comes twice.
+    /// Begins a pass over tables, in which no page is read twice.
     pub fn pass(&self) -> TableScan<'_, S> {
         TableScan {
             pages: Pages::new(&self.source, &self.state),
         }
     }
 
-    /// Fails if the file was committed to since it was opened. If it was not, no page that was read
-    /// can have changed.
+    /// Fails if there was a commit to the file since it was opened. Otherwise no page that was read
+    /// has changed.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl<'e, S: Source> TableScan<'e, S> {
         Records::new(&mut self.pages, table)
     }
 
-    /// How many pages were read so far, and of how many that may be in use.
+    /// The number of pages read so far, and of pages that may be in use.
     pub fn progress(&self) -> (u64, u64) {
         self.pages.progress()
     }

@@ -5,7 +5,7 @@ use std::io;
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -28,7 +28,7 @@ pub enum Error {
     /// The file is not one of LMDB or libmdbx.
     #[error("this is not a file of LMDB or libmdbx: {0}")]
     NotRecognised(&'static str),
-    /// The file is one of them that Teak cannot read.
+    /// The file is of LMDB or libmdbx, but Teak cannot read it.
     #[error("{0}")]
     Unsupported(String),
     /// The content of the file is impossible.
@@ -39,14 +39,14 @@ pub enum Error {
         /// Description of the damage.
         detail: String,
     },
-    /// Somebody has committed since the file was opened.
+    /// There was a commit since the file was opened.
     #[error(
         "the file was at transaction {was} and is at {is} now: it changed while it was read; stop the programs that write to it, or read a copy"
     )]
     Changed {
         /// The transaction that was read.
         was: u64,
-        /// The transaction that the file has now.
+        /// The current transaction of the file.
         is: u64,
     },
 }

@@ -27,7 +27,7 @@ pub(crate) mod kind {
     pub(crate) const PACKED: u16 = 0x20;
     /// A page within a node.
     pub(crate) const WITHIN: u16 = 0x40;
-    /// All of these. Other bits are notes of a writer's.
+    /// All known bits. Writers use the others for notes.
     pub(crate) const ALL: u16 = BRANCH | LEAF | RUN | META | PACKED | WITHIN;
 }
 
@@ -73,7 +73,7 @@ impl Header {
     }
 }
 
-/// A node, undecoded: its first number is a length or a child.
+/// A node, undecoded. Its first number is a length or a child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     pub(crate) value_len: u32,
@@ -86,15 +86,15 @@ pub(crate) struct Node {
 pub(crate) struct Tree {
     pub(crate) flags: u16,
     pub(crate) depth: u16,
-    /// None of an empty tree.
+    /// `None` for an empty tree.
     pub(crate) root: Option<u64>,
-    /// Records; where keys have several values, values.
+    /// The number of records, or of values if keys have several.
     pub(crate) records: u64,
     pub(crate) sequence: u64,
 }
 
 impl Format {
-    /// Bytes of a page before its pointers, values or bytes of a run.
+    /// The bytes of a page before its pointers, values, or the bytes of a run.
     pub(crate) fn header_len(self) -> usize {
         match self {
             Self::Lmdb09 => 16,
@@ -103,7 +103,7 @@ impl Format {
         }
     }
 
-    /// Reads the header of a page; nothing if the bytes are too few.
+    /// Reads the header of a page. `None` if there are too few bytes.
     pub(crate) fn header(self, page: &[u8]) -> Option<Header> {
         let (number, transaction, rest) = match self {
             Self::Lmdb09 => (u64_at(page, 0)?, 0, 8),
@@ -128,7 +128,7 @@ impl Format {
         }
     }
 
-    /// How many entries a page has; nothing if its pointers end before they begin.
+    /// The number of entries of a page. `None` if its pointers end before they begin.
     pub(crate) fn entry_count(self, header: &Header) -> Option<usize> {
         let of_pointers = usize::from(header.lower) + self.pointer_base();
         Some(of_pointers.checked_sub(self.header_len())? / 2)
@@ -172,7 +172,7 @@ impl Format {
         }
     }
 
-    /// The number of the first page of a run, as its node has it.
+    /// The number of the first page of a run, from its node.
     pub(crate) fn overflow_page_number(self, note: &[u8]) -> Option<u64> {
         match self {
             Self::Lmdb09 | Self::Lmdb10 => u64_at(note, 0),

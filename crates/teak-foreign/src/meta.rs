@@ -1,7 +1,8 @@
 //! The first pages of a file: its format, and the choice of the state.
 //!
-//! LMDB has two such pages, and the one with the higher transaction counts. libmdbx has three. A
-//! flushed one is *steady*. Another counts only until the system restarts, which its boot id tells.
+//! LMDB has two such pages. The one with the higher transaction is current. libmdbx has three. A
+//! flushed one is *steady*. Another one is valid only until the system restarts, which its boot id
+//! shows.
 
 use crate::{
     Error, Result, Source,
@@ -17,7 +18,7 @@ const PAGE_SIZE_MIN: u32 = 256;
 const PAGE_SIZE_MAX: u32 = 65_536;
 /// Enough for the header and all numbers of any of the formats.
 const META_LEN: usize = 256;
-/// Among the flags of an LMDB 1.0 file.
+/// One of the flags of an LMDB 1.0 file.
 const ENCRYPTED: u16 = 0x2000;
 /// The signature of a flushed state.
 const STEADY: u64 = u64::MAX;
@@ -33,7 +34,7 @@ pub enum Engine {
     Mdbx,
 }
 
-/// The number of this boot of the system, as libmdbx notes it; none where the system has none.
+/// The id of this boot of the system, as libmdbx records it. `None` if the system has none.
 pub fn this_boot() -> Option<u128> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
@@ -42,12 +43,13 @@ pub fn this_boot() -> Option<u128> {
         .filter(|boot| *boot != 0)
 }
 
-/// The state that counts.
+/// The current state.
 #[derive(Debug)]
 pub(crate) struct ChosenState {
     pub(crate) format: Format,
     pub(crate) page_size: usize,
-    /// Pages that may be in use; the file may be longer, and shorter if the last ones are free.
+    /// The number of pages that may be in use. The file may be longer, or shorter if the last ones
+    /// are free.
     pub(crate) page_count: u64,
     pub(crate) transaction: u64,
     /// The highest transaction of all first pages.
@@ -69,7 +71,7 @@ struct Meta {
     marks: Option<[u64; 3]>,
 }
 
-/// Determines the format of a file, and the state that counts.
+/// Determines the format of a file, and its current state.
 pub(crate) fn find(source: &impl Source, boot: Option<u128>) -> Result<ChosenState> {
     let (format, page_size) = recognise(source)?;
     let mut metas = Vec::new();
@@ -117,14 +119,14 @@ fn note_of_choice(meta: &Meta, newest: u64) -> Option<String> {
     })
 }
 
-/// The newest state of which nothing can be missing; of equal ones the first.
+/// The newest complete state. Of equal ones the first.
 fn choose(metas: &[Meta], boot: Option<u128>) -> Option<&Meta> {
     let is_whole = |meta: &&Meta| meta.is_steady || boot == Some(meta.boot);
     let whole = metas.iter().filter(is_whole).rev();
     whole.max_by_key(|meta| (meta.transaction, meta.is_steady))
 }
 
-/// The format, and the size of pages, by the first page that can be recognised.
+/// The format and the page size, from the first page that can be recognised.
 fn recognise(source: &impl Source) -> Result<(Format, u32)> {
     let mut refusal = None;
     let offsets = std::iter::once(0)
@@ -154,11 +156,11 @@ fn recognise(source: &impl Source) -> Result<(Format, u32)> {
     )))
 }
 
-/// The format, according to the bytes of a page; `None` if it is no first page.
+/// The format, from the bytes of a page. `None` if it is not a first page.
 fn identify(bytes: &[u8]) -> Result<Option<Format>> {
     if let Some(stamp) = u64_at(bytes, 20) {
         if stamp >> 8 == MDBX_MAGIC {
-            // Bit 7 says how the lists of free pages are sorted; those are not read.
+            // Bit 7 is the order of the lists of free pages, which are not read.
             return match stamp as u8 {
                 2 | 3 | 66 | 67 | 255 => Ok(Some(Format::Mdbx)),
                 version => Err(unknown_version("libmdbx", u32::from(version))),
@@ -211,7 +213,8 @@ impl Format {
         }
     }
 
-    /// Where the size of pages is, in the first pages: in the description of the tree of free pages.
+    /// The offset of the page size in the first pages: in the description of the tree of free
+    /// pages.
     fn page_size_at(self) -> usize {
         match self {
             Self::Lmdb09 | Self::Lmdb10 => self.header_len() + 24,

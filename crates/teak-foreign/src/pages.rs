@@ -40,7 +40,7 @@ impl<'e, S: Source> Pages<'e, S> {
         self.state.format
     }
 
-    /// How many pages were read, and of how many.
+    /// The number of pages read, and of all pages.
     pub(crate) fn progress(&self) -> (u64, u64) {
         (self.read_count, self.state.page_count)
     }
@@ -118,7 +118,7 @@ impl<'e, S: Source> Pages<'e, S> {
         self.state.page_size as u64
     }
 
-    /// Notes that pages are read, which must not have been before.
+    /// Notes that pages are read. Fails if one was read before.
     fn enter(&mut self, number: u64, count: u64, parent: u64) -> Result<()> {
         let end = number.checked_add(count);
         if number == 0 || end.is_none_or(|end| end > self.state.page_count) {

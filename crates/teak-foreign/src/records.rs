@@ -69,7 +69,7 @@ impl<'p, 'e, S: Source> Records<'p, 'e, S> {
         self.next_but_named(&mut |_| Ok(()))
     }
 
-    /// How many pages of the file were read so far, and of how many that may be in use.
+    /// The number of pages of the file read so far, and of pages that may be in use.
     pub fn progress(&self) -> (u64, u64) {
         self.pages.progress()
     }
@@ -136,8 +136,8 @@ impl<'p, 'e, S: Source> Records<'p, 'e, S> {
         }
     }
 
-    /// The next value of the key whose values are being read. `None` when there is no such key, or no
-    /// value left.
+    /// The next value of the key whose values are being read. `None` when there is no such key, or
+    /// no value left.
     fn next_value(&mut self) -> Result<Option<(PageSlice, PageSlice)>> {
         let Some(values) = &mut self.values else {
             return Ok(None);
@@ -164,8 +164,8 @@ impl<'p, 'e, S: Source> Records<'p, 'e, S> {
         Ok(Some((values.key.clone(), value)))
     }
 
-    /// A walk over the values of `key`: they are in a page within `value`, or in a tree that `value`
-    /// describes.
+    /// A walk over the values of `key`: they are in a page within `value`, or in a tree that
+    /// `value` describes.
     fn walk_values(
         &mut self,
         page: u64,

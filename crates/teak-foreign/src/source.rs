@@ -1,4 +1,4 @@
-//! Where the bytes come from.
+//! The source of a file's bytes.
 
 use std::{fs::File, io, os::unix::fs::FileExt as _};
 

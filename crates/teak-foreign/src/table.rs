@@ -18,15 +18,15 @@ mod flag {
 /// one; files do not record that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// As bytes.
+    /// By bytes.
     Bytes,
-    /// As bytes, from the last to the first.
+    /// By bytes, from the last to the first.
     ReverseBytes,
     /// As native integers.
     Integer,
 }
 
-/// The kind of the values of a key that may have several.
+/// The kind of values if keys may have several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ValueKind {
     /// Their order.
@@ -44,8 +44,7 @@ pub struct Table {
     pub order: Order,
     /// The kind of the values, if keys may have several.
     pub values: Option<ValueKind>,
-    /// The number of records according to its description; where keys have several values, of
-    /// values.
+    /// The number of records according to its description, or of values if keys have several.
     pub records: u64,
     /// The next number of its sequence.
     pub sequence: u64,
@@ -71,7 +70,7 @@ impl Table {
         };
         let values = has(flag::SEVERAL).then_some(ValueKind {
             order: value_order,
-            // Integers have one size where it is not said, too.
+            // Integers have one size even without the flag.
             is_fixed: has(flag::FIXED | flag::INTEGER_VALUE),
         });
         Ok(Self {

@@ -56,7 +56,7 @@ fn read(environment: &Environment<Vec<u8>>) -> Result<String> {
 }
 
 #[test]
-fn files_have_what_their_engines_say() {
+fn files_have_the_contents_their_engines_report() {
     for (name, engine) in [
         ("lmdb-0.9", Engine::Lmdb),
         ("lmdb-1.0", Engine::Lmdb),
@@ -80,7 +80,7 @@ fn files_have_what_their_engines_say() {
 }
 
 #[test]
-fn orders_and_kinds_of_values_are_told() {
+fn orders_and_kinds_of_values_are_reported() {
     for name in FILES {
         let tables = open(file(name)).expect("opens").tables().expect("reads");
         let table = |name: &str| {
@@ -120,7 +120,7 @@ fn changed(name: &str, changes: &[(usize, &[u8])]) -> Result<Environment<Vec<u8>
 }
 
 #[test]
-fn what_cannot_be_read_is_called_by_its_name() {
+fn unsupported_files_are_called_by_their_name() {
     let refused = |opened: Result<Environment<Vec<u8>>>, text: &str| {
         let error = opened.expect_err("cannot be read");
         assert!(error.to_string().contains(text), "{error}");
@@ -187,7 +187,7 @@ fn a_first_page_that_is_damaged_leaves_the_other() {
 }
 
 #[test]
-fn what_libmdbx_did_not_flush_counts_in_the_same_boot_only() {
+fn unflushed_libmdbx_commits_count_in_the_same_boot_only() {
     let bytes = file("mdbx.dat");
     let newest = open(bytes.clone()).expect("opens").transaction();
     let at = (0..3)
@@ -255,7 +255,7 @@ fn a_file_that_is_cut_short_is_an_error_or_has_all() {
         let expected = read(&open(bytes.clone()).expect("opens")).expect("reads");
         for len in (0..bytes.len()).step_by(1000) {
             let cut = open(bytes[..len].to_vec()).and_then(|cut| {
-                // An older state may be whole.
+                // An older state may be intact.
                 let is_newest = cut.notes().is_empty();
                 Ok((is_newest, read(&cut)?))
             });
@@ -267,7 +267,7 @@ fn a_file_that_is_cut_short_is_an_error_or_has_all() {
 }
 
 #[test]
-fn a_page_that_leads_back_is_refused() {
+fn a_page_cycle_is_refused() {
     for name in FILES {
         let bytes = file(name);
         let environment = open(bytes.clone()).expect("opens");

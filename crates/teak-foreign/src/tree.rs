@@ -20,7 +20,7 @@ pub(crate) enum Entry {
         /// The value, or a reference to it.
         value: PageSlice,
     },
-    /// One of values of one length.
+    /// One of several values of one length.
     Packed(PageSlice),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Entry {
 struct PathStep {
     number: u64,
     bytes: PageSlice,
-    /// The length of packed values, in a leaf with such.
+    /// The length of packed values, in a leaf that has them.
     packed_len: Option<usize>,
     count: usize,
     next: usize,
@@ -87,7 +87,7 @@ impl Path {
         })
     }
 
-    /// How many entries there were so far.
+    /// The number of entries so far.
     pub(crate) fn entries(&self) -> u64 {
         self.entries
     }
@@ -212,7 +212,7 @@ impl PathStep {
         })
     }
 
-    /// The node of this index, and where it is.
+    /// The node at this index, and its offset.
     fn node(&self, format: Format, index: usize) -> Result<(usize, Node)> {
         let pointer = crate::bytes::u16_at(&self.bytes, format.header_len() + 2 * index);
         let at = pointer.map(|pointer| usize::from(pointer) + format.pointer_base());

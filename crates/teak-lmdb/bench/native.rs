@@ -1,4 +1,5 @@
-//! The works of `works.c` through Teak's own interface: the same keys, values, order and output.
+//! The workloads of `works.c` through Teak's own interface, with equal keys, values, order and
+//! output.
 
 use std::{
     env,
@@ -16,7 +17,7 @@ type Done<T = ()> = Result<T, Box<dyn Error>>;
 const VALUE_LEN: usize = 100;
 const BATCH: u64 = 1000;
 
-/// Another number for each number (SplitMix64, of Steele, Lea and Flood).
+/// Maps each number to a different one (SplitMix64, of Steele, Lea and Flood).
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -48,10 +49,10 @@ fn report(work: &str, count: u64, begin: Instant) {
     println!("{work} {count} {each:.2}");
 }
 
-fn expect(found: u64, wanted: u64, what: &str) -> Done {
+fn expect(found: u64, wanted: u64, subject: &str) -> Done {
     match found == wanted {
         true => Ok(()),
-        false => Err(format!("{what}: {found} instead of {wanted}").into()),
+        false => Err(format!("{subject}: {found} instead of {wanted}").into()),
     }
 }
 
@@ -62,11 +63,21 @@ struct Works {
 }
 
 impl Works {
-    /// A table as the library makes it: keys whole in their pages.
     fn open(directory: &Path, records: u64) -> Done<Self> {
-        let database = Options::new()
+        Self::of(Self::database(directory)?, records)
+    }
+
+    /// Closes without a flush of lazy commits and keeps the lock file, as the library does.
+    fn database(directory: &Path) -> Done<Database> {
+        let options = Options::new()
             .durability(Durability::Lazy)
-            .open(directory.join("native.teak"))?;
+            .flush_on_close(false)
+            .remove_lock_file(false);
+        Ok(options.open(directory.join("native.teak"))?)
+    }
+
+    /// Makes a table as the library makes it: keys whole in their pages.
+    fn of(database: Database, records: u64) -> Done<Self> {
         let mut txn = database.begin_write()?;
         let options = TableOptions::new().share_prefixes(false);
         let table = txn.create_table_with("", options)?;
@@ -154,7 +165,7 @@ impl Works {
         }
     }
 
-    /// A transaction for each; there is nothing to be begun anew, so it is both.
+    /// A transaction for each read. There are no transactions to renew, so this is both workloads.
     fn read_transactions(&self, work: &str) -> Done {
         let begin = Instant::now();
         for draw in 0..self.records {
@@ -213,7 +224,7 @@ impl Works {
     }
 }
 
-/// Databases that are made, filled a little and closed, and then opened to be read.
+/// Creates databases with a few records, closes them, and then opens them to read.
 fn sessions(directory: &Path, count: u64) -> Done {
     let [mut creating, mut closing, mut opening] = [Duration::ZERO; 3];
     for number in 0..count {
@@ -243,6 +254,38 @@ fn sessions(directory: &Path, count: u64) -> Done {
     Ok(())
 }
 
+/// New databases of which each gets a thousand records, one in a commit, and is closed. The first
+/// commit is the one that creates the table.
+fn short_runs(directory: &Path, count: u64) -> Done {
+    let [mut opening, mut first, mut others, mut closing] = [Duration::ZERO; 4];
+    for number in 0..count {
+        let path = directory.join(format!("short-{number}"));
+        fs::create_dir(&path)?;
+        let begin = Instant::now();
+        let database = Works::database(&path)?;
+        let opened = Instant::now();
+        let works = Works::of(database, BATCH)?;
+        let committed = Instant::now();
+        for each in 1..BATCH {
+            let mut txn = works.database.begin_write()?;
+            works.put(&mut txn, each, each)?;
+            txn.commit()?;
+        }
+        let filled = Instant::now();
+        drop(works);
+        closing += filled.elapsed();
+        others += filled - committed;
+        first += committed - opened;
+        opening += opened - begin;
+    }
+    let end = Instant::now();
+    report("short-open", count, end - opening);
+    report("short-first-commit", count, end - first);
+    report("short-999-commits", count, end - others);
+    report("short-close", count, end - closing);
+    Ok(())
+}
+
 fn main() -> Done {
     let words: Vec<String> = env::args().collect();
     let [_, directory, records, durable] = &words[..] else {
@@ -259,5 +302,6 @@ fn main() -> Done {
     works.small_transactions()?;
     works.single_records()?;
     sessions(Path::new(directory), 50)?;
+    short_runs(Path::new(directory), 12)?;
     works.durable_transactions(durable.parse()?)
 }

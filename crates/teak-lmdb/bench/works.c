@@ -1,10 +1,12 @@
 /*
- * Works on a database, timed, through lmdb.h alone: compiled with LMDB and with the library of this package.
+ * Times workloads on a database. Uses only lmdb.h, so it is compiled for LMDB and for the library of
+ * this package.
  *
  *     works DIRECTORY RECORDS DURABLE
  *
- * For each work a line: its name, how often, nanoseconds for each. Keys are 16 bytes in random order, values 100. What is read is
- * counted, and a wrong count ends the program.
+ * Prints a line for each workload: its name, the number of operations, nanoseconds for each. Keys
+ * have 16 bytes and a random order, values have 100 bytes. The program counts the bytes that it
+ * reads, and ends if a count is wrong.
  */
 #include <inttypes.h>
 #include <lmdb.h>
@@ -44,7 +46,7 @@ static void tell(const char *work, uint64_t count, uint64_t begin) {
     fflush(stdout);
 }
 
-/* The generator of Steele, Lea and Flood (SplitMix64): another number for each number. */
+/* The generator of Steele, Lea and Flood (SplitMix64): maps each number to a different one. */
 static uint64_t mixed(uint64_t number) {
     number += 0x9e3779b97f4a7c15u;
     number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -114,7 +116,7 @@ static void get(void) {
     mdb_txn_abort(txn);
 }
 
-/* A transaction for each. */
+/* A transaction for each read. */
 static void read_transactions(void) {
     uint64_t begin = now();
     for (uint64_t draw = 0; draw < records; draw++) {
@@ -126,7 +128,7 @@ static void read_transactions(void) {
     tell("read-transaction", records, begin);
 }
 
-/* The same transaction, begun anew for each. */
+/* One transaction, renewed for each read. */
 static void renewals(void) {
     MDB_txn *txn;
     check(mdb_txn_begin(env, NULL, MDB_RDONLY, &txn), "mdb_txn_begin");
@@ -164,7 +166,7 @@ static void scan(void) {
     mdb_txn_abort(txn);
 }
 
-/* To a key that is not there, and ten records on. */
+/* Searches for a missing key, and ten steps. */
 static void ranges(void) {
     MDB_txn *txn;
     MDB_cursor *cursor;
@@ -188,7 +190,7 @@ static void ranges(void) {
     mdb_txn_abort(txn);
 }
 
-/* Transactions of ten records that are there, not durable. */
+/* Transactions that replace ten records, not durable. */
 static void small_transactions(void) {
     uint64_t count = records / 20, begin = now();
     for (uint64_t draw = 0; draw < count; draw++) {
@@ -232,7 +234,7 @@ static MDB_env *open_session(const char *path) {
     return session;
 }
 
-/* Environments that are made, filled a little and closed, and then opened to be read. */
+/* Creates environments with a few records, closes them, and then opens them to read. */
 static void sessions(const char *directory, uint64_t count) {
     char path[4096];
     MDB_txn *txn;
@@ -271,7 +273,44 @@ static void sessions(const char *directory, uint64_t count) {
     tell("open-and-close", count, end - opening);
 }
 
-/* Transactions of one record, each durable when it returns. */
+/* New environments of which each gets a thousand records, one in a commit, and is closed. */
+static void short_runs(const char *directory, uint64_t count) {
+    char path[4096];
+    MDB_txn *txn;
+    MDB_dbi table;
+    MDB_val key, value;
+    uint64_t opening = 0, first = 0, others = 0, closing = 0;
+    for (uint64_t number = 0; number < count; number++) {
+        snprintf(path, sizeof path, "%s/short-%" PRIu64, directory, number);
+        mkdir(path, 0755);
+        uint64_t begin = now();
+        MDB_env *session = open_session(path);
+        uint64_t opened = now(), committed = 0;
+        for (uint64_t each = 0; each < BATCH; each++) {
+            check(mdb_txn_begin(session, NULL, 0, &txn), "mdb_txn_begin");
+            if (each == 0)
+                check(mdb_dbi_open(txn, NULL, 0, &table), "mdb_dbi_open");
+            key = key_of(each), value = value_of(each);
+            check(mdb_put(txn, table, &key, &value, 0), "mdb_put");
+            check(mdb_txn_commit(txn), "mdb_txn_commit");
+            if (each == 0)
+                committed = now();
+        }
+        uint64_t filled = now();
+        mdb_env_close(session);
+        closing += now() - filled;
+        others += filled - committed;
+        first += committed - opened;
+        opening += opened - begin;
+    }
+    uint64_t end = now();
+    tell("short-open", count, end - opening);
+    tell("short-first-commit", count, end - first);
+    tell("short-999-commits", count, end - others);
+    tell("short-close", count, end - closing);
+}
+
+/* Transactions of one record, durable when the commit returns. */
 static void durable_transactions(uint64_t count) {
     check(mdb_env_set_flags(env, MDB_NOSYNC, 0), "mdb_env_set_flags");
     check(mdb_env_sync(env, 1), "mdb_env_sync");
@@ -312,6 +351,7 @@ int main(int count, char **words) {
     small_transactions();
     single_records();
     sessions(words[1], 50);
+    short_runs(words[1], 12);
     durable_transactions(strtoull(words[3], NULL, 10));
     mdb_env_close(env);
     return 0;

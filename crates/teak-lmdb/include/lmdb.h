@@ -1,10 +1,11 @@
 /*
- * The interface of LMDB 0.9, as the library of Teak has it: the same names, numbers and layouts, so that programs need not
- * even be compiled anew. What maps on what, and what differs, is in docs/lmdb-compat.md.
+ * The interface of LMDB 0.9, implemented by the library of Teak. Names, numbers and layouts are
+ * LMDB's, so programs run without being compiled again. docs/lmdb-compat.md has the mapping and the
+ * differences.
  */
 #ifndef TEAK_LMDB_H
 #define TEAK_LMDB_H
-/* Programs look whether LMDB's own header was read. */
+/* Programs check whether LMDB's own header was included. */
 #ifndef _LMDB_H_
 #define _LMDB_H_
 
@@ -32,7 +33,7 @@ typedef struct MDB_txn MDB_txn;
 typedef struct MDB_cursor MDB_cursor;
 typedef unsigned int MDB_dbi;
 
-/* A key or a value. What is returned is there until the transaction changes something or ends. */
+/* A key or a value. Returned bytes are valid until the transaction changes something or ends. */
 typedef struct MDB_val {
 	size_t mv_size;
 	void *mv_data;
@@ -77,7 +78,7 @@ typedef int(MDB_msg_func)(const char *msg, void *ctx);
 /* Flags of copying. */
 #define MDB_CP_COMPACT 0x01
 
-/* What a cursor is to do. */
+/* Operations of cursors. */
 typedef enum MDB_cursor_op {
 	MDB_FIRST,
 	MDB_FIRST_DUP,
@@ -100,7 +101,7 @@ typedef enum MDB_cursor_op {
 	MDB_PREV_MULTIPLE
 } MDB_cursor_op;
 
-/* What functions return, or a code of the system. */
+/* Codes that functions return, besides those of the system. */
 #define MDB_SUCCESS 0
 #define MDB_KEYEXIST (-30799)
 #define MDB_NOTFOUND (-30798)
@@ -134,7 +135,7 @@ typedef struct MDB_stat {
 	size_t ms_entries;
 } MDB_stat;
 
-/* What there is to know of an environment. */
+/* Properties of an environment. */
 typedef struct MDB_envinfo {
 	void *me_mapaddr;
 	size_t me_mapsize;

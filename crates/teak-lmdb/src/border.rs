@@ -1,4 +1,4 @@
-//! The border to C: what crosses it, and that panics do not.
+//! The border to C: the types that cross it, and the functions that keep panics from crossing it.
 
 use crate::{
     codes::{self, CallResult, Code},
@@ -14,14 +14,14 @@ use std::{
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
-    /// Its length in bytes: `mv_size`.
+    /// The length in bytes: `mv_size`.
     pub len: usize,
-    /// Where it begins: `mv_data`.
+    /// The first byte: `mv_data`.
     pub bytes: *mut c_void,
 }
 
 impl Value {
-    /// What is in `bytes`, for C to look at.
+    /// A value for C to read.
     pub(crate) fn new(bytes: &[u8]) -> Self {
         Self {
             len: bytes.len(),
@@ -33,7 +33,7 @@ impl Value {
     ///
     /// # Safety
     ///
-    /// They are there, and stay as they are, for `'v`.
+    /// The bytes are readable and do not change for `'v`.
     pub(crate) unsafe fn bytes<'v>(self) -> CallResult<&'v [u8]> {
         if self.len == 0 {
             return Ok(&[]);
@@ -41,7 +41,8 @@ impl Value {
         if self.bytes.is_null() || isize::try_from(self.len).is_err() {
             return Err(Code::INVALID_ARGUMENT);
         }
-        // SAFETY: not null, of a length that memory can have, and the caller promises the rest.
+        // SAFETY: the pointer is not null, the length is possible, and the caller promises the
+        // rest.
         Ok(unsafe { slice::from_raw_parts(self.bytes.cast(), self.len) })
     }
 }
@@ -59,39 +60,39 @@ impl Default for Value {
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stat {
-    /// The size of a page.
+    /// The size of a page in bytes.
     pub page_size: c_uint,
-    /// Levels of pages.
+    /// The number of levels of pages.
     pub depth: c_uint,
-    /// Inner pages.
+    /// The number of inner pages.
     pub branch_pages: usize,
-    /// Leaves.
+    /// The number of leaf pages.
     pub leaf_pages: usize,
-    /// Pages of large values.
+    /// The number of pages of large values.
     pub overflow_pages: usize,
-    /// Records.
+    /// The number of records.
     pub entries: usize,
 }
 
-/// What there is to know of an environment: `MDB_envinfo`.
+/// Properties of an environment: `MDB_envinfo`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EnvironmentInfo {
-    /// Null: the file is mapped wherever there is room.
+    /// The address of a fixed map. Always null.
     pub map_address: *mut c_void,
-    /// How long the file may become.
+    /// The limit of the file's length in bytes.
     pub map_size: usize,
     /// The number of the last page.
     pub last_page: usize,
-    /// The last commit.
+    /// The number of the last commit.
     pub last_transaction: usize,
-    /// As many readers as there may be.
+    /// The maximum number of readers.
     pub max_readers: c_uint,
-    /// As many places of readers as were needed.
+    /// The number of reader slots that were ever used at once.
     pub reader_count: c_uint,
 }
 
-/// What C is told of `work`: 0, or why it was not done.
+/// Runs `work`. Returns 0, or the code of its error.
 pub(crate) fn answer(work: impl FnOnce() -> CallResult) -> c_int {
     match caught(work) {
         Ok(()) => 0,
@@ -99,58 +100,59 @@ pub(crate) fn answer(work: impl FnOnce() -> CallResult) -> c_int {
     }
 }
 
-/// Does `work`, of which C is told nothing.
+/// Runs `work` for a function without a result.
 pub(crate) fn unanswered(work: impl FnOnce() -> CallResult) {
     let _ = caught(work);
 }
 
-/// What `work` says, or that it has panicked.
+/// Runs `work` and turns a panic into [`codes::PANIC`].
 pub(crate) fn caught<T>(work: impl FnOnce() -> CallResult<T>) -> CallResult<T> {
-    // What a panic leaves half done is a transaction, which is broken then, or its own.
+    // A panic leaves either objects of `work` itself half changed, or a transaction, which is
+    // broken from then on.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Code(codes::PANIC)))
 }
 
-/// What a pointer of C's leads to, which must not be null.
+/// The object at a pointer of C's, which must not be null.
 ///
 /// # Safety
 ///
-/// It is null or leads to a `T` that nobody else changes for `'h`.
+/// It is null or points to a `T` that nobody else changes for `'h`.
 pub(crate) unsafe fn shared<'h, T>(pointer: *const T) -> CallResult<&'h T> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_ref() }.ok_or(Code::INVALID_ARGUMENT)
 }
 
-/// The same, to be changed.
+/// Like [`shared`], for an object to change.
 ///
 /// # Safety
 ///
-/// It is null or leads to a `T` that nobody else uses for `'h`.
+/// It is null or points to a `T` that nobody else uses for `'h`.
 pub(crate) unsafe fn own<'h, T>(pointer: *mut T) -> CallResult<&'h mut T> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_mut() }.ok_or(Code::INVALID_ARGUMENT)
 }
 
-/// The key and the data of a call, which may be one value. Then the key is copied to `copy`.
+/// The key and the data of a call. If both are one value, the key is a copy in `copy`.
 ///
 /// # Safety
 ///
-/// Each is null or leads to a value that nobody else uses as long as `copy` is borrowed.
+/// Each is null or points to a value that nobody else uses while `copy` is borrowed.
 pub(crate) unsafe fn key_and_data(
     key: *mut Value,
     data: *mut Value,
     copy: &mut Value,
 ) -> CallResult<(&Value, &mut Value)> {
     if key != data {
-        // SAFETY: the caller's promise; they are two.
+        // SAFETY: the caller's promise; the two differ.
         return Ok(unsafe { (shared(key)?, own(data)?) });
     }
-    // SAFETY: the caller's promise; nothing else leads to it here.
+    // SAFETY: the caller's promise; there is no other reference to it here.
     let data = unsafe { own(data) }?;
     *copy = *data;
     Ok((copy, data))
 }
 
-/// What a handle stands for, unless that is over.
+/// The object of a handle. Refuses a handle that has ended.
 ///
 /// # Safety
 ///
@@ -158,11 +160,11 @@ pub(crate) unsafe fn key_and_data(
 #[inline]
 pub(crate) unsafe fn live<'h, T: HasRegistry>(handle: *mut T) -> CallResult<&'h T> {
     let found = T::registry().find(handle).ok_or(Code::INVALID_ARGUMENT)?;
-    // SAFETY: what is registered is there, and the caller promises the rest.
+    // SAFETY: registered objects exist, and the caller promises the rest.
     Ok(unsafe { &*found })
 }
 
-/// The same, to be changed.
+/// Like [`live`], for an object to change.
 ///
 /// # Safety
 ///
@@ -170,6 +172,6 @@ pub(crate) unsafe fn live<'h, T: HasRegistry>(handle: *mut T) -> CallResult<&'h 
 #[inline]
 pub(crate) unsafe fn live_mut<'h, T: HasRegistry>(handle: *mut T) -> CallResult<&'h mut T> {
     let found = T::registry().find(handle).ok_or(Code::INVALID_ARGUMENT)?;
-    // SAFETY: what is registered is there, and the caller promises the rest.
+    // SAFETY: registered objects exist, and the caller promises the rest.
     Ok(unsafe { &mut *found })
 }

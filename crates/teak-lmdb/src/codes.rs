@@ -15,13 +15,13 @@ pub const CORRUPTED: c_int = -30796;
 pub const PANIC: c_int = -30795;
 /// The file needs another version.
 pub const VERSION_MISMATCH: c_int = -30794;
-/// The file is none of a database.
+/// The file is not a database.
 pub const INVALID: c_int = -30793;
 /// The size that was set is used up.
 pub const MAP_FULL: c_int = -30792;
-/// There are as many databases open as were asked for.
+/// The maximum number of open databases is reached.
 pub const DBS_FULL: c_int = -30791;
-/// There are as many readers as were asked for.
+/// The maximum number of readers is reached.
 pub const READERS_FULL: c_int = -30790;
 /// Too many environments.
 pub const TLS_FULL: c_int = -30789;
@@ -33,13 +33,13 @@ pub const CURSOR_FULL: c_int = -30787;
 pub const PAGE_FULL: c_int = -30786;
 /// The file was made longer by another process.
 pub const MAP_RESIZED: c_int = -30785;
-/// The operation is not for this database.
+/// The operation does not suit this database.
 pub const INCOMPATIBLE: c_int = -30784;
-/// The thread has a reader already.
+/// The thread has a read transaction already.
 pub const BAD_RSLOT: c_int = -30783;
-/// The transaction has failed, ended, or has one nested in it.
+/// The transaction has failed, was reset, or has a nested transaction.
 pub const BAD_TXN: c_int = -30782;
-/// A key, value or name of a length that is not possible.
+/// The length of a key, value or name is not allowed.
 pub const BAD_VALSIZE: c_int = -30781;
 /// The handle was closed.
 pub const BAD_DBI: c_int = -30780;
@@ -55,7 +55,7 @@ impl Code {
     pub(crate) const INVALID_ARGUMENT: Self = Self(libc::EINVAL);
     pub(crate) const NOT_FOUND: Self = Self(NOTFOUND);
 
-    /// Whether the transaction that met this can only be aborted.
+    /// Whether a transaction can only be aborted after this error.
     pub(crate) fn breaks_transaction(self) -> bool {
         self.0 > 0 && self.0 != libc::EINVAL && self.0 != libc::EACCES
             || matches!(self.0, CORRUPTED | PANIC | MAP_FULL | BAD_TXN)
@@ -69,10 +69,10 @@ impl From<Error> for Code {
             Error::NotFound(_) | Error::NameLost { .. } => libc::ENOENT,
             Error::AlreadyExists(_) => libc::EEXIST,
             Error::NotADatabase { .. } | Error::NotALockFile { .. } => INVALID,
-            Error::UnknownFormat(_) => VERSION_MISMATCH,
+            Error::UnknownFormat { .. } => VERSION_MISMATCH,
             Error::InUse(_) | Error::OptionsDiffer { .. } => libc::EBUSY,
             Error::Corrupted { .. } | Error::Decode { .. } => CORRUPTED,
-            Error::Poisoned | Error::LocksLost(_) | Error::Forked => PANIC,
+            Error::Poisoned { .. } | Error::LocksLost(_) | Error::Forked => PANIC,
             Error::NetworkFileSystem(_) => libc::EREMOTE,
             Error::SnapshotLost | Error::TransactionBroken => BAD_TXN,
             Error::TooManyReaders(_) => READERS_FULL,

@@ -55,7 +55,7 @@ mod tests {
     use super::{Ordering, flags, keys, values};
 
     #[test]
-    fn flags_say_how_keys_and_values_compare() {
+    fn flags_decide_the_order_of_keys_and_values() {
         assert_eq!(keys(0, b"ab", b"b"), Ordering::Less);
         assert_eq!(keys(flags::REVERSEKEY, b"ab", b"b"), Ordering::Greater);
         let integers = [256u32, 3].map(u32::to_le_bytes);

@@ -17,7 +17,7 @@ use std::{
 };
 use teak::ReadTxn;
 
-/// Copies to the data file of another environment, which is not there yet.
+/// Copies to the data file of another environment, which must not exist.
 pub(crate) fn to_path(opened: &OpenEnvironment, path: &CStr, asked: c_uint) -> CallResult {
     let is_dense = is_dense(asked)?;
     let target = Files::new(path, opened.flags()).data;
@@ -33,7 +33,7 @@ pub(crate) fn to_path(opened: &OpenEnvironment, path: &CStr, asked: c_uint) -> C
         .map_err(of_io)?;
     let copied = exact(&txn, &mut file).and_then(|()| file.sync_all().map_err(of_io));
     if copied.is_err() {
-        // A part of a copy is none.
+        // Removes an incomplete copy.
         let _ = fs::remove_file(&target);
     }
     copied
@@ -56,7 +56,7 @@ pub(crate) fn to_descriptor(
     if !is_dense {
         return exact(&txn, &mut out);
     }
-    // Pages are built from the leaves up, and the first ones last: so it needs a file.
+    // Pages are built from the leaves up and the first pages last, so this needs a file.
     let directory = tempfile::tempdir().map_err(of_io)?;
     let copy = directory.path().join("copy");
     dense(&txn, &copy)?;

@@ -1,21 +1,32 @@
-//! A client's cursor: where it is, while the table changes below it.
+//! A client's cursor, whose table may change under it.
 //!
-//! As long as nothing changes it has a borrowing cursor of the engine, its *walk*, which is on the record of its place. Before each change
-//! of the transaction the place is turned into bytes, key and value, and the walk is given up; when the cursor is next used the place is
-//! looked for. If there is no record any more the cursor is in a gap, and what follows from that is LMDB's behaviour after deletions.
+//! As long as nothing changes, it has a borrowing cursor of the engine, which is on the cursor's
+//! record. Before each change of the transaction the position is saved as bytes (key and value),
+//! and the engine cursor is dropped. The next use of the cursor looks the position up again. If the
+//! record is gone the cursor is in a gap. Its behaviour there is LMDB's behaviour after deletions.
 
 mod changes;
-mod moves;
+mod get;
+mod search;
+mod steps;
+mod values;
 
 use crate::{
     codes::{self, CallResult, Code},
+    cursor_list::TrackedCursor,
+    cursor_position::{CursorLocation, CursorPosition},
+    engine_cursor::EngineCursor,
     free_pages::FreePages,
     handles::{FREE, OpenDatabase},
     registry::{HandleKind, HasRegistry, Registry},
     transaction::Transaction,
-    untracked_cursor::UntrackedCursor,
 };
-use std::{cell::RefCell, ffi::c_uint, fmt, sync::Arc};
+use std::{
+    cell::{RefCell, RefMut},
+    ffi::c_uint,
+    fmt, ptr,
+    sync::Arc,
+};
 
 /// `MDB_cursor`.
 ///
@@ -37,55 +48,29 @@ impl Drop for Cursor {
 }
 
 pub(crate) struct CursorState {
-    /// That by which C knows it.
+    /// The handle that C has.
     own_handle: *mut Cursor,
     transaction: *mut Transaction,
+    /// The handle of the database.
     handle: c_uint,
     is_of_writer: bool,
     position: CursorPosition,
-    /// On the record of the place, and only if it is `At` one. Nothing has changed since.
-    walk: Option<UntrackedCursor>,
-    /// The last step forward led nowhere, or it went to the last record: LMDB takes the values of its key that may be left for the end.
-    is_at_end: bool,
-    /// The last search found no such key. Of the key that it led to LMDB has not looked at the values: if there are several, who asks for the
-    /// one that the cursor is on is refused, and a step leads to the first or the last of them.
-    is_without_value: bool,
-    /// The value of the place is the first one of its key, whatever that is: the client writes it after it was put.
-    is_at_first_value: bool,
+    /// On the record of the position, whose location is `At` one. The table has not changed since.
+    engine_cursor: Option<EngineCursor>,
 }
 
-/// Where a cursor is.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-enum CursorPosition {
-    #[default]
-    Nowhere,
-    /// At a record, or in the gap where it was. The bytes count only where there is no walk.
-    At { key: Vec<u8>, value: Vec<u8> },
-    /// Behind the last record.
-    After,
-}
-
-/// The place of a cursor when a nested transaction began.
-#[derive(Debug, Default)]
-pub(crate) struct CursorBackup {
-    position: CursorPosition,
-    is_at_end: bool,
-    is_without_value: bool,
-    is_at_first_value: bool,
-}
-
-/// What the place of a cursor is in the table as it is now.
+/// A position, looked up in the table.
 enum ResolvedPosition {
     Nowhere,
-    On(UntrackedCursor),
-    /// In a gap of this key; the walk is on the record behind it, if there is one.
-    Gap(UntrackedCursor, Vec<u8>, Vec<u8>),
-    After,
+    On(EngineCursor),
+    /// In the gap of this key and value. The engine cursor is on the next record, if there is one.
+    Gap(EngineCursor, Vec<u8>, Vec<u8>),
+    AfterLast,
 }
 
 impl fmt::Debug for CursorState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner")
+        f.debug_struct("CursorState")
             .field("handle", &self.handle)
             .field("position", &self.position)
             .finish_non_exhaustive()
@@ -93,7 +78,8 @@ impl fmt::Debug for CursorState {
 }
 
 impl Cursor {
-    /// Makes a cursor that is nowhere, of a transaction that is to have it in its list; gives its handle too.
+    /// Makes a cursor without a position and returns it with its handle. The caller adds it to the
+    /// transaction's list.
     pub(crate) fn open(
         transaction: *mut Transaction,
         handle: c_uint,
@@ -107,23 +93,20 @@ impl Cursor {
 
     fn new(transaction: *mut Transaction, handle: c_uint, is_of_writer: bool) -> Self {
         Self(RefCell::new(CursorState {
-            own_handle: std::ptr::null_mut(),
+            own_handle: ptr::null_mut(),
             transaction,
             handle,
             is_of_writer,
-            position: CursorPosition::Nowhere,
-            walk: None,
-            is_at_end: false,
-            is_without_value: false,
-            is_at_first_value: false,
+            position: CursorPosition::default(),
+            engine_cursor: None,
         }))
     }
 
-    pub(crate) fn inner(&self) -> CallResult<std::cell::RefMut<'_, CursorState>> {
+    pub(crate) fn inner(&self) -> CallResult<RefMut<'_, CursorState>> {
         self.0.try_borrow_mut().map_err(|_| Code(codes::PANIC))
     }
 
-    /// Changes it, unless it is just being used: who uses it has done the same.
+    /// Changes the state, unless a function is using it. That function has done the same already.
     fn update(&self, change: impl FnOnce(&mut CursorState)) {
         if let Ok(mut inner) = self.0.try_borrow_mut() {
             change(&mut inner);
@@ -131,7 +114,7 @@ impl Cursor {
     }
 
     pub(crate) fn transaction(&self) -> *mut Transaction {
-        (self.0.try_borrow()).map_or(std::ptr::null_mut(), |inner| inner.transaction)
+        (self.0.try_borrow()).map_or(ptr::null_mut(), |inner| inner.transaction)
     }
 
     pub(crate) fn handle(&self) -> c_uint {
@@ -141,22 +124,22 @@ impl Cursor {
     pub(crate) fn is_of_writer(&self) -> bool {
         self.0.try_borrow().is_ok_and(|inner| inner.is_of_writer)
     }
+}
 
-    pub(crate) fn set_transaction(&self, transaction: *mut Transaction) {
+impl TrackedCursor<Transaction> for Cursor {
+    fn set_transaction(&self, transaction: *mut Transaction) {
         self.update(|inner| inner.transaction = transaction);
     }
 
-    /// Turns the place into bytes, since the table is about to change.
-    pub(crate) fn freeze(&self) {
+    fn freeze(&self) {
         self.update(CursorState::freeze);
     }
 
-    /// Is nowhere, as in the beginning.
-    pub(crate) fn reset(&self) {
+    fn reset(&self) {
         self.update(CursorState::reset);
     }
 
-    pub(crate) fn reset_if_of(&self, handle: c_uint) {
+    fn reset_if_of(&self, handle: c_uint) {
         self.update(|inner| {
             if inner.handle == handle {
                 inner.reset();
@@ -164,95 +147,71 @@ impl Cursor {
         });
     }
 
-    pub(crate) fn back_up(&self) -> CursorBackup {
-        let mut backup = CursorBackup::default();
+    fn back_up(&self) -> CursorPosition {
+        let mut backup = CursorPosition::default();
         self.update(|inner| {
             inner.freeze();
-            backup = CursorBackup {
-                position: inner.position.clone(),
-                is_at_end: inner.is_at_end,
-                is_without_value: inner.is_without_value,
-                is_at_first_value: inner.is_at_first_value,
-            };
+            backup.clone_from(&inner.position);
         });
         backup
     }
 
-    pub(crate) fn restore(&self, backup: CursorBackup) {
+    fn restore(&self, position: CursorPosition) {
         self.update(|inner| {
-            inner.walk = None;
-            inner.position = backup.position;
-            inner.is_at_end = backup.is_at_end;
-            inner.is_without_value = backup.is_without_value;
-            inner.is_at_first_value = backup.is_at_first_value;
+            inner.engine_cursor = None;
+            inner.position = position;
         });
     }
 }
 
+/// Setting the position.
 impl CursorState {
     fn freeze(&mut self) {
-        let Some(walk) = self.walk.take() else {
+        let Some(cursor) = self.engine_cursor.take() else {
             return;
         };
-        let value = match &walk {
-            // The place among records of one value is their key.
-            UntrackedCursor::Plain(_) => &[][..],
-            walk => walk.value().unwrap_or_default(),
+        let value = match &cursor {
+            // Where a key has one value, the key is the position.
+            EngineCursor::Plain(_) => &[][..],
+            cursor => cursor.value().unwrap_or_default(),
         };
-        self.be_at(walk.key(), value);
+        self.be_at(cursor.key(), value);
     }
 
     fn reset(&mut self) {
-        self.is_without_value = false;
-        self.is_at_first_value = false;
-        self.walk = None;
-        self.position = CursorPosition::Nowhere;
-        self.is_at_end = false;
+        self.engine_cursor = None;
+        self.position = CursorPosition::default();
     }
 
-    /// Is at these bytes.
+    /// Sets the position to these bytes.
     fn be_at(&mut self, key: &[u8], value: &[u8]) {
-        self.walk = None;
-        self.is_at_first_value = false;
-        match &mut self.position {
-            CursorPosition::At {
-                key: own_key,
-                value: own_value,
-            } => {
-                own_key.clear();
-                own_key.extend_from_slice(key);
-                own_value.clear();
-                own_value.extend_from_slice(value);
-            }
-            position => {
-                *position = CursorPosition::At {
-                    key: key.to_vec(),
-                    value: value.to_vec(),
-                }
-            }
-        }
+        self.engine_cursor = None;
+        self.position.is_at_first_value = false;
+        self.position.location.set(key, value);
     }
 
-    /// Is on the record of a walk.
-    fn be_on(&mut self, walk: UntrackedCursor) {
-        self.is_without_value = false;
-        self.is_at_first_value = false;
-        if !matches!(self.position, CursorPosition::At { .. }) {
-            self.position = CursorPosition::At {
-                key: Vec::new(),
-                value: Vec::new(),
-            };
-        }
-        self.walk = Some(walk);
+    /// Sets the position to the record of an engine cursor.
+    fn be_on(&mut self, cursor: EngineCursor) {
+        self.position.is_without_value = false;
+        self.position.is_at_first_value = false;
+        self.position.location.set_at_engine_cursor();
+        self.engine_cursor = Some(cursor);
     }
 
-    fn be_after(&mut self) {
-        self.walk = None;
-        self.position = CursorPosition::After;
-        self.is_at_end = true;
+    fn be_after_last(&mut self) {
+        self.engine_cursor = None;
+        self.position.location = CursorLocation::AfterLast;
+        self.position.is_at_end = true;
     }
 
-    /// The database, if it is there.
+    fn is_nowhere(&self) -> bool {
+        self.position.location == CursorLocation::Nowhere
+    }
+}
+
+/// Looking the position up.
+impl CursorState {
+    /// The database, if it exists.
     fn open(&self, txn: &mut Transaction) -> CallResult<Option<Arc<OpenDatabase>>> {
         match self.handle {
             FREE => Ok(None),
@@ -260,48 +219,53 @@ impl CursorState {
         }
     }
 
-    /// A walk that is nowhere; `MDB_NOTFOUND` for a main database that is not there.
-    fn new_walk(&self, txn: &mut Transaction) -> CallResult<UntrackedCursor> {
+    /// An engine cursor without a position. `MDB_NOTFOUND` for a main database that does not exist.
+    fn new_cursor(&self, txn: &mut Transaction) -> CallResult<EngineCursor> {
         if self.handle == FREE {
             let free = FreePages::new(&txn.opened.database, txn.id())?;
-            return Ok(UntrackedCursor::Free(free));
+            return Ok(EngineCursor::Free(free));
         }
         let open = txn.open(self.handle)?.ok_or(Code::NOT_FOUND)?;
-        // SAFETY: it is given up by `freeze` and `reset`, which the transaction calls before it changes, is reset or ends.
-        unsafe { UntrackedCursor::new(txn.view()?, &open.tables) }
+        // SAFETY: `freeze` and `reset` drop it, and the transaction calls them before it changes,
+        // is reset or ends.
+        unsafe { EngineCursor::new(txn.view()?, &open.tables) }
     }
 
-    /// The walk, wherever it is, to be sent elsewhere.
-    fn any_walk(&mut self, txn: &mut Transaction) -> CallResult<UntrackedCursor> {
-        match self.walk.take() {
-            Some(walk) => {
-                // An error on the way leaves it nowhere, rather than at bytes that are not its own.
-                self.position = CursorPosition::Nowhere;
-                Ok(walk)
-            }
-            None => self.new_walk(txn),
+    /// An engine cursor with any position, to be moved elsewhere.
+    fn any_cursor(&mut self, txn: &mut Transaction) -> CallResult<EngineCursor> {
+        match self.take_cursor() {
+            Some(cursor) => Ok(cursor),
+            None => self.new_cursor(txn),
         }
     }
 
-    /// Looks for the place. After an error that follows the cursor is nowhere, unless it says otherwise.
+    /// Takes the engine cursor. If an error follows, this cursor is nowhere, because the bytes of
+    /// its location have no meaning.
+    fn take_cursor(&mut self) -> Option<EngineCursor> {
+        let cursor = self.engine_cursor.take()?;
+        self.position.location = CursorLocation::Nowhere;
+        Some(cursor)
+    }
+
+    /// Looks up the position. The caller then sets it.
     fn find(&mut self, txn: &mut Transaction) -> CallResult<ResolvedPosition> {
-        if let Some(walk) = self.walk.take() {
-            self.position = CursorPosition::Nowhere;
-            return Ok(ResolvedPosition::On(walk));
+        if let Some(cursor) = self.take_cursor() {
+            return Ok(ResolvedPosition::On(cursor));
         }
-        let mut walk = match self.position {
-            CursorPosition::Nowhere => return Ok(ResolvedPosition::Nowhere),
-            CursorPosition::After => return Ok(ResolvedPosition::After),
-            CursorPosition::At { .. } => self.new_walk(txn)?,
+        let mut cursor = match self.position.location {
+            CursorLocation::Nowhere => return Ok(ResolvedPosition::Nowhere),
+            CursorLocation::AfterLast => return Ok(ResolvedPosition::AfterLast),
+            CursorLocation::At { .. } => self.new_cursor(txn)?,
         };
-        match &self.position {
-            CursorPosition::At { key, .. } if self.is_at_first_value && walk.seek_exact(key)? => {
-                Ok(ResolvedPosition::On(walk))
+        let is_at_first_value = self.position.is_at_first_value;
+        match &self.position.location {
+            CursorLocation::At { key, .. } if is_at_first_value && cursor.seek_exact(key)? => {
+                Ok(ResolvedPosition::On(cursor))
             }
-            CursorPosition::At { key, value } if !walk.seek_pair_exact(key, value)? => {
-                Ok(ResolvedPosition::Gap(walk, key.clone(), value.clone()))
+            CursorLocation::At { key, value } if !cursor.seek_pair_exact(key, value)? => {
+                Ok(ResolvedPosition::Gap(cursor, key.clone(), value.clone()))
             }
-            _ => Ok(ResolvedPosition::On(walk)),
+            _ => Ok(ResolvedPosition::On(cursor)),
         }
     }
 }

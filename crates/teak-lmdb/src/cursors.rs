@@ -4,6 +4,7 @@ use crate::{
     border::{Value, answer, key_and_data, live, live_mut, own, unanswered},
     codes::{self, CallResult, Code},
     cursor::Cursor,
+    cursor_list::TrackedCursor,
     flags::{self, Operation},
     handles::FREE,
     registry::HasRegistry,
@@ -18,7 +19,7 @@ use std::{
 ///
 /// # Safety
 ///
-/// `transaction` is a handle, and `cursor` leads to room for a pointer.
+/// `transaction` is a handle, and `cursor` points to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_cursor_open(
     transaction: *mut Transaction,
@@ -31,13 +32,14 @@ pub unsafe extern "C" fn mdb_cursor_open(
         refuse_handle(txn, handle)?;
         txn.refuse_blocked()?;
         let (made, own_handle) = Cursor::open(txn, handle, txn.is_writing())?;
-        txn.register(made);
+        // SAFETY: it was just made, and only `mdb_cursor_close` frees it after it has removed it.
+        unsafe { txn.register(made) };
         *out = own_handle;
         Ok(())
     })
 }
 
-/// Refuses a handle that this transaction does not know. The free pages are shown to readers only.
+/// Refuses a handle that this transaction does not know. Only read transactions see the free pages.
 fn refuse_handle(txn: &mut Transaction, handle: c_uint) -> CallResult {
     match handle {
         FREE if txn.is_writing() || txn.is_reset() => Err(Code::INVALID_ARGUMENT),
@@ -50,7 +52,8 @@ fn refuse_handle(txn: &mut Transaction, handle: c_uint) -> CallResult {
 ///
 /// # Safety
 ///
-/// `cursor` is not used by anybody else. It may be over: the cursors of a write transaction end with it.
+/// Nobody else uses `cursor`. Its handle may have ended, as those of a write transaction's cursors
+/// do with the transaction.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_cursor_close(cursor: *mut Cursor) {
     unanswered(|| {
@@ -58,22 +61,22 @@ pub unsafe extern "C" fn mdb_cursor_close(cursor: *mut Cursor) {
         let found = Cursor::registry()
             .find(cursor)
             .ok_or(Code::INVALID_ARGUMENT)?;
-        // SAFETY: what is registered is there.
+        // SAFETY: registered objects exist.
         let transaction = unsafe { &*found }.transaction();
-        // SAFETY: a cursor's transaction is null or lives.
+        // SAFETY: a cursor's transaction is null or exists.
         let is_own = match unsafe { transaction.as_mut() } {
             Some(transaction) => transaction.unregister(found),
             None => true,
         };
         if is_own {
-            // SAFETY: it was made by `mdb_cursor_open`, and nobody has it any more.
+            // SAFETY: it was made by `mdb_cursor_open`, and no list has it any more.
             drop(unsafe { Box::from_raw(found) });
         }
         Ok(())
     });
 }
 
-/// Gives a cursor of a read transaction to another one, where it is nowhere.
+/// Moves a cursor of a read transaction to another one and clears its position.
 ///
 /// # Safety
 ///
@@ -95,7 +98,7 @@ pub unsafe extern "C" fn mdb_cursor_renew(
             }
             txn.refuse_blocked()?;
         }
-        // SAFETY: a cursor's transaction is null or lives.
+        // SAFETY: a cursor's transaction is null or exists.
         if let Some(before) = unsafe { open.transaction().as_mut() } {
             before.unregister(open);
         }
@@ -103,12 +106,13 @@ pub unsafe extern "C" fn mdb_cursor_renew(
         // SAFETY: the caller's promise.
         let txn = unsafe { live_mut(transaction) }?;
         open.set_transaction(txn);
-        txn.register(open);
+        // SAFETY: as in `mdb_cursor_open`.
+        unsafe { txn.register(ptr::from_ref(open)) };
         Ok(())
     })
 }
 
-/// The transaction of a cursor; null if that has ended.
+/// Returns the transaction of a cursor; null if it has ended.
 ///
 /// # Safety
 ///
@@ -117,11 +121,11 @@ pub unsafe extern "C" fn mdb_cursor_renew(
 pub unsafe extern "C" fn mdb_cursor_txn(cursor: *mut Cursor) -> *mut Transaction {
     // SAFETY: the caller's promise.
     let transaction = unsafe { live(cursor) }.map_or(ptr::null_mut(), Cursor::transaction);
-    // SAFETY: a cursor's transaction is null or lives.
+    // SAFETY: a cursor's transaction is null or exists.
     unsafe { transaction.as_ref() }.map_or(ptr::null_mut(), Transaction::handle)
 }
 
-/// The handle of a cursor's database.
+/// Returns the handle of a cursor's database.
 ///
 /// # Safety
 ///
@@ -132,12 +136,12 @@ pub unsafe extern "C" fn mdb_cursor_dbi(cursor: *mut Cursor) -> c_uint {
     unsafe { live(cursor) }.map_or(0, Cursor::handle)
 }
 
-/// Goes somewhere, and tells the record there.
+/// Moves a cursor and returns the record there.
 ///
 /// # Safety
 ///
-/// `cursor` is a handle, `key` and `data` are null or lead to values; what is returned is there until the transaction changes
-/// something or ends.
+/// `cursor` is a handle, and `key` and `data` are null or point to values. The returned bytes are
+/// valid until the transaction changes something or ends.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_cursor_get(
     cursor: *mut Cursor,
@@ -147,9 +151,9 @@ pub unsafe extern "C" fn mdb_cursor_get(
 ) -> c_int {
     answer(|| {
         if operation == Operation::Next as c_int && key != data {
-            // SAFETY: the caller's promise; the two are not the same.
+            // SAFETY: the caller's promise; the two differ.
             let (cursor, key, data) = unsafe { (live(cursor)?, key.as_mut(), data.as_mut()) };
-            // SAFETY: the caller's promise; the two are not the same.
+            // SAFETY: the caller's promise; the two differ.
             if let Some(outcome) = unsafe { cursor.next_of_reader(key, data) } {
                 return outcome;
             }
@@ -163,13 +167,14 @@ pub unsafe extern "C" fn mdb_cursor_get(
             // SAFETY: the caller's promise.
             return get_both_in_one(cursor, txn, unsafe { own(key) }?, operation);
         }
-        // SAFETY: the caller's promise; the two are not the same.
+        // SAFETY: the caller's promise; the two differ.
         let (key, data) = unsafe { (key.as_mut(), data.as_mut()) };
         cursor.inner()?.get(txn, key, data, operation)
     })
 }
 
-/// Tells the record in one value, which LMDB gives the data first, and then the key where the operation tells it.
+/// Returns key and data in one value. LMDB stores the data there first, and then the key if the
+/// operation returns it.
 fn get_both_in_one(
     cursor: &Cursor,
     txn: &mut Transaction,
@@ -185,11 +190,12 @@ fn get_both_in_one(
     Ok(())
 }
 
-/// Puts a record, and goes to it.
+/// Puts a record and moves to it.
 ///
 /// # Safety
 ///
-/// `cursor` is a handle, `key` and `data` lead to values, `data` to two with [`flags::MULTIPLE`].
+/// `cursor` is a handle, and `key` and `data` point to values. With [`flags::MULTIPLE`], `data`
+/// points to two.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_cursor_put(
     cursor: *mut Cursor,
@@ -209,7 +215,7 @@ pub unsafe extern "C" fn mdb_cursor_put(
             return cursor.inner()?.put(txn, key, first, asked);
         }
         let first = *first;
-        // SAFETY: with this flag there are two.
+        // SAFETY: with this flag there are two values.
         let count = unsafe { own(data.add(1)) }?;
         let asked_count = std::mem::take(&mut count.len);
         if asked_count == 0 {
@@ -228,7 +234,7 @@ pub unsafe extern "C" fn mdb_cursor_put(
             len: len.ok_or(Code(codes::BAD_VALSIZE))?,
             ..first
         };
-        // SAFETY: the caller gives so many values, one behind the other.
+        // SAFETY: the client passes this number of values, one after the other.
         let values = (unsafe { all.bytes() }?, first.len);
         let (done, outcome) =
             cursor
@@ -255,11 +261,11 @@ pub unsafe extern "C" fn mdb_cursor_del(cursor: *mut Cursor, asked: c_uint) -> c
     })
 }
 
-/// How many values the key of the cursor has.
+/// Returns the number of values of the cursor's key.
 ///
 /// # Safety
 ///
-/// `cursor` is a handle, and `count` leads to room for a number.
+/// `cursor` is a handle, and `count` points to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_cursor_count(cursor: *mut Cursor, count: *mut usize) -> c_int {
     answer(|| {
@@ -277,11 +283,12 @@ pub unsafe extern "C" fn mdb_cursor_count(cursor: *mut Cursor, count: *mut usize
 ///
 /// # Safety
 ///
-/// `cursor` is null or a handle, and no other function of its transaction runs.
+/// `cursor` is null or a handle, and no other function of its transaction is running.
 unsafe fn both<'c>(cursor: *mut Cursor) -> CallResult<(&'c Cursor, &'c mut Transaction)> {
     // SAFETY: the caller's promise.
     let cursor = unsafe { live(cursor) }?;
-    // SAFETY: a cursor's transaction is null or lives, and the caller promises that this is the only function.
+    // SAFETY: a cursor's transaction is null or exists, and the caller promises that no other
+    // function uses it.
     let transaction = unsafe { cursor.transaction().as_mut() };
     Ok((cursor, transaction.ok_or(Code(codes::BAD_TXN))?))
 }

@@ -1,4 +1,4 @@
-//! `mdb_get`, `mdb_put`, `mdb_del`.
+//! `mdb_get`, `mdb_put` and `mdb_del`.
 
 use crate::{
     border::{Value, answer, key_and_data, live_mut, shared},
@@ -11,12 +11,12 @@ use crate::{
 };
 use std::ffi::{c_int, c_uint};
 
-/// The value of a key, or the first one.
+/// Returns the value of a key, or its first one.
 ///
 /// # Safety
 ///
-/// `transaction` is a handle, `key` and `data` lead to values; what is returned is there until the transaction changes
-/// something or ends.
+/// `transaction` is a handle, and `key` and `data` point to values. The returned bytes are valid
+/// until the transaction changes something or ends.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_get(
     transaction: *mut Transaction,
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn mdb_get(
         // SAFETY: the caller's promise.
         let txn = unsafe { live_mut(transaction) }?;
         let mut copy = Value::default();
-        // SAFETY: the same.
+        // SAFETY: the caller's promise.
         let (key, data) = unsafe { key_and_data(key, data, &mut copy) }?;
         txn.prepare(handle)?;
         txn.prepared(handle)?;
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn mdb_get(
 ///
 /// # Safety
 ///
-/// `transaction` is a handle, `key` and `data` lead to values.
+/// `transaction` is a handle, and `key` and `data` point to values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_put(
     transaction: *mut Transaction,
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn mdb_put(
         // SAFETY: the caller's promise.
         let txn = unsafe { live_mut(transaction) }?;
         let mut copy = Value::default();
-        // SAFETY: the same.
+        // SAFETY: the caller's promise.
         let (key, data) = unsafe { key_and_data(key, data, &mut copy) }?;
         txn.prepare(handle)?;
         txn.prepared(handle)?;
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn mdb_put(
 ///
 /// # Safety
 ///
-/// `transaction` is a handle, `key` leads to a value, `data` is null or does.
+/// `transaction` is a handle, `key` points to a value, and `data` is null or points to one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_del(
     transaction: *mut Transaction,

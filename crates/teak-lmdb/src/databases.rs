@@ -90,7 +90,11 @@ fn open_or_create(
         Some(main) => view.get(&main.tables, name)?,
         None => None,
     };
-    if let Some(open) = view.open(&txn.opened, name, record.and_then(description::flags_in))? {
+    if let Some(open) = view.open(
+        &txn.opened.database,
+        name,
+        record.and_then(description::flags_in),
+    )? {
         return Ok(open);
     }
     if record.is_some() {

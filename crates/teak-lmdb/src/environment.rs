@@ -1,4 +1,4 @@
-//! An environment: what was asked of it, and the database, once it is open.
+//! An environment: its settings, and the open database.
 
 use crate::{
     codes::{CallResult, Code},
@@ -20,13 +20,14 @@ use std::{
 };
 use teak::{Database, Durability, Error, Geometry, Options, Transaction};
 
-/// LMDB's limit of readers, unless another one is set.
+/// LMDB's default for the maximum number of readers.
 const MAX_READERS: c_uint = 126;
-/// As many as nobody has, where LMDB keeps no table of readers.
+/// The number of reader slots where LMDB has no table of readers: more than any program needs.
 const NOLOCK_READERS: usize = 1 << 16;
-/// The map size that LMDB tells of where none was set.
+/// The map size that LMDB reports if none was set.
 const MAP_SIZE: u64 = 1 << 20;
-/// A limit smaller than this is this one: the file of an empty database, and nothing to write to it.
+/// The smallest limit of the file's length. An empty database fits, and nothing can be written to
+/// it.
 const LIMIT_MIN: u64 = 4 * 4096;
 
 /// `MDB_env`: a handle of an environment, open or not.
@@ -35,7 +36,8 @@ pub struct Environment {
     wanted: Mutex<RequestedSettings>,
     opened: OnceLock<Arc<OpenEnvironment>>,
     pub(crate) user_context: AtomicPtr<c_void>,
-    /// The client's function for failed assertions. Nothing calls it: a failed one is a panic, which is told as such.
+    /// The client's function for failed assertions. Nothing calls it, since a failed assertion is a
+    /// panic and becomes a code.
     pub(crate) assert_function: AtomicPtr<c_void>,
 }
 
@@ -46,7 +48,7 @@ impl HasRegistry for Environment {
     }
 }
 
-/// What was asked for before the environment was opened.
+/// Settings that were requested before the environment was opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestedSettings {
     pub(crate) flags: c_uint,
@@ -60,23 +62,23 @@ pub(crate) struct RequestedSettings {
 pub(crate) struct OpenEnvironment {
     pub(crate) database: Database,
     pub(crate) path: CString,
-    /// For the client, who may want a descriptor.
+    /// The data file, for clients that ask for a descriptor.
     pub(crate) data: File,
     flags: AtomicU32,
     /// The limit that the client has set; 0 for none.
     map_size: AtomicU64,
     pub(crate) max_readers: c_uint,
     handles: Mutex<Handles>,
-    /// How often a database was opened or closed for everybody, or the main one seen anew.
+    /// Counts changes to the set of open databases that all transactions see.
     generation: AtomicU64,
     pub(crate) reader_slots: Arc<ReaderSlots>,
-    /// Whether its handle is gone: what transactions leave is not for others any more.
+    /// Whether the client has closed the environment. Transactions then leave no spares.
     is_closed: AtomicBool,
-    /// The main database, as it was last seen.
+    /// The last opened main database.
     main: Mutex<Option<Arc<OpenDatabase>>>,
     writers: AtomicUsize,
     _orders: OrdersInUse,
-    /// Behind the database, which goes first.
+    /// Dropped after the database.
     _left: KeptLockFile,
 }
 
@@ -99,7 +101,7 @@ impl Environment {
         }
     }
 
-    /// The environment, which is open.
+    /// The open environment. An error before it was opened.
     pub(crate) fn opened(&self) -> CallResult<&Arc<OpenEnvironment>> {
         self.opened.get().ok_or(Code::INVALID_ARGUMENT)
     }
@@ -108,7 +110,7 @@ impl Environment {
         *lock(&self.wanted)
     }
 
-    /// Notes what is to be when it is opened, which it must not be yet.
+    /// Changes the settings of an environment that is not open yet.
     pub(crate) fn want(&self, change: impl FnOnce(&mut RequestedSettings)) -> CallResult {
         match self.opened.get() {
             Some(_) => Err(Code::INVALID_ARGUMENT),
@@ -176,28 +178,32 @@ impl OpenEnvironment {
         let files = Files::new(path, flags);
         let is_read_only = flags & flags::RDONLY != 0;
         files.make_room(flags)?;
-        let mut options = Options::new().create(!is_read_only).read_only(is_read_only);
-        options = options.file_mode(mode & 0o777);
-        // The file of a new one has it from the beginning; in others it is a limit of this environment.
+        // Like LMDB, closing flushes nothing that a commit did not flush.
+        let mut options = Options::new()
+            .create(!is_read_only)
+            .read_only(is_read_only)
+            .flush_on_close(false)
+            .file_mode(mode & 0o777);
+        // A new file stores the limit. In an existing one it is a limit of this environment only.
         if !is_read_only && !files.data.exists() {
             options = options.size_limit_bytes(wanted.map_size.map(limit_of));
         }
         if let Some(lock) = &files.lock {
-            options = options.lock_file(lock);
+            options = options.lock_file(lock).remove_lock_file(false);
         }
         let mut opened = options.open(&files.data);
-        // The client says that it sees to it that nobody writes, or only so that it can bear it.
+        // With these flags the client is responsible for writers of other processes.
         let may_do_without = is_read_only && flags & flags::NOLOCK != 0;
         if may_do_without && matches!(opened, Err(Error::Io { .. } | Error::InUse(_))) {
             opened = options.no_lock_file(true).open(&files.data);
         }
         if opened.is_err() {
-            // LMDB makes it before it looks at the data file.
+            // LMDB makes the lock file before it reads the data file.
             files.leave_lock();
         }
         let database = opened?;
         let data = files.open_data(flags)?;
-        // Who does without the lock file leaves it as it is.
+        // An environment without a lock file does not change it.
         let (max_readers, left_readers, reader_slots) = match flags & flags::NOLOCK {
             0 => {
                 let readers = files.readers(wanted.max_readers);
@@ -241,7 +247,7 @@ impl OpenEnvironment {
         }
     }
 
-    /// Takes a place for this thread to read at.
+    /// Takes a reader slot for this thread.
     pub(crate) fn take_reader_slot(&self) -> CallResult<TakenSlot> {
         let is_for_thread = !self.has(flags::NOTLS | flags::NOLOCK);
         self.reader_slots
@@ -260,12 +266,12 @@ impl OpenEnvironment {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Which databases are open has changed.
+    /// Counts a change to the set of open databases.
     pub(crate) fn count_generation(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The main database, as it was last seen, if it was.
+    /// The last opened main database. `None` if it was not yet.
     pub(crate) fn main_seen(&self) -> Option<Arc<OpenDatabase>> {
         lock(&self.main).clone()
     }
@@ -278,7 +284,7 @@ impl OpenEnvironment {
         }
     }
 
-    /// A write transaction has begun, or ended.
+    /// Counts a write transaction that has begun or ended.
     pub(crate) fn count_writer(&self, is_begun: bool) {
         match is_begun {
             true => self.writers.fetch_add(1, Ordering::AcqRel),
@@ -286,7 +292,7 @@ impl OpenEnvironment {
         };
     }
 
-    /// The limit that write transactions are to keep, if the client has set one.
+    /// The limit of write transactions, if the client has set one.
     pub(crate) fn limit(&self) -> Option<u64> {
         match self.map_size.load(Ordering::Acquire) {
             0 => None,
@@ -294,7 +300,8 @@ impl OpenEnvironment {
         }
     }
 
-    /// Sets the limit from the next write transaction on; 0 for that of the file. What is in use already stays.
+    /// Sets the limit for later write transactions, or with 0 the limit in the file. The limit is
+    /// at least the size in use.
     pub(crate) fn set_map_size(&self, size: u64) -> CallResult {
         if self.writers.load(Ordering::Acquire) != 0 {
             return Err(Code::INVALID_ARGUMENT);
@@ -306,7 +313,7 @@ impl OpenEnvironment {
         };
         let used = self.database.stat()?.page_count * PAGE_SIZE as u64;
         let size = match size {
-            // There is none.
+            // The file has no limit.
             u64::MAX => 0,
             size => size.max(used),
         };
@@ -314,7 +321,7 @@ impl OpenEnvironment {
         Ok(())
     }
 
-    /// How long the file may become, as LMDB would tell it.
+    /// The map size as LMDB would report it.
     pub(crate) fn map_size(&self) -> CallResult<u64> {
         let set = self.map_size.load(Ordering::Acquire);
         let in_file = self.geometry()?.upper_limit_bytes;
@@ -331,7 +338,7 @@ impl OpenEnvironment {
         Ok(self.database.geometry()?)
     }
 
-    /// The last commit.
+    /// The number of the last commit.
     pub(crate) fn last_transaction(&self) -> CallResult<u64> {
         Ok(self.database.begin_read()?.id().0)
     }
@@ -345,16 +352,17 @@ impl OpenEnvironment {
 }
 
 impl Drop for Environment {
-    /// Transactions that go on keep the database open until they end.
+    /// Open transactions keep the database open until they end.
     fn drop(&mut self) {
         if let Some(opened) = self.opened.get() {
             opened.is_closed.store(true, Ordering::Release);
-            opened.reader_slots.forget_handles();
+            opened.reader_slots.drop_spares();
         }
     }
 }
 
-/// Leaves the lock file where it was, for clients that look for it: the engine removes it with the last one who has the database open.
+/// Makes sure that there is a lock file after closing, for clients that expect one. The engine
+/// keeps the one that it used.
 #[derive(Debug)]
 struct KeptLockFile(Files, c_uint);
 
@@ -365,7 +373,7 @@ impl Drop for KeptLockFile {
     }
 }
 
-/// The engine's limit for a map size: whole pages, and an empty database fits.
+/// The engine's limit for a map size: whole pages, and enough for an empty database.
 fn limit_of(map_size: u64) -> u64 {
     let page = PAGE_SIZE as u64;
     (map_size / page * page).max(LIMIT_MIN)

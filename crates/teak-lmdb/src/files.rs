@@ -7,7 +7,7 @@ use crate::{
 use std::{
     ffi::{CStr, CString, OsStr, c_uint},
     fs::{self, File, OpenOptions},
-    io::{self, Write as _},
+    io::{self, Read as _, Write as _},
     os::fd::AsRawFd,
     os::unix::{
         ffi::OsStrExt,
@@ -17,10 +17,14 @@ use std::{
     ptr,
 };
 
-/// The attribute of a lock file with the largest number of readers that an environment was opened with.
+/// The extended attribute of a lock file with the largest number of readers that an environment was
+/// opened with.
 const READERS: &CStr = c"user.teak.lmdb-readers";
 
-/// Where the files of an environment are.
+/// The first bytes of the engine's lock files.
+const LOCK_MAGIC: &[u8; 8] = b"TeakLock";
+
+/// The paths of the files of an environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Files {
     /// The path of the database.
@@ -76,34 +80,37 @@ impl Files {
         asked
     }
 
-    /// Tries to make a lock file next to the data file that the engine recognises.
+    /// Tries to make a lock file next to the data file that the engine recognises, unless there is
+    /// one. Everyone who may write to the database may use it, independently of this process's mask
+    /// and user.
     pub(crate) fn leave_lock(&self) {
-        if let (Some(lock), Ok(data)) = (&self.lock, fs::metadata(&self.data)) {
-            let mut options = OpenOptions::new();
-            let mode = data.permissions().mode() & 0o777;
-            // The file is renamed after its first bytes are written, so that nobody finds an empty
-            // one.
-            let mut unnamed = lock.as_os_str().to_owned();
-            unnamed.push(format!("-new-{}", std::process::id()));
-            let made = options
-                .write(true)
-                .create_new(true)
-                .mode(mode)
-                .open(&unnamed);
-            let _ = made.and_then(|mut made| {
-                made.write_all(b"TeakLock")?;
-                // Everyone who may write to the database may use it, independently of this
-                // process's mask and user.
-                let _ = fchown(&made, Some(data.uid()), Some(data.gid()));
-                made.set_permissions(data.permissions())?;
-                fs::hard_link(&unnamed, lock)
-            });
-            let _ = fs::remove_file(&unnamed);
+        let (Some(lock), Ok(data)) = (&self.lock, fs::metadata(&self.data)) else {
+            return;
+        };
+        if fs::symlink_metadata(lock).is_ok() {
+            return set_permissions_of_lock(lock, &data);
         }
+        let mut options = OpenOptions::new();
+        let mode = data.permissions().mode() & 0o777;
+        // The file is renamed after its first bytes are written, so that nobody finds an empty one.
+        let mut unnamed = lock.as_os_str().to_owned();
+        unnamed.push(format!("-new-{}", std::process::id()));
+        let made = options
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&unnamed);
+        let _ = made.and_then(|mut made| {
+            made.write_all(LOCK_MAGIC)?;
+            let _ = fchown(&made, Some(data.uid()), Some(data.gid()));
+            made.set_permissions(data.permissions())?;
+            fs::hard_link(&unnamed, lock)
+        });
+        let _ = fs::remove_file(&unnamed);
     }
 
-    /// A descriptor of the data file that the engine does not use. Clients lock the file by it, for which it must be open for writing too, and
-    /// programs that they start inherit it, as they do LMDB's.
+    /// Opens a descriptor of the data file that the engine does not use. Clients lock the file with
+    /// it, so it is open for writing too. Programs that they start inherit it, as with LMDB.
     pub(crate) fn open_data(&self, environment_flags: c_uint) -> CallResult<File> {
         let is_writing = environment_flags & flags::RDONLY == 0;
         let mut options = OpenOptions::new();
@@ -134,4 +141,19 @@ impl Files {
 /// The system's code of its error.
 pub(crate) fn of_io(error: io::Error) -> Code {
     Code(error.raw_os_error().unwrap_or(libc::EIO))
+}
+
+/// Gives the lock file of the engine the permissions of its database. A file of another program, or
+/// another file that a link names, stays as it is.
+fn set_permissions_of_lock(lock: &Path, data: &fs::Metadata) {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let mut magic = [0; LOCK_MAGIC.len()];
+    if let Ok(mut left) = options.open(lock)
+        && left.read_exact(&mut magic).is_ok()
+        && magic == *LOCK_MAGIC
+    {
+        let _ = left.set_permissions(data.permissions());
+    }
 }

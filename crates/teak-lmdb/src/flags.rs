@@ -14,7 +14,7 @@ pub const RDONLY: c_uint = 0x2_0000;
 pub const NOMETASYNC: c_uint = 0x4_0000;
 /// Write through the map.
 pub const WRITEMAP: c_uint = 0x8_0000;
-/// Flush the map some time.
+/// Flush the map later.
 pub const MAPASYNC: c_uint = 0x10_0000;
 /// Readers belong to transactions and not to threads.
 pub const NOTLS: c_uint = 0x20_0000;
@@ -43,7 +43,7 @@ pub const DUPFIXED: c_uint = 0x10;
 pub const INTEGERDUP: c_uint = 0x20;
 /// Values of [`DUPSORT`] are compared from their ends.
 pub const REVERSEDUP: c_uint = 0x40;
-/// Make the database if it is not there.
+/// Create the database if it does not exist.
 pub const CREATE: c_uint = 0x4_0000;
 
 /// The flags of a database that are kept with it.
@@ -56,11 +56,11 @@ pub const NOOVERWRITE: c_uint = 0x10;
 pub const NODUPDATA: c_uint = 0x20;
 /// Replace the record that the cursor is on.
 pub const CURRENT: c_uint = 0x40;
-/// Only make room for the value.
+/// Only reserve memory for the value.
 pub const RESERVE: c_uint = 0x1_0000;
-/// Behind the last key.
+/// Put after the last key.
 pub const APPEND: c_uint = 0x2_0000;
-/// Behind the last value of the key.
+/// Put after the last value of the key.
 pub const APPENDDUP: c_uint = 0x4_0000;
 /// Several values of one size.
 pub const MULTIPLE: c_uint = 0x8_0000;
@@ -79,7 +79,7 @@ pub enum Operation {
     GetBoth,
     /// To the first value of a key that is not smaller.
     GetBothRange,
-    /// Stay.
+    /// Stay on the record.
     GetCurrent,
     /// Values of the page.
     GetMultiple,
@@ -95,11 +95,11 @@ pub enum Operation {
     NextMultiple,
     /// To the next key.
     NextNodup,
-    /// To the record before.
+    /// To the previous record.
     Prev,
-    /// To the value before.
+    /// To the previous value of the key.
     PrevDup,
-    /// To the key before.
+    /// To the previous key.
     PrevNodup,
     /// To a key.
     Set,
@@ -107,12 +107,12 @@ pub enum Operation {
     SetKey,
     /// To the first key that is not smaller.
     SetRange,
-    /// To the values before.
+    /// To the previous values.
     PrevMultiple,
 }
 
 impl Operation {
-    /// All of them, in the order of their numbers.
+    /// All operations, in the order of their numbers.
     const ALL: [Self; 19] = [
         Self::First,
         Self::FirstDup,

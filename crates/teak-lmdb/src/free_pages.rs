@@ -1,17 +1,17 @@
-//! The free pages as LMDB shows them: records of numbers, the count of them first.
+//! The free pages as LMDB shows them: records of page numbers, each with its count first.
 
 use crate::codes::CallResult;
 use std::rc::Rc;
 use teak::{Database, PageUse};
 
-/// One record, whose key is the number of the last commit, and a position on it.
+/// A single record, whose key is the number of the last commit, and a position.
 #[derive(Clone, Debug)]
 pub(crate) struct FreePages {
     record: Rc<(Vec<u8>, Vec<u8>)>,
     is_on_record: bool,
 }
 
-/// As many pages as are free, of which the record has the numbers.
+/// The numbers of the free pages.
 pub(crate) fn numbers(database: &Database) -> CallResult<Vec<u64>> {
     let uses = database.page_kinds()?;
     let is_free = |used: &PageUse| matches!(used, PageUse::Free | PageUse::Pending);

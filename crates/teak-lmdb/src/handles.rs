@@ -18,11 +18,11 @@ use std::{
 };
 use teak::{MultiTable, Table, codec::Bytes};
 
-/// The handle of the free pages.
+/// The handle of the database of free pages.
 pub(crate) const FREE: c_uint = 0;
 /// The handle of the main database.
 pub(crate) const MAIN: c_uint = 1;
-/// The first handle of a named one.
+/// The first handle of a named database.
 pub(crate) const FIRST_NAMED: c_uint = 2;
 
 /// The engine's handle.
@@ -39,7 +39,7 @@ pub(crate) enum TableHandle {
 pub(crate) struct OpenDatabase {
     pub(crate) flags: c_uint,
     pub(crate) tables: TableHandle,
-    /// The client's orders of keys and of values, where it has brought them.
+    /// The client's orders of keys and of values, if it has set them.
     orders: [OnceLock<&'static ClientOrder>; 2],
     is_closed: AtomicBool,
     /// The pointer that a client has attached.
@@ -73,7 +73,7 @@ impl OpenDatabase {
         self.flags & flag != 0
     }
 
-    /// The client's order, if the table is in one.
+    /// The client's order, if the table has one.
     pub(crate) fn order(&self, of: ComparisonScope) -> Option<&'static ClientOrder> {
         self.orders[of as usize].get().copied()
     }
@@ -107,7 +107,8 @@ impl OpenDatabase {
     }
 }
 
-/// The named databases that a transaction knew when it began, by their handles less [`FIRST_NAMED`].
+/// The named databases that a transaction knew when it began, by their handles less
+/// [`FIRST_NAMED`].
 pub(crate) type KnownDatabases = Arc<[Option<Arc<OpenDatabase>>]>;
 
 /// The handles of an environment.
@@ -135,7 +136,7 @@ impl Handles {
         Arc::clone(&self.known)
     }
 
-    /// Takes the lowest number that is free.
+    /// Reserves the lowest free number.
     pub(crate) fn reserve(&mut self) -> CallResult<c_uint> {
         let is_taken = |handle: &c_uint| {
             let index = (handle - FIRST_NAMED) as usize;
@@ -153,7 +154,8 @@ impl Handles {
         self.reserved.insert(handle, Some(Arc::clone(open)));
     }
 
-    /// The transaction that has opened this has ended. The number may be another one's by now, if it was closed.
+    /// Releases a handle whose transaction has ended. If it was closed before, the number may
+    /// belong to another database by now.
     fn release(&mut self, handle: c_uint, open: &Arc<OpenDatabase>) {
         let reserved = self.reserved.get(&handle).and_then(Option::as_ref);
         if reserved.is_some_and(|reserved| Arc::ptr_eq(reserved, open)) {
@@ -161,7 +163,7 @@ impl Handles {
         }
     }
 
-    /// Gives a number back that came to nothing.
+    /// Releases a number after the database could not be opened.
     pub(crate) fn give_back(&mut self, handle: c_uint) {
         self.reserved.remove(&handle);
     }

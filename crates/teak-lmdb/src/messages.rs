@@ -15,8 +15,8 @@ pub const VERSION_VARIABLE: &str = "TEAK_LMDB_VERSION";
 
 /// The version to report, as a string and as numbers.
 fn version() -> &'static (CString, [c_int; 3]) {
-    static VERSION_TOLD: OnceLock<(CString, [c_int; 3])> = OnceLock::new();
-    VERSION_TOLD.get_or_init(|| {
+    static REPORTED_VERSION: OnceLock<(CString, [c_int; 3])> = OnceLock::new();
+    REPORTED_VERSION.get_or_init(|| {
         let wanted = env::var(VERSION_VARIABLE).ok();
         let numbers = wanted.as_deref().and_then(numbers_in).unwrap_or(VERSION);
         let [major, minor, patch] = numbers;
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn mdb_version(
     words.as_ptr()
 }
 
-/// A code in words: LMDB's, or the system's.
+/// Returns the text of a code: one of LMDB's codes, or one of the system's.
 #[unsafe(no_mangle)]
 pub extern "C" fn mdb_strerror(code: c_int) -> *const c_char {
     if code > 0 {

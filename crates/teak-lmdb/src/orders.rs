@@ -1,4 +1,4 @@
-//! Orders that a client brings (`mdb_set_compare`, `mdb_set_dupsort`), after it has opened the
+//! Orders that a client sets (`mdb_set_compare`, `mdb_set_dupsort`) after it has opened the
 //! database, and without a name.
 //!
 //! A table in such an order has a comparison with a generated name. That comparison calls the
@@ -48,7 +48,8 @@ fn with_orders<R>(work: impl FnOnce(&mut Orders) -> R) -> R {
     work(orders.get_or_insert_default())
 }
 
-/// An open environment. The functions that clients have given for its file are forgotten with the last one.
+/// Counts an open environment of a file. When the last one is closed, the functions that clients
+/// have set for the file are dropped.
 #[derive(Debug)]
 pub(crate) struct OrdersInUse(PathBuf);
 
@@ -78,7 +79,7 @@ impl Drop for OrdersInUse {
     }
 }
 
-/// The order of a table of this database; its comparison is known to the engine from now on.
+/// The order of a table of this database. Makes its comparison known to the engine.
 pub(crate) fn order_of(
     database: &Database,
     table: &[u8],

@@ -154,7 +154,8 @@ fn kept_or_zeros(old: Option<&[u8]>, len: usize) -> CallResult<Vec<u8>> {
     Ok(value)
 }
 
-/// Makes room for a value of a key that has several, and has none yet: LMDB's manual forbids it, and LMDB does it.
+/// Reserves the first value of a key that can have several. LMDB's manual forbids that, but LMDB
+/// does it.
 fn reserve_first(
     txn: &mut Transaction,
     open: &Arc<OpenDatabase>,
@@ -299,7 +300,7 @@ pub(crate) fn delete(
     let key = unsafe { passed_key.bytes() }?.to_vec();
     let _sought = SoughtValue::new(&open, ComparisonScope::Keys, passed_key, &key);
     let value = match passed_value.filter(|_| open.is_multi()) {
-        // SAFETY: the client gives a value that is there while the function runs.
+        // SAFETY: the client's value is valid while the function runs.
         Some(passed) => Some((passed, unsafe { passed.bytes() }?.to_vec())),
         None => None,
     };

@@ -3,15 +3,13 @@
 use crate::{
     codes::CallResult,
     compare::ComparisonScope,
-    description,
-    environment::OpenEnvironment,
-    flags,
+    description, flags,
     handles::{OpenDatabase, TableHandle},
     orders,
 };
 use std::{ffi::c_uint, sync::Arc};
 use teak::{
-    Error, KeyOrder, ReadTxn, TableOptions, TableStat, Transaction, ValueSize, WriteTxn,
+    Database, Error, KeyOrder, ReadTxn, TableOptions, TableStat, Transaction, ValueSize, WriteTxn,
     codec::Bytes,
 };
 
@@ -37,15 +35,15 @@ impl<'t> ReadView<'t> {
     /// The table with this name, if it exists.
     pub(crate) fn find(
         self,
-        opened: &OpenEnvironment,
+        database: &Database,
         name: &[u8],
     ) -> CallResult<Option<(TableHandle, TableOptions)>> {
         let found = || viewed!(self, txn => find(txn, name));
         match found() {
             Err(Error::ComparisonMissing { .. }) => {
                 // It can only be an order that a client has brought.
-                orders::order_of(&opened.database, name, ComparisonScope::Keys, 0)?;
-                orders::order_of(&opened.database, name, ComparisonScope::Values, 0)?;
+                orders::order_of(database, name, ComparisonScope::Keys, 0)?;
+                orders::order_of(database, name, ComparisonScope::Values, 0)?;
                 Ok(found()?)
             }
             found => Ok(found?),
@@ -56,11 +54,11 @@ impl<'t> ReadView<'t> {
     /// options tell.
     pub(crate) fn open(
         self,
-        opened: &OpenEnvironment,
+        database: &Database,
         name: &[u8],
         known: Option<c_uint>,
     ) -> CallResult<Option<Arc<OpenDatabase>>> {
-        let Some((tables, options)) = self.find(opened, name)? else {
+        let Some((tables, options)) = self.find(database, name)? else {
             return Ok(None);
         };
         let database_flags = known.unwrap_or_else(|| description::flags_of(&options));
@@ -71,11 +69,11 @@ impl<'t> ReadView<'t> {
         ];
         for (of, order) in orders {
             if matches!(order, Some(KeyOrder::Custom(_))) {
-                let (given, _) = orders::order_of(&opened.database, name, of, database_flags)?;
+                let (given, _) = orders::order_of(database, name, of, database_flags)?;
                 open.set_order(given);
             }
         }
-        orders::know_order_of_sizes(&opened.database, name, database_flags)?;
+        orders::know_order_of_sizes(database, name, database_flags)?;
         Ok(Some(open))
     }
 
@@ -166,14 +164,14 @@ impl<'t> ReadView<'t> {
 
 /// A table opened without a check of its order, since clients set their function later.
 fn find<T: Transaction>(txn: &T, name: &[u8]) -> teak::Result<Option<(TableHandle, TableOptions)>> {
-    match txn.open_table_as_it_is::<Bytes, Bytes>(name) {
+    match txn.open_table_without_order_check::<Bytes, Bytes>(name) {
         Ok(table) => {
             let options = table.options(txn)?;
             Ok(Some((TableHandle::Plain(table), options)))
         }
         Err(Error::TableNotFound(_)) => Ok(None),
         Err(Error::TableMismatch { .. }) => {
-            let table = txn.open_multi_table_as_it_is::<Bytes, Bytes>(name)?;
+            let table = txn.open_multi_table_without_order_check::<Bytes, Bytes>(name)?;
             let options = table.options(txn)?;
             Ok(Some((TableHandle::Multi(table), options)))
         }

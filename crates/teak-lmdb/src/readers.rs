@@ -1,50 +1,76 @@
-//! The slots of readers that clients see: as many as were asked for, and one for a thread unless readers belong to transactions.
+//! The reader slots that clients see. An environment has as many as the client asked for. A thread
+//! has one of them, unless the environment's flags give slots to transactions.
 //!
-//! Taking a slot and giving it back takes no lock: a slot is a cache line of its own, and a thread looks first at the one that it had last.
-//! There it finds the handle of the transaction that was there last, which is the next one's.
+//! Taking and releasing a slot takes no lock: each slot is a cache line, and a thread first tries
+//! the slot that it had last. A transaction that ends leaves its object at its slot as a *spare*,
+//! for the next transaction that takes the slot. This module stores spares and drops them; it does
+//! not know their type.
 //!
-//! A slot of a thread is freed when the thread ends, as in LMDB, also if its transaction goes on. That
-//! transaction keeps its snapshot until it ends. Then the slot may be another thread's, so a transaction
-//! compares the thread before it gives the slot back.
+//! A slot of a thread is freed when the thread ends, as in LMDB, even if its transaction goes on.
+//! That transaction keeps its snapshot until it ends. By then the slot may belong to another
+//! thread, so a transaction compares the thread before it releases the slot.
 
-use crate::{
-    codes::{self, CallResult, Code},
-    transaction::Transaction,
-};
+use crate::codes::{self, CallResult, Code};
 use std::{
-    cell::{Cell, RefCell},
-    ptr,
+    any::Any,
+    cell::{Cell, RefCell, UnsafeCell},
+    fmt,
     sync::{
         Arc, OnceLock, Weak,
-        atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
-/// The use of a slot: nothing, a transaction that was reset, or, above these, reading a state.
+/// The use of a slot. Values from `READING` on are a state that is read, plus `READING`.
 const FREE: u64 = 0;
+/// Taken, and nothing is read: the transaction was reset.
 const KEPT: u64 = 1;
 const READING: u64 = 2;
 
-/// Places are made so many at a time.
+/// Slots are allocated in chunks of this many.
 const CHUNK: usize = 64;
 
-/// A slot, and the thread that has taken it: 0 while it is free.
-#[derive(Debug, Default)]
+/// The object of an ended transaction.
+pub(crate) type SpareObject = Box<dyn Any + Send>;
+
+#[derive(Default)]
 #[repr(align(64))]
 struct ReaderSlot {
     used: AtomicU64,
+    /// The thread that has taken the slot: 0 while it is free.
     thread: AtomicUsize,
-    /// A handle without a transaction, of a `Box`, or null. Who has taken the slot may take it.
-    handle: AtomicPtr<Transaction>,
+    /// Only the owner of the slot accesses it.
+    spare: UnsafeCell<Option<SpareObject>>,
 }
 
-/// A slot that was shown: its thread, and the state that is read there.
-pub(crate) type ListedReader = (usize, Option<u64>);
+// SAFETY: only the owner of a slot accesses its spare. `used` makes sure that there is one owner,
+// and orders the accesses of one owner before those of the next. Spares are `Send`.
+unsafe impl Sync for ReaderSlot {}
 
-/// So many bits of a thread are the system's number of it, which the next thread may have; above them is a count of threads.
+impl fmt::Debug for ReaderSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReaderSlot")
+            .field("used", &self.used)
+            .field("thread", &self.thread)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A slot to list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ListedReader {
+    /// The system's number of the thread that has taken the slot.
+    pub(crate) thread: usize,
+    /// The state that it reads, unless it was reset.
+    pub(crate) state: Option<u64>,
+}
+
+/// The low bits of a thread number are the system's number, which a later thread may get too. The
+/// bits above count the threads.
 const THREAD_BITS: u32 = 48;
 
-/// This thread, and no other one: one that has ended leaves its slot where it is, if it is still reading.
+/// A number of this thread. No other thread of the process has or had it: a thread that ended while
+/// it was reading has left its number at its slot.
 pub(crate) fn this_thread() -> usize {
     static THREADS: AtomicU64 = AtomicU64::new(1);
     thread_local! {
@@ -54,7 +80,7 @@ pub(crate) fn this_thread() -> usize {
     if this != 0 {
         return this;
     }
-    // SAFETY: it takes nothing and cannot fail.
+    // SAFETY: it takes no arguments and cannot fail.
     let listed = unsafe { libc::pthread_self() as u64 };
     let made = (listed | THREADS.fetch_add(1, Ordering::Relaxed) << THREAD_BITS) as usize;
     THREAD.set(made);
@@ -70,7 +96,7 @@ fn listed_thread(thread: usize) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TakenSlot {
     index: usize,
-    /// The thread with whose end the slot is freed; 0 if it belongs to its transaction.
+    /// The thread whose end frees the slot; 0 if the slot belongs to its transaction.
     thread: usize,
 }
 
@@ -90,7 +116,7 @@ impl OwnSlots {
 }
 
 impl Drop for OwnSlots {
-    /// The thread ends.
+    /// Runs when the thread ends.
     fn drop(&mut self) {
         let thread = this_thread();
         for slots in self.0.get_mut().iter().filter_map(Weak::upgrade) {
@@ -104,7 +130,7 @@ impl Drop for OwnSlots {
 /// The slots of an environment.
 #[derive(Debug)]
 pub(crate) struct ReaderSlots {
-    /// No other environment of this process has or had it.
+    /// No other environment of this process has or had this number.
     number: u64,
     max: usize,
     chunks: Box<[OnceLock<Box<[ReaderSlot; CHUNK]>>]>,
@@ -112,13 +138,13 @@ pub(crate) struct ReaderSlots {
 }
 
 thread_local! {
-    /// The environment in which this thread had a slot last, and which that was.
+    /// The number of the environment in which this thread last had a slot, and the slot's index.
     static LAST: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
     static OWN: OwnSlots = OwnSlots::default();
 }
 
 impl ReaderSlots {
-    /// Room for at most `max`.
+    /// At most `max` slots.
     pub(crate) fn new(max: usize) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         Self {
@@ -134,7 +160,8 @@ impl ReaderSlots {
         &self.chunks[index / CHUNK].get_or_init(made)[index % CHUNK]
     }
 
-    /// Takes a slot for `thread`, which is this one. With `is_for_thread` it must not have one yet.
+    /// Takes a slot for `thread`, which is the calling thread. With `is_for_thread` it must not
+    /// have a slot yet.
     pub(crate) fn take(
         self: &Arc<Self>,
         thread: usize,
@@ -162,7 +189,7 @@ impl ReaderSlots {
         if last != Some(taken) {
             LAST.set((self.number, taken));
             if is_for_thread {
-                // A thread that ends has no such list any more. What it takes then stays taken.
+                // A thread that is ending has dropped its list. The slot it takes stays taken.
                 let _ = OWN.try_with(|own| own.note(self));
             }
         }
@@ -189,7 +216,7 @@ impl ReaderSlots {
         taken
     }
 
-    /// Notes which state is read at a slot that was taken.
+    /// Notes which state is read at a taken slot.
     pub(crate) fn read(&self, taken: TakenSlot, state: u64) {
         let used = state.saturating_add(READING);
         self.slot(taken.index).used.store(used, Ordering::Release);
@@ -200,7 +227,7 @@ impl ReaderSlots {
         self.slot(taken.index).used.store(KEPT, Ordering::Release);
     }
 
-    /// Gives a slot back, unless it was freed with its thread.
+    /// Releases a slot, unless it was freed with its thread.
     pub(crate) fn release(&self, taken: TakenSlot) {
         match taken.thread {
             0 => self.free(taken.index),
@@ -208,7 +235,7 @@ impl ReaderSlots {
         }
     }
 
-    /// Gives a slot back if it is this thread's. Another thread may be doing the same.
+    /// Releases a slot if it belongs to this thread. Another thread may be doing this too.
     fn release_of(&self, index: usize, thread: usize) {
         let slot = self.slot(index);
         let owner = &slot.thread;
@@ -217,8 +244,8 @@ impl ReaderSlots {
         }
     }
 
-    /// Whether a slot that was taken is not freed before it is released. That may be so without this
-    /// being true, in another thread than that which has taken it.
+    /// Whether a taken slot is certain to stay taken until it is released. False in a thread other
+    /// than the one that has taken a slot of its own, which may end at any time.
     fn is_held(&self, taken: TakenSlot) -> bool {
         let owner = self.slot(taken.index).thread.load(Ordering::Relaxed);
         taken.thread == 0 || taken.thread == owner && owner == this_thread()
@@ -230,46 +257,39 @@ impl ReaderSlots {
         slot.used.store(FREE, Ordering::Release);
     }
 
-    /// The handle that was left at a slot that was taken.
-    pub(crate) fn handle(&self, taken: TakenSlot) -> Option<Box<Transaction>> {
-        self.handle_at(taken.index)
+    /// Takes the spare at a slot that the caller has just taken.
+    pub(crate) fn take_spare(&self, taken: TakenSlot) -> Option<SpareObject> {
+        self.take_spare_at(taken.index)
     }
 
-    fn handle_at(&self, index: usize) -> Option<Box<Transaction>> {
-        // Whoever had the slot before gave it back behind leaving the handle, and nobody else has it now.
-        let slot = self.slot(index);
-        let handle = slot.handle.load(Ordering::Relaxed);
-        if handle.is_null() {
-            return None;
-        }
-        slot.handle.store(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: it is of a box that `release_with_handle` has taken apart, and nobody finds it any more.
-        Some(unsafe { Box::from_raw(handle) })
+    /// Takes the spare of a slot. The caller has just taken the slot, in this thread.
+    fn take_spare_at(&self, index: usize) -> Option<SpareObject> {
+        // SAFETY: this thread has the slot, so nobody else accesses the spare.
+        unsafe { (*self.slot(index).spare.get()).take() }
     }
 
-    /// Gives a slot back, and leaves a handle there that has no transaction and no slot.
-    pub(crate) fn release_with_handle(&self, taken: TakenSlot, handle: Box<Transaction>) {
+    /// Releases a slot and leaves a spare there. The spare must not use the slot.
+    pub(crate) fn release_with_spare(&self, taken: TakenSlot, spare: SpareObject) {
         if !self.is_held(taken) {
             self.release(taken);
             return;
         }
-        let handle = Box::into_raw(handle);
-        let slot = self.slot(taken.index);
-        slot.handle.store(handle, Ordering::Relaxed);
+        // SAFETY: the slot is taken until it is freed below, so nobody else accesses the spare.
+        unsafe { *self.slot(taken.index).spare.get() = Some(spare) };
         self.free(taken.index);
     }
 
-    /// Frees the handles that were left.
-    pub(crate) fn forget_handles(&self) {
+    /// Drops the spares at all free slots.
+    pub(crate) fn drop_spares(&self) {
         for index in 0..self.high_water() {
             if self.try_take(index, 0) {
-                drop(self.handle_at(index));
+                drop(self.take_spare_at(index));
                 self.free(index);
             }
         }
     }
 
-    /// As many slots as were ever needed at once.
+    /// The largest number of slots that were in use at once.
     pub(crate) fn high_water(&self) -> usize {
         self.high_water.load(Ordering::Acquire)
     }
@@ -279,26 +299,19 @@ impl ReaderSlots {
         let slots = (0..self.high_water()).map(|index| self.slot(index));
         slots.filter_map(|slot| {
             let thread = listed_thread(slot.thread.load(Ordering::Acquire));
-            match slot.used.load(Ordering::Acquire) {
-                FREE => None,
-                KEPT => Some((thread, None)),
-                state => Some((thread, Some(state - READING))),
-            }
+            let state = match slot.used.load(Ordering::Acquire) {
+                FREE => return None,
+                KEPT => None,
+                used => Some(used - READING),
+            };
+            Some(ListedReader { thread, state })
         })
-    }
-}
-
-/// The line of a reader.
-pub(crate) fn line(process: u32, (thread, state): ListedReader) -> String {
-    match state {
-        Some(state) => format!("{process:>10} {thread:x} {state}\n"),
-        None => format!("{process:>10} {thread:x} -\n"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Code, ReaderSlots, TakenSlot, codes, line, this_thread};
+    use super::{CHUNK, Code, ListedReader, ReaderSlots, TakenSlot, codes, this_thread};
     use std::{
         collections::HashSet,
         sync::{Arc, Mutex},
@@ -314,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_has_one_slot_and_all_have_so_many() {
+    fn a_thread_has_one_slot_and_the_number_of_slots_is_limited() {
         let slots = slots(2);
         assert_eq!(slots.take(7, true), Ok(bound(0, 7)));
         assert_eq!(slots.take(7, true), Err(Code(codes::BAD_RSLOT)));
@@ -322,15 +335,16 @@ mod tests {
         assert_eq!(slots.take(9, false), Err(Code(codes::READERS_FULL)));
         slots.read(bound(1, 0), 12);
         slots.release(bound(0, 7));
-        assert_eq!(slots.listed().collect::<Vec<_>>(), [(8, Some(12))]);
+        let listed = |state| [ListedReader { thread: 8, state }];
+        assert!(slots.listed().eq(listed(Some(12))));
         slots.retain(bound(1, 0));
-        assert_eq!(line(5, slots.listed().next().unwrap()), "         5 8 -\n");
+        assert!(slots.listed().eq(listed(None)));
         assert_eq!(slots.take(7, false), Ok(bound(0, 0)));
         assert_eq!(slots.high_water(), 2);
     }
 
     #[test]
-    fn a_slot_in_another_environment_is_none_here() {
+    fn slots_of_two_environments_are_independent() {
         let (one, other) = (slots(4), slots(4));
         assert_eq!(one.take(7, true), Ok(bound(0, 7)));
         assert_eq!(other.take(7, true), Ok(bound(0, 7)));
@@ -340,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_freed_when_its_thread_ends_and_is_not_the_threads_to_release_then() {
+    fn the_end_of_a_thread_frees_its_slot_and_a_later_release_does_nothing() {
         let slots = slots(1);
         let take = || slots.take(this_thread(), true);
         let taken = thread::scope(|scope| scope.spawn(take).join().unwrap()).unwrap();
@@ -354,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_of_a_transaction_outlives_the_thread_that_has_taken_it() {
+    fn a_slot_of_a_transaction_stays_taken_when_the_thread_ends() {
         let slots = slots(1);
         let take = || slots.take(this_thread(), false);
         let taken = thread::scope(|scope| scope.spawn(take).join().unwrap()).unwrap();
@@ -364,7 +378,25 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_come_at_once_have_different_slots() {
+    fn a_spare_waits_at_its_slot_until_it_is_taken_or_dropped() {
+        let slots = slots(1);
+        let spare = Arc::new(5);
+        let take = || slots.take(this_thread(), false).unwrap();
+        let leave = || slots.release_with_spare(take(), Box::new(Arc::clone(&spare)));
+        leave();
+        let taken = take();
+        let found = slots.take_spare(taken).unwrap();
+        assert_eq!(found.downcast_ref(), Some(&spare));
+        assert!(slots.take_spare(taken).is_none());
+        slots.release(taken);
+        drop(found);
+        leave();
+        slots.drop_spares();
+        assert_eq!(Arc::strong_count(&spare), 1);
+    }
+
+    #[test]
+    fn concurrent_threads_get_different_slots() {
         let count = CHUNK + 8;
         let (slots, taken) = (slots(count), Mutex::new(HashSet::new()));
         thread::scope(|scope| {

@@ -1,9 +1,10 @@
-//! The handles that C has: numbers that look like pointers, and stand for an object until it ends. One that is over is refused, and
-//! nothing that it stood for is touched.
+//! The handles that C has: numbers that look like pointers and stand for an object until it ends.
+//! A handle that has ended is refused, and the memory of its object is not accessed.
 //!
-//! A handle is a slot, the generation of the slot, and the kind of the object. Slots are never
-//! freed. A slot whose generations are used up is left, until no other one is: then it begins with
-//! the first generation again.
+//! A handle consists of a slot, the generation of the slot, and the kind of the object. Slots are
+//! never freed. A slot whose generations are used up is not used until there is no other free slot.
+//! Then it starts with the first generation again.
+//!
 //! Handles are below 2^47 and multiples of 16, since clients keep pointers in numbers of their
 //! language. Handles of different kinds differ, since clients keep objects in maps by their
 //! pointers, and a handle of another kind is refused.
@@ -27,15 +28,15 @@ const GENERATION_BITS: u32 = 47 - ALIGNMENT_BITS - SLOT_BITS - KIND_BITS;
 /// The step from one generation to the next: the kind is in the bits below.
 const GENERATION: u32 = 1 << KIND_BITS;
 const LAST_GENERATION: u32 = ((1 << GENERATION_BITS) - 1) << KIND_BITS;
-/// The first array of slots has so many, each further one twice as many.
+/// The length of the first array of slots. Each further array is twice as long.
 const FIRST_LEN: usize = 64;
 const ARRAYS: usize = SLOT_BITS as usize - FIRST_LEN.ilog2() as usize;
-/// As many slots as there can be.
+/// The maximum number of slots.
 const SLOTS: u32 = ((FIRST_LEN << ARRAYS) - FIRST_LEN) as u32;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// What a handle stands for.
+/// The kind of the object that a handle stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum HandleKind {
     Environment,
@@ -48,7 +49,7 @@ pub(crate) enum HandleKind {
 pub(crate) struct Registry<T> {
     kind: HandleKind,
     arrays: [OnceLock<Box<[Slot<T>]>>; ARRAYS],
-    /// The first free slot, and above it a count of changes.
+    /// The first free slot in the low half, and a count of changes in the high half.
     free: AtomicU64,
     /// The first slot that was never used.
     unused: AtomicU32,
@@ -58,19 +59,19 @@ pub(crate) struct Registry<T> {
 struct Slot<T> {
     /// Null if the slot is free.
     object: AtomicPtr<T>,
-    /// Generation and kind, as in the handle.
+    /// The generation and the kind, as in the handle.
     generation: AtomicU32,
     /// The next free slot.
     next: AtomicU32,
 }
 
-/// What C has handles of.
+/// A type whose objects C has handles of.
 pub(crate) trait HasRegistry: Sized + 'static {
     /// All handles of this kind.
     fn registry() -> &'static Registry<Self>;
 }
 
-/// The array of a slot, and its place there.
+/// The array of a slot, and the slot's index there.
 fn locate(slot: u32) -> (usize, usize) {
     let shifted = slot as usize + FIRST_LEN;
     let array = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
@@ -92,7 +93,7 @@ impl<T> Registry<T> {
         }
     }
 
-    /// A handle for an object that stays where it is until [`Self::end`].
+    /// Returns a handle for an object that does not move until [`Self::end`].
     pub(crate) fn insert(&self, object: *mut T) -> CallResult<*mut T> {
         let index = match self.pop() {
             Some(index) => index,
@@ -115,7 +116,7 @@ impl<T> Registry<T> {
         Ok(handle(index, slot.generation.load(Ordering::Relaxed)))
     }
 
-    /// The slot of a handle and its number, if the handle is not over.
+    /// The slot of a handle and the slot's number, if the handle has not ended.
     #[inline]
     fn slot(&self, handle: *mut T) -> Option<(&Slot<T>, u32)> {
         let number = handle.addr() >> ALIGNMENT_BITS;
@@ -126,7 +127,7 @@ impl<T> Registry<T> {
         (generation as usize == number >> SLOT_BITS).then_some((slot, index))
     }
 
-    /// The object of a handle, if that is not over.
+    /// The object of a handle, if the handle has not ended.
     #[inline]
     pub(crate) fn find(&self, handle: *mut T) -> Option<*mut T> {
         let object = self.slot(handle)?.0.object.load(Ordering::Acquire);
@@ -144,7 +145,8 @@ impl<T> Registry<T> {
         }
     }
 
-    /// Ends a handle; the object gets another one.
+    /// Ends a handle and returns another one for its object. `None` if the slot has no generation
+    /// left.
     #[inline]
     pub(crate) fn replace(&self, ended: *mut T) -> Option<*mut T> {
         let (slot, index) = self.slot(ended)?;
@@ -168,7 +170,8 @@ impl<T> Registry<T> {
         GENERATION | self.kind as u32
     }
 
-    /// Takes a slot whose generations are used up: some 2^41 handles were given since its first one.
+    /// Takes a slot whose generations are used up. About 2^41 handles were made since its first
+    /// one.
     fn revive(&self) -> Option<u32> {
         let used_up = LAST_GENERATION + self.first_generation();
         (0..SLOTS).find(|index| {
@@ -221,7 +224,7 @@ mod tests {
     use std::{ptr, thread};
 
     #[test]
-    fn a_handle_that_is_over_is_none_and_does_not_come_back() {
+    fn an_ended_handle_is_refused_and_never_returned_again() {
         let registry = Registry::new(HandleKind::Cursor);
         let mut objects = [1, 2];
         let [one, other] = objects.each_mut().map(ptr::from_mut);
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_whose_generations_are_used_up_is_left_as_long_as_there_are_others() {
+    fn an_exhausted_slot_is_reused_last() {
         let registry = Registry::new(HandleKind::Cursor);
         let object = &raw mut *Box::leak(Box::new(1));
         let mut handle = registry.insert(object).unwrap();
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_of_another_kind_is_none() {
+    fn a_handle_of_another_kind_is_refused() {
         let mut objects = [1, 2, 3];
         let [environment, transaction, cursor] = objects.each_mut().map(ptr::from_mut);
         let environments = Registry::new(HandleKind::Environment);
@@ -283,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_have_a_place_each() {
+    fn each_slot_has_an_array_and_an_index() {
         let mut next = (0, 0);
         for slot in 0..5000 {
             assert_eq!(locate(slot), next);
@@ -297,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_have_different_handles() {
+    fn concurrent_threads_get_different_handles() {
         let registry = Registry::new(HandleKind::Cursor);
         thread::scope(|scope| {
             for thread in 1..=4_usize {

@@ -14,7 +14,7 @@ pub(crate) struct RememberedDatabases {
     /// How often a database had been opened or closed.
     generation: u64,
     pub(crate) known: KnownDatabases,
-    /// The main database, as it was last seen.
+    /// The last opened main database.
     pub(crate) main: Option<Arc<OpenDatabase>>,
 }
 
@@ -30,7 +30,7 @@ impl RememberedDatabases {
         }
     }
 
-    /// Looks for them once more, if they are others by now.
+    /// Reads them again if they have changed.
     #[inline]
     pub(crate) fn renew(&mut self, opened: &OpenEnvironment) {
         if self.generation != opened.generation() {

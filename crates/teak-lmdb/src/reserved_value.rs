@@ -1,4 +1,4 @@
-//! Values whose bytes the client writes after it has put the record (`MDB_RESERVE`).
+//! Values whose bytes the client writes after it put the record (`MDB_RESERVE`).
 
 use crate::{
     codes::CallResult,
@@ -9,17 +9,17 @@ use crate::{
 use std::sync::Arc;
 use teak::WriteTxn;
 
-/// Memory of a value, which the client may write to until the transaction's next change.
+/// The memory of a value. The client may write to it until the transaction's next change.
 #[derive(Debug)]
 pub(crate) struct ReservedValue {
     open: Arc<OpenDatabase>,
     key: Vec<u8>,
-    /// Not a box, since it is moved while the client has a pointer to its bytes.
+    /// Not a box, because boxes must not be moved while the client has a pointer to the bytes.
     value: Vec<u8>,
 }
 
 impl ReservedValue {
-    /// A value as its record has it.
+    /// A value, with the bytes of its record.
     pub(crate) fn new(open: &Arc<OpenDatabase>, key: &[u8], value: Vec<u8>) -> Self {
         Self {
             open: Arc::clone(open),
@@ -32,14 +32,14 @@ impl ReservedValue {
         &mut self.value
     }
 
-    /// Whether this may be its key.
+    /// Whether this may be the key of the reserved value.
     pub(crate) fn may_be(&self, open: &OpenDatabase, key: &[u8]) -> bool {
         open.name() == self.open.name()
             && (open.order(ComparisonScope::Keys).is_some() || key == self.key)
     }
 
-    /// Whether the client has written bytes that the record does not have.
-    pub(crate) fn is_news(&self, txn: &WriteTxn) -> CallResult<bool> {
+    /// Whether the client has changed the bytes since they were stored.
+    pub(crate) fn is_changed(&self, txn: &WriteTxn) -> CallResult<bool> {
         let stored = ReadView::Write(txn).get(&self.open.tables, &self.key)?;
         Ok(stored.is_some_and(|stored| stored != self.value))
     }

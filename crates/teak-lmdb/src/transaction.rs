@@ -7,7 +7,7 @@ pub(crate) use databases::stat_of_main;
 
 use crate::{
     codes::{self, CallResult, Code},
-    cursor::{Cursor, CursorBackup},
+    cursor_list::{CursorList, TrackedCursor},
     environment::{Environment, OpenEnvironment},
     handles::OpenDatabase,
     read_view::ReadView,
@@ -21,31 +21,34 @@ use teak::{ReadTxn, ResetReadTxn, Savepoint, WriteTxn};
 
 /// `MDB_txn`: a read transaction, a write transaction, or one that is nested in another.
 ///
-/// Invariants: `writer` belongs to the outermost transaction, which outlives those nested in it; `child` and `parent` point to each
-/// other; each cursor in `cursors` is open, and says that it is of this transaction.
+/// Invariants: the outermost transaction owns the writer and outlives the transactions nested in
+/// it. `child` and `parent` point to each other.
 #[derive(Debug)]
 pub struct Transaction {
-    /// That by which C knows it, or will; null before the first one.
+    /// The handle that C has; null before the first one.
     own_handle: *mut Self,
     pub(crate) environment: *mut Environment,
     pub(crate) opened: Arc<OpenEnvironment>,
     side: TransactionKind,
-    /// Whether nothing can be done but to abort it.
+    /// Whether it can only be aborted.
     is_broken: bool,
     pub(crate) parent: *mut Self,
     pub(crate) child: *mut Self,
-    /// The databases that were open when it began.
+    /// The databases that were open in the environment when this transaction began.
     remembered: RememberedDatabases,
-    /// Named ones that outer transactions have opened, and it itself.
+    /// Named databases that outer transactions have opened.
     inherited: Vec<(c_uint, Arc<OpenDatabase>)>,
+    /// Named databases that this transaction has opened.
     own: Vec<(c_uint, Arc<OpenDatabase>)>,
-    /// Handles of databases that it has dropped.
+    /// Handles of databases that this transaction has dropped.
     dropped: Vec<c_uint>,
     main: Option<Arc<OpenDatabase>>,
-    cursors: Vec<*const Cursor>,
-    /// The cursors of the outer transaction, as they were when this one began.
-    backups: Vec<(*const Cursor, CursorBackup)>,
+    cursors: CursorList<Self>,
 }
+
+// SAFETY: C may use a transaction in any thread, one thread at a time. The parts that its pointers
+// lead to (writer, parent, child, cursors) are only used together with it.
+unsafe impl Send for Transaction {}
 
 impl HasRegistry for Transaction {
     fn registry() -> &'static Registry<Self> {
@@ -62,16 +65,16 @@ impl Drop for Transaction {
 
 #[derive(Debug)]
 enum TransactionKind {
-    /// Absent while it is reset. The place is that of a reader.
     Reading {
+        /// `None` while the transaction is reset.
         txn: Option<ReadTxn>,
-        /// That which was reset, to begin by it.
+        /// The engine's transaction that was reset, to be renewed.
         reset: Option<ResetReadTxn>,
         reader_slot: Option<TakenSlot>,
     },
     Writing {
         writer: *mut Writer,
-        /// Of a nested transaction.
+        /// Where a nested transaction began.
         savepoint: Option<Savepoint>,
     },
 }
@@ -102,13 +105,12 @@ impl Transaction {
             own: Vec::new(),
             dropped: Vec::new(),
             main: None,
-            cursors: Vec::new(),
-            backups: Vec::new(),
+            cursors: CursorList::new(),
             opened: Arc::clone(opened),
         }
     }
 
-    /// Begins to read.
+    /// Begins a read transaction, with the spare object of the reader slot if there is one.
     pub(crate) fn read(
         environment: *mut Environment,
         opened: &Arc<OpenEnvironment>,
@@ -123,7 +125,9 @@ impl Transaction {
             let remembered = RememberedDatabases::now(opened);
             Box::new(Self::new(environment, opened, remembered, side))
         };
-        let mut txn = opened.reader_slots.handle(reader_slot).unwrap_or_else(new);
+        let spare = opened.reader_slots.take_spare(reader_slot);
+        let spare = spare.and_then(|spare| spare.downcast::<Self>().ok());
+        let mut txn = spare.unwrap_or_else(new);
         txn.set_reader_slot(reader_slot);
         match txn.renew() {
             Ok(()) => Ok(txn),
@@ -134,7 +138,7 @@ impl Transaction {
         }
     }
 
-    /// Begins to write, when nobody else does.
+    /// Begins a write transaction. Waits until no other one is open.
     pub(crate) fn write(
         environment: *mut Environment,
         opened: &Arc<OpenEnvironment>,
@@ -148,7 +152,7 @@ impl Transaction {
         Ok(Box::new(Self::new(environment, opened, remembered, side)))
     }
 
-    /// Begins a transaction in `parent`, which has no other one.
+    /// Begins a transaction nested in `parent`, which must not have another one.
     pub(crate) fn nested(parent: &mut Self) -> CallResult<Box<Self>> {
         if !parent.is_writing() {
             return Err(Code::INVALID_ARGUMENT);
@@ -172,7 +176,8 @@ impl Transaction {
         Ok(Box::new(nested))
     }
 
-    /// Gives C a handle of a transaction that has begun, which stays where it is from now on.
+    /// Returns a handle for C of a transaction that has begun. The object does not move from now
+    /// on.
     pub(crate) fn give(begun: Box<Self>) -> CallResult<*mut Self> {
         let begun = Box::into_raw(begun);
         // SAFETY: it was just made from a box.
@@ -187,19 +192,20 @@ impl Transaction {
                 }
             };
         }
-        // SAFETY: the outer transaction lives as long as this one, and its function is not running.
+        // SAFETY: the outer transaction outlives this one, and no function of it is running.
         if let Some(parent) = unsafe { txn.parent.as_mut() } {
-            txn.adopt_cursors(parent);
+            txn.cursors.adopt(&parent.cursors, begun);
+            parent.child = begun;
         }
         Ok(txn.own_handle)
     }
 
-    /// That by which C knows it.
+    /// The handle that C has.
     pub(crate) fn handle(&self) -> *mut Self {
         self.own_handle
     }
 
-    /// Ends the handle; the transaction is kept for the next one.
+    /// Ends the handle. The object gets another one, for the next transaction.
     #[inline]
     fn end_handle(&mut self) {
         let registry = Self::registry();
@@ -210,28 +216,16 @@ impl Transaction {
         });
     }
 
-    /// Takes over the cursors of the outer transaction, until this one ends.
-    fn adopt_cursors(&mut self, parent: &mut Self) {
-        for cursor in &parent.cursors {
-            // SAFETY: cursors in the list are open.
-            let open = unsafe { &**cursor };
-            self.backups.push((*cursor, open.back_up()));
-            open.set_transaction(self);
-            self.cursors.push(*cursor);
-        }
-        parent.child = self;
-    }
-
     pub(crate) fn is_writing(&self) -> bool {
         matches!(self.side, TransactionKind::Writing { .. })
     }
 
-    /// Whether it was reset.
+    /// Whether this is a read transaction that was reset.
     pub(crate) fn is_reset(&self) -> bool {
         matches!(self.side, TransactionKind::Reading { txn: None, .. })
     }
 
-    /// Refuses a transaction that was reset, has failed, or has one nested in it.
+    /// Refuses a transaction that was reset, has failed, or has a nested transaction.
     pub(crate) fn refuse_blocked(&self) -> CallResult {
         match self.is_reset() || self.is_broken || !self.child.is_null() {
             true => Err(Code(codes::BAD_TXN)),
@@ -239,7 +233,7 @@ impl Transaction {
         }
     }
 
-    /// Refuses what only a writer can do.
+    /// Refuses read transactions, and blocked ones.
     pub(crate) fn refuse_reader(&self) -> CallResult {
         match self.is_writing() {
             true => self.refuse_blocked(),
@@ -249,28 +243,28 @@ impl Transaction {
 
     pub(crate) fn writer(&mut self) -> CallResult<&mut Writer> {
         match self.side {
-            // SAFETY: the outermost transaction has it as long as this one lives, and one function of one transaction
-            // uses it at a time.
+            // SAFETY: the outermost transaction owns it and outlives this one. One function of one
+            // of these transactions runs at a time.
             TransactionKind::Writing { writer, .. } => Ok(unsafe { &mut *writer }),
             TransactionKind::Reading { .. } => Err(Code(libc::EACCES)),
         }
     }
 
-    /// Whether the main database's record of this key is that of a named database.
+    /// Whether the record with this key in the main database describes a named database.
     pub(crate) fn is_database(&mut self, key: &[u8]) -> CallResult<bool> {
         let opened = Arc::clone(&self.opened);
         self.writer()?.is_database(&opened, key)
     }
 
-    /// The state to read.
+    /// The state that this transaction sees.
     pub(crate) fn view(&self) -> CallResult<ReadView<'_>> {
         match &self.side {
             TransactionKind::Reading { txn, .. } => {
                 txn.as_ref().map(ReadView::Read).ok_or(Code(codes::BAD_TXN))
             }
             TransactionKind::Writing { writer, .. } => {
-                // SAFETY: the outermost transaction has it as long as this one lives. The view borrows this transaction, so
-                // nobody changes it meanwhile.
+                // SAFETY: the outermost transaction owns it and outlives this one. The view borrows
+                // this transaction, so nothing changes while it is used.
                 let txn = unsafe { &(**writer).txn };
                 Ok(ReadView::Write(txn))
             }
@@ -281,7 +275,8 @@ impl Transaction {
         self.view().map_or(0, ReadView::id)
     }
 
-    /// Changes something. Cursors keep their places as bytes; an error in the middle breaks the transaction.
+    /// Makes a change. Cursors save their positions first. An error in the middle breaks the
+    /// transaction.
     pub(crate) fn change<R>(
         &mut self,
         work: impl FnOnce(&mut WriteTxn) -> teak::Result<R>,
@@ -297,15 +292,15 @@ impl Transaction {
         &mut self,
         work: impl FnOnce(&mut WriteTxn) -> teak::Result<R>,
     ) -> CallResult<R> {
-        self.freeze_cursors();
-        // A panic leaves it so.
+        self.cursors.freeze();
+        // It stays broken if `work` panics.
         self.is_broken = true;
         let done = work(&mut self.writer()?.txn).map_err(Code::from);
         self.is_broken = done.as_ref().is_err_and(|code| code.breaks_transaction());
         done
     }
 
-    /// Gives the record of a reserved value what the client has written there meanwhile.
+    /// Stores the bytes that the client has written to a reserved value.
     #[inline]
     pub(crate) fn store_reserved(&mut self) -> CallResult {
         match self.is_writing() {
@@ -314,13 +309,15 @@ impl Transaction {
         }
     }
 
-    /// Does so where this key may be that of the reserved value: who reads others while it is being written compares nothing.
+    /// Like [`Self::store_reserved`], but does nothing if `key` is not the key of the reserved
+    /// value. A client that reads other keys while it writes the value needs no comparison of
+    /// bytes.
     pub(crate) fn store_reserved_of(&mut self, handle: c_uint, key: &[u8]) -> CallResult {
         let TransactionKind::Writing { writer, .. } = self.side else {
             return Ok(());
         };
-        // SAFETY: the outermost transaction has it as long as this one lives, and one function of one transaction
-        // uses it at a time.
+        // SAFETY: the outermost transaction owns it and outlives this one. One function of one of
+        // these transactions runs at a time.
         let reserved = unsafe { &(*writer).reserved };
         match (reserved, self.prepared(handle)?) {
             (Some(reserved), Some(open)) if !reserved.may_be(open, key) => Ok(()),
@@ -333,48 +330,39 @@ impl Transaction {
         let Some(reserved) = writer.reserved.take() else {
             return Ok(());
         };
-        let stored = match reserved.is_news(&writer.txn) {
+        let stored = match reserved.is_changed(&writer.txn) {
             Ok(true) => self.change_only(|txn| reserved.store(txn)),
-            known => known.map(drop),
+            other => other.map(drop),
         };
-        // The client may go on writing there.
+        // The client may write more to it.
         self.writer()?.reserved = Some(reserved);
         stored
     }
 
-    /// Marks it as failed.
+    /// Marks the transaction as failed.
     pub(crate) fn set_broken(&mut self) {
         self.is_broken = true;
     }
 
-    fn freeze_cursors(&self) {
-        for cursor in &self.cursors {
-            // SAFETY: cursors in the list are open.
-            unsafe { &**cursor }.freeze();
-        }
-    }
-
-    /// All cursors of a database are nowhere from now on.
+    /// Clears the positions of all cursors on a database.
     pub(crate) fn reset_cursors(&self, handle: c_uint) {
-        for cursor in &self.cursors {
-            // SAFETY: cursors in the list are open.
-            unsafe { &**cursor }.reset_if_of(handle);
-        }
+        self.cursors.reset_of(handle);
     }
 
-    pub(crate) fn register(&mut self, cursor: *const Cursor) {
-        self.cursors.push(cursor);
+    /// Adds a cursor that belongs to this transaction.
+    ///
+    /// # Safety
+    ///
+    /// It was made by `Box::into_raw`, and is not freed before [`Self::unregister`] has returned
+    /// `true` for it. A write transaction frees its cursors when it ends.
+    pub(crate) unsafe fn register(&mut self, cursor: *const dyn TrackedCursor<Self>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.cursors.add(cursor) };
     }
 
-    /// Forgets a cursor, unless it is one that is given back to the outer transaction; says whether it did.
-    pub(crate) fn unregister(&mut self, cursor: *const Cursor) -> bool {
-        if self.backups.iter().any(|(kept, _)| *kept == cursor) {
-            return false;
-        }
-        // Most are closed soon after they were opened.
-        if let Some(index) = self.cursors.iter().rposition(|open| *open == cursor) {
-            self.cursors.swap_remove(index);
-        }
-        true
+    /// Removes a cursor. Returns `false` if it must stay because the outer transaction gets it
+    /// back.
+    pub(crate) fn unregister<C: TrackedCursor<Self>>(&mut self, cursor: *const C) -> bool {
+        self.cursors.remove(cursor)
     }
 }

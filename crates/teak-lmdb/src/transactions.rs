@@ -53,7 +53,7 @@ pub unsafe extern "C" fn mdb_txn_begin(
     })
 }
 
-/// The environment of a transaction.
+/// Returns the environment of a transaction.
 ///
 /// # Safety
 ///
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn mdb_txn_env(transaction: *mut Transaction) -> *mut Envi
     }
 }
 
-/// The state that a transaction reads, or that its commit will make.
+/// Returns the number of the state that a transaction reads, or that its commit makes.
 ///
 /// # Safety
 ///

@@ -21,14 +21,15 @@ pub(crate) struct Writer {
     /// The names of the named databases, once many have been looked up.
     named: Option<HashSet<Vec<u8>>>,
     /// The number of keys looked up without them.
-    looked_up_count: usize,
-    /// The limit in the file, if that is larger than this environment's: it stays there, as in LMDB.
+    lookup_count: usize,
+    /// The limit in the file, if that is larger than this environment's: it stays there, as in
+    /// LMDB.
     larger_limit: Option<u64>,
 }
 
 /// After this many lookups among the tables one by one, the names of all are read. Most
 /// transactions write few records to the main database.
-const LOOKED_UP_MAX: usize = 16;
+const LOOKUPS_MAX: usize = 16;
 
 impl Writer {
     /// Begins to write, within the limit that was set.
@@ -49,7 +50,7 @@ impl Writer {
             is_changed: false,
             reserved: None,
             named: None,
-            looked_up_count: 0,
+            lookup_count: 0,
         })
     }
 
@@ -69,9 +70,11 @@ impl Writer {
     /// Whether this key of the main database names a database.
     pub(crate) fn is_database(&mut self, opened: &OpenEnvironment, key: &[u8]) -> CallResult<bool> {
         if self.named.is_none() {
-            if self.looked_up_count < LOOKED_UP_MAX {
-                self.looked_up_count += 1;
-                return Ok(ReadView::Write(&self.txn).find(opened, key)?.is_some());
+            if self.lookup_count < LOOKUPS_MAX {
+                self.lookup_count += 1;
+                return Ok(ReadView::Write(&self.txn)
+                    .find(&opened.database, key)?
+                    .is_some());
             }
             let names = ReadView::Write(&self.txn).names()?;
             self.named = Some(names.into_iter().filter(|name| !name.is_empty()).collect());

@@ -1,4 +1,4 @@
-use crate::kit::{Found, Kit, Place, Txn, value};
+use crate::kit::{CursorHandle, Found, Kit, Txn, value};
 use lmdb::{
     codes,
     cursors::{
@@ -27,13 +27,13 @@ fn at(byte: &u8) -> Found<'_> {
     Ok((bytes, bytes))
 }
 
-fn close(cursor: Place) {
+fn close(cursor: CursorHandle) {
     // SAFETY: a handle that is not used any more.
     unsafe { mdb_cursor_close(cursor.0) };
 }
 
 #[test]
-fn steps_lead_through_the_table_and_stay_at_its_ends() {
+fn steps_move_through_the_table_and_stop_at_its_ends() {
     let kit = Kit::new();
     let txn = filled(&kit);
     let cursor = txn.cursor(1);
@@ -57,7 +57,7 @@ fn steps_lead_through_the_table_and_stay_at_its_ends() {
 
 /// LMDB searches the values of a key only where it can have several.
 #[test]
-fn a_step_to_another_value_leads_to_another_key_where_a_key_has_one() {
+fn a_step_to_another_value_moves_to_another_key_if_keys_have_one_value() {
     let kit = Kit::new();
     let txn = filled(&kit);
     let cursor = txn.cursor(1);
@@ -67,8 +67,8 @@ fn a_step_to_another_value_leads_to_another_key_where_a_key_has_one() {
     assert_eq!(cursor.go(Op::PrevDup), NOT_FOUND);
     assert_eq!(cursor.go(Op::GetCurrent), at(&b'b'));
     assert_eq!(cursor.del(0), 0);
-    assert_eq!(cursor.go(Op::NextDup), NOT_FOUND, "its record is gone");
-    // LMDB has forgotten the deletion then: see c/deleted.c.
+    assert_eq!(cursor.go(Op::NextDup), NOT_FOUND, "its record was deleted");
+    // LMDB has forgotten the deletion by now: see c/deleted.c.
     assert_eq!(cursor.go(Op::GetCurrent), at(&b'd'));
     assert_eq!(cursor.go(Op::NextDup), at(&b'f'));
     assert_eq!(cursor.go(Op::NextDup), NOT_FOUND);
@@ -76,7 +76,7 @@ fn a_step_to_another_value_leads_to_another_key_where_a_key_has_one() {
 }
 
 #[test]
-fn searches_find_keys_or_what_follows() {
+fn searches_find_the_key_or_the_next_one() {
     let kit = Kit::new();
     let txn = filled(&kit);
     let cursor = txn.cursor(1);
@@ -108,7 +108,7 @@ fn searches_find_keys_or_what_follows() {
 }
 
 #[test]
-fn after_a_deletion_the_next_record_is_the_one_behind_it() {
+fn after_a_deletion_the_next_step_finds_the_following_record() {
     let kit = Kit::new();
     let txn = filled(&kit);
     let (cursor, other, third) = (txn.cursor(1), txn.cursor(1), txn.cursor(1));
@@ -119,14 +119,14 @@ fn after_a_deletion_the_next_record_is_the_one_behind_it() {
     assert_eq!(cursor.go(Op::Next), at(&b'f'));
     assert_eq!(other.go(Op::GetCurrent), at(&b'f'));
     assert_eq!(third.go(Op::Prev), at(&b'b'));
-    assert_eq!(cursor.del(0), 0, "that behind it");
+    assert_eq!(cursor.del(0), 0, "the record after it");
     assert_eq!(cursor.go(Op::GetCurrent), NOT_FOUND);
     assert_eq!(cursor.del(0), codes::NOTFOUND);
     assert_eq!(third.del(0), 0);
     assert_eq!(
         third.go(Op::GetCurrent),
         Err(libc::EINVAL),
-        "nothing is left"
+        "the table is empty"
     );
     assert_eq!(txn.put(1, b"a", b"a", 0), 0);
     assert_eq!(other.go(Op::Next), at(&b'a'));
@@ -134,7 +134,7 @@ fn after_a_deletion_the_next_record_is_the_one_behind_it() {
 }
 
 #[test]
-fn puts_go_to_their_record() {
+fn a_put_moves_the_cursor_to_its_record() {
     let kit = Kit::new();
     let txn = filled(&kit);
     let cursor = txn.cursor(1);
@@ -161,7 +161,7 @@ fn puts_go_to_their_record() {
 }
 
 #[test]
-fn cursors_keep_their_place_while_pages_split_and_merge() {
+fn cursor_positions_survive_splits_and_merges_of_pages() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     let key = |number: u32| number.to_be_bytes();
@@ -192,7 +192,7 @@ fn cursors_keep_their_place_while_pages_split_and_merge() {
 /// Regression: PHP scans a database with one cursor and resets its transaction between the steps.
 /// It looped over the first two records.
 #[test]
-fn a_cursor_goes_on_when_its_reader_was_reset_and_renewed() {
+fn a_cursor_continues_after_its_transaction_was_reset_and_renewed() {
     let kit = Kit::with(flags::NOTLS, |_| {});
     assert_eq!(filled(&kit).commit(), 0);
     let txn = kit.begin(flags::RDONLY);
@@ -202,7 +202,11 @@ fn a_cursor_goes_on_when_its_reader_was_reset_and_renewed() {
         let before = cursor.go(Op::GetCurrent).unwrap().0.to_vec();
         // SAFETY: a handle.
         unsafe { mdb_txn_reset(txn.0) };
-        assert_eq!(cursor.go(next), Err(codes::BAD_TXN), "it is not renewed");
+        assert_eq!(
+            cursor.go(next),
+            Err(codes::BAD_TXN),
+            "the transaction is not renewed"
+        );
         // SAFETY: a handle.
         assert_eq!(unsafe { mdb_txn_renew(txn.0) }, 0);
         assert!(cursor.go(next).unwrap().0 > &before[..]);
@@ -213,13 +217,13 @@ fn a_cursor_goes_on_when_its_reader_was_reset_and_renewed() {
         assert_eq!(mdb_txn_renew(txn.0), 0);
         assert_eq!(mdb_cursor_renew(txn.0, cursor.0), 0);
     }
-    assert_eq!(cursor.go(Op::Next), at(&b'b'), "it is a new one");
+    assert_eq!(cursor.go(Op::Next), at(&b'b'), "it has no position");
     close(cursor);
     assert_eq!(txn.commit(), 0);
 }
 
 #[test]
-fn cursors_of_readers_outlive_them_and_are_renewed() {
+fn cursors_outlive_read_transactions_and_can_be_renewed() {
     let kit = Kit::with(flags::NOTLS, |_| {});
     assert_eq!(filled(&kit).commit(), 0);
     let txn = kit.begin(flags::RDONLY);
@@ -236,7 +240,7 @@ fn cursors_of_readers_outlive_them_and_are_renewed() {
     assert_eq!(cursor.go(Op::First), Err(codes::BAD_TXN));
     let (txn, writer) = (kit.begin(flags::RDONLY), kit.begin(0));
     let mut count = 0;
-    // SAFETY: handles, and room.
+    // SAFETY: handles, and memory for the result.
     unsafe {
         assert_eq!(mdb_cursor_renew(writer.0, cursor.0), libc::EINVAL);
         assert_eq!(mdb_cursor_renew(txn.0, cursor.0), 0);
@@ -248,5 +252,5 @@ fn cursors_of_readers_outlive_them_and_are_renewed() {
     assert_eq!(cursor.go(Op::Next), at(&b'b'));
     assert_eq!((writer.commit(), txn.commit()), (0, 0));
     close(cursor);
-    close(Place(ptr::null_mut()));
+    close(CursorHandle(ptr::null_mut()));
 }

@@ -35,7 +35,7 @@ fn drop_database(txn: Txn, handle: c_uint, is_deleted: c_int) -> c_int {
 }
 
 #[test]
-fn named_databases_are_records_of_the_main_one() {
+fn named_databases_are_records_of_the_main_database() {
     let mut kit = Kit::new();
     let txn = kit.begin(0);
     assert_eq!(txn.open(Some(c"words"), 0), Err(codes::NOTFOUND));
@@ -70,14 +70,14 @@ fn named_databases_are_records_of_the_main_one() {
     assert_eq!(txn.open(Some(c"other"), flags::CREATE), Err(libc::EACCES));
     let words = txn.open(Some(c"words"), 0).unwrap();
     assert_eq!(flags_of(txn, words), flags::DUPSORT);
-    assert_eq!(txn.commit(), 0, "the handle is everybody's now");
+    assert_eq!(txn.commit(), 0, "all transactions know the handle now");
     let txn = kit.begin(flags::RDONLY);
     assert_eq!(txn.get(words, b"a"), Ok(&b"1"[..]));
     assert_eq!(txn.commit(), 0);
 }
 
 #[test]
-fn handles_are_limited_closed_and_used_again() {
+fn handles_are_limited_and_reused_after_they_are_closed() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     let names = [c"a", c"b", c"c", c"d"];
@@ -98,7 +98,7 @@ fn handles_are_limited_closed_and_used_again() {
 }
 
 #[test]
-fn dropping_empties_or_takes_away() {
+fn a_drop_empties_or_deletes_a_database() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     let one = txn.open(Some(c"one"), flags::CREATE).unwrap();
@@ -118,7 +118,11 @@ fn dropping_empties_or_takes_away() {
     let txn = kit.begin(0);
     assert_eq!(txn.open(Some(c"other"), 0), Err(codes::NOTFOUND));
     assert_eq!(txn.put(1, b"key", b"value", 0), 0);
-    assert_eq!(drop_database(txn, 1, 1), 0, "the main one is only emptied");
+    assert_eq!(
+        drop_database(txn, 1, 1),
+        0,
+        "the main database is only emptied"
+    );
     assert_eq!(entries(txn, 1), 0);
     assert_eq!(txn.commit(), 0);
     let txn = kit.begin(flags::RDONLY);
@@ -148,7 +152,7 @@ fn flags_of_the_main_database_are_kept() {
 }
 
 #[test]
-fn keys_and_values_compare_as_the_flags_say() {
+fn flags_decide_the_order_of_keys_and_values() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     let asked = flags::CREATE | flags::REVERSEKEY | flags::DUPSORT | flags::INTEGERDUP;
@@ -192,15 +196,15 @@ fn all(txn: Txn, handle: c_uint) -> Vec<String> {
 }
 
 #[test]
-fn a_client_brings_its_own_orders() {
+fn a_client_sets_its_own_orders() {
     let mut kit = Kit::new();
     let txn = kit.begin(0);
     let plain = txn.open(Some(c"plain"), flags::CREATE).unwrap();
     let several = txn
         .open(Some(c"several"), flags::CREATE | flags::DUPSORT)
         .unwrap();
-    let late = txn.open(Some(c"late"), flags::CREATE).unwrap();
-    assert_eq!(txn.put(late, b"a", b"", 0), 0);
+    let filled = txn.open(Some(c"filled"), flags::CREATE).unwrap();
+    assert_eq!(txn.put(filled, b"a", b"", 0), 0);
     // SAFETY: handles, and a function for values.
     unsafe {
         assert_eq!(mdb_set_compare(txn.0, plain, Some(backwards)), 0);
@@ -209,13 +213,13 @@ fn a_client_brings_its_own_orders() {
         assert_eq!(
             mdb_set_dupsort(txn.0, plain, Some(backwards)),
             0,
-            "there are none"
+            "the database has no values to order"
         );
-        let refused = mdb_set_compare(txn.0, late, Some(backwards));
+        let refused = mdb_set_compare(txn.0, filled, Some(backwards));
         assert_eq!(
             refused,
             codes::INCOMPATIBLE,
-            "it has records in another order"
+            "the database has records in another order"
         );
         assert_eq!(
             mdb_set_compare(txn.0, 1, Some(backwards)),
@@ -246,11 +250,7 @@ fn a_client_brings_its_own_orders() {
     let txn = kit.begin(flags::RDONLY);
     let plain = txn.open(Some(c"plain"), 0).unwrap();
     let several = txn.open(Some(c"several"), 0).unwrap();
-    assert_eq!(
-        all(txn, plain),
-        numbers,
-        "who has no function can go through it"
-    );
+    assert_eq!(all(txn, plain), numbers, "a scan needs no function");
     // SAFETY: handles, and a function for values.
     unsafe {
         assert_eq!(mdb_set_compare(txn.0, plain, Some(backwards)), 0);
@@ -267,7 +267,7 @@ fn a_client_brings_its_own_orders() {
 }
 
 #[test]
-fn free_pages_are_shown_to_readers() {
+fn read_transactions_see_the_free_pages() {
     let kit = Kit::new();
     for round in 0..20u8 {
         let txn = kit.begin(0);
@@ -293,7 +293,7 @@ fn free_pages_are_shown_to_readers() {
 /// The first keys of a transaction are looked up one by one, later ones among the names of all
 /// databases.
 #[test]
-fn records_of_databases_are_known_among_few_and_many_keys() {
+fn records_of_databases_are_refused_after_few_and_many_lookups() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     txn.open(Some(c"named"), flags::CREATE).unwrap();

@@ -1,14 +1,17 @@
 use crate::kit::{Kit, c_path, create, open};
 use lmdb::{
     EnvironmentInfo, Stat, codes,
+    environment_settings::{
+        mdb_env_get_flags, mdb_env_get_maxkeysize, mdb_env_get_maxreaders, mdb_env_get_userctx,
+        mdb_env_set_assert, mdb_env_set_flags, mdb_env_set_mapsize, mdb_env_set_maxdbs,
+        mdb_env_set_maxreaders, mdb_env_set_userctx,
+    },
     environments::{
         mdb_env_close, mdb_env_copy, mdb_env_copy2, mdb_env_copyfd, mdb_env_copyfd2,
-        mdb_env_get_fd, mdb_env_get_flags, mdb_env_get_maxkeysize, mdb_env_get_maxreaders,
-        mdb_env_get_path, mdb_env_get_userctx, mdb_env_info, mdb_env_open, mdb_env_set_assert,
-        mdb_env_set_flags, mdb_env_set_mapsize, mdb_env_set_maxdbs, mdb_env_set_maxreaders,
-        mdb_env_set_userctx, mdb_env_stat, mdb_env_sync, mdb_reader_check, mdb_reader_list,
+        mdb_env_get_fd, mdb_env_get_path, mdb_env_info, mdb_env_open, mdb_env_stat, mdb_env_sync,
     },
     flags,
+    reader_list::{mdb_reader_check, mdb_reader_list},
     transactions::mdb_txn_abort,
 };
 use std::{
@@ -18,7 +21,7 @@ use std::{
     ptr,
 };
 
-/// Room that C writes to.
+/// The properties of the kit's environment.
 fn info(kit: &Kit) -> EnvironmentInfo {
     let mut info = EnvironmentInfo {
         map_address: ptr::null_mut(),
@@ -28,7 +31,7 @@ fn info(kit: &Kit) -> EnvironmentInfo {
         max_readers: 0,
         reader_count: 0,
     };
-    // SAFETY: a handle, and room.
+    // SAFETY: a handle, and memory for the result.
     assert_eq!(unsafe { mdb_env_info(kit.environment, &raw mut info) }, 0);
     info
 }
@@ -47,7 +50,7 @@ fn put(kit: &Kit, key: &[u8], data: &[u8]) -> c_int {
 }
 
 #[test]
-fn the_files_are_where_clients_look_for_them() {
+fn the_files_have_the_names_that_clients_expect() {
     let kit = Kit::new();
     assert!(kit.path().join("data.mdb").is_file());
     assert!(kit.path().join("lock.mdb").is_file());
@@ -73,10 +76,10 @@ fn the_files_are_where_clients_look_for_them() {
 /// Postfix creates its tables under a lock of its own, for which the descriptor must be open for
 /// writing.
 #[test]
-fn a_client_locks_the_data_file_by_its_descriptor() {
+fn a_client_can_lock_the_data_file() {
     let is_locked = |kit: &Kit| {
         let mut descriptor = -1;
-        // SAFETY: all of them are numbers.
+        // SAFETY: all fields are numbers.
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
         lock.l_type = libc::F_WRLCK as _;
         // SAFETY: a handle, memory for the results, and a lock of the whole file.
@@ -94,7 +97,7 @@ fn a_client_locks_the_data_file_by_its_descriptor() {
 
 /// rkv migrates such environments, and expects the lock file, which LMDB leaves.
 #[test]
-fn the_lock_file_stays_of_what_cannot_be_opened() {
+fn a_failed_open_leaves_a_lock_file() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("data.mdb"), "bogus").unwrap();
     let environment = create();
@@ -112,7 +115,7 @@ fn the_lock_file_stays_of_what_cannot_be_opened() {
 /// an unused lock file went to the next one, and a process that had such an environment open could
 /// not make another with that name.
 #[test]
-fn an_environment_that_was_deleted_is_another_one() {
+fn a_new_environment_with_the_path_of_a_deleted_one_is_independent() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     assert_eq!(txn.put(1, b"old", b"1", 0), 0);
@@ -126,14 +129,14 @@ fn an_environment_that_was_deleted_is_another_one() {
     assert_eq!(txn.get(1, b"old"), Ok(&b"1"[..]));
     assert_eq!(txn.commit(), 0);
     let mut stat = Stat::default();
-    // SAFETY: a handle, and room; then it is not used any more.
+    // SAFETY: a handle, and memory for the result; then the handle is not used any more.
     unsafe {
         assert_eq!(mdb_env_stat(other, &raw mut stat), 0);
         mdb_env_close(other);
     }
     assert_eq!(stat.entries, 0);
     let lock = kit.path().join("lock.mdb");
-    assert!(lock.is_file(), "it stays, as LMDB's does");
+    assert!(lock.is_file(), "it stays, as in LMDB");
     let names = fs::read_dir(kit.path()).unwrap().count();
     assert_eq!(names, 2, "data.mdb and lock.mdb");
 }
@@ -141,7 +144,7 @@ fn an_environment_that_was_deleted_is_another_one() {
 /// LMDB does not check whether the lock file belongs to another data file. Here the old environment
 /// keeps the old one.
 #[test]
-fn a_data_file_that_was_deleted_gives_way_to_another_one() {
+fn a_deleted_data_file_is_replaced_by_a_new_one() {
     let kit = Kit::new();
     assert_eq!(put(&kit, b"old", b"1"), 0);
     let replacement = Kit::new();
@@ -155,7 +158,7 @@ fn a_data_file_that_was_deleted_gives_way_to_another_one() {
                 unsafe { mdb_env_copy(replacement.environment, c_path(&kit.path()).as_ptr()) };
             assert_eq!(copied, 0);
         }
-        let mut other = Kit::beside(&kit);
+        let mut other = Kit::in_directory_of(&kit);
         assert_eq!(put(&other, b"other", b"3"), 0);
         let old = kit.begin(flags::RDONLY);
         assert_eq!(old.get(1, b"old"), Ok(&b"1"[..]));
@@ -179,7 +182,7 @@ fn a_data_file_that_was_deleted_gives_way_to_another_one() {
 
 /// py-lmdb relies on it: both files have the requested mode, even if the lock file is made later.
 #[test]
-fn files_have_the_mode_that_was_asked_for() {
+fn files_have_the_requested_mode() {
     let directory = tempfile::tempdir().unwrap();
     let mode_of = |name: &str| {
         let found = fs::metadata(directory.path().join(name)).unwrap();
@@ -198,9 +201,10 @@ fn files_have_the_mode_that_was_asked_for() {
     }
 }
 
-/// With a mask of 0o022 the lock file that stayed was one that the group of the database could not use.
+/// Regression: with a mask of 0o022 the group of the database could not use the remaining lock
+/// file.
 #[test]
-fn the_lock_file_that_stays_has_the_permissions_of_its_database() {
+fn the_remaining_lock_file_has_the_permissions_of_its_database() {
     let kit = Kit::new();
     let directory = kit.path();
     fs::set_permissions(
@@ -217,10 +221,28 @@ fn the_lock_file_that_stays_has_the_permissions_of_its_database() {
     fs::remove_dir_all(directory).unwrap();
 }
 
+/// Bug: closing gave any file of that name the permissions of the database.
+#[test]
+fn a_lock_file_of_another_program_keeps_its_permissions() {
+    let directory = tempfile::tempdir().unwrap();
+    let lock = directory.path().join("lock.mdb");
+    fs::write(&lock, b"not a lock file of Teak").unwrap();
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o600)).unwrap();
+    let path = c_path(directory.path());
+    let environment = create();
+    // SAFETY: a new environment, which is closed once.
+    unsafe {
+        assert_ne!(mdb_env_open(environment, path.as_ptr(), 0, 0o666), 0);
+        mdb_env_close(environment);
+    }
+    let mode = fs::metadata(&lock).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+}
+
 /// lmdb-rkv relies on it: a new environment has these properties, and a map size of 0 means that
 /// none was set. Regression: it was reported as the largest number.
 #[test]
-fn a_new_environment_is_told_as_by_lmdb() {
+fn a_new_environment_has_the_properties_that_lmdb_reports() {
     let kit = Kit::new();
     assert_eq!(info(&kit).last_page, 1);
     assert_eq!(info(&kit).map_size, 1 << 20);
@@ -230,7 +252,7 @@ fn a_new_environment_is_told_as_by_lmdb() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_told_by_its_code() {
+fn failed_opens_return_their_codes() {
     let kit = Kit::new();
     let path = kit.path();
     let cases = [
@@ -263,7 +285,7 @@ fn an_empty_file_becomes_a_database() {
 }
 
 #[test]
-fn transactions_are_counted_as_by_lmdb() {
+fn transactions_are_counted_as_in_lmdb() {
     let mut kit = Kit::new();
     assert_eq!(info(&kit).last_transaction, 0);
     for number in 1..=3 {
@@ -292,7 +314,7 @@ fn the_map_size_is_a_limit_that_can_be_raised() {
     assert_eq!(
         info(&kit).last_transaction,
         2,
-        "the limit is no transaction of its own"
+        "setting the limit does not commit a transaction"
     );
 
     let writer = kit.begin(0);
@@ -309,7 +331,7 @@ fn the_map_size_is_a_limit_that_can_be_raised() {
 }
 
 #[test]
-fn settings_are_told_and_kept() {
+fn settings_are_stored_and_returned() {
     let kit = Kit::with(flags::NOSYNC | flags::WRITEMAP, |environment| {
         // SAFETY: handles and numbers.
         unsafe {
@@ -371,11 +393,11 @@ fn a_read_only_environment_refuses_writers() {
 fn the_main_database_is_counted() {
     let kit = Kit::new();
     let mut stat = Stat::default();
-    // SAFETY: a handle, and room.
+    // SAFETY: a handle, and memory for the result.
     assert_eq!(unsafe { mdb_env_stat(kit.environment, &raw mut stat) }, 0);
     assert_eq!((stat.page_size, stat.entries), (4096, 0));
     assert_eq!(put(&kit, b"key", b"value"), 0);
-    // SAFETY: a handle, and room.
+    // SAFETY: a handle, and memory for the result.
     assert_eq!(unsafe { mdb_env_stat(kit.environment, &raw mut stat) }, 0);
     assert_eq!((stat.depth, stat.leaf_pages, stat.entries), (1, 1, 1));
     assert_eq!(
@@ -427,9 +449,10 @@ fn copies_are_environments() {
     }
 }
 
-/// LMDB has no table of readers then, so that neither a thread nor all together can have too many.
+/// Without locks LMDB has no table of readers, so neither a thread nor the process can have too
+/// many.
 #[test]
-fn without_locks_a_thread_reads_as_often_as_it_likes() {
+fn without_locks_the_readers_of_a_thread_are_not_limited() {
     let mut kit = Kit::with(flags::NOLOCK, |environment| {
         // SAFETY: a handle.
         assert_eq!(unsafe { mdb_env_set_maxreaders(environment, 2) }, 0);
@@ -445,7 +468,7 @@ fn without_locks_a_thread_reads_as_often_as_it_likes() {
     let [one, other] = [0, 1].map(|_| kit.begin(flags::RDONLY));
     assert_eq!(one.get(1, b"key"), other.get(1, b"key"));
     assert_eq!((one.commit(), other.commit()), (0, 0));
-    // With locks a thread has one.
+    // With locks a thread has one reader.
     kit.reopen(0);
     let one = kit.begin(flags::RDONLY);
     let other = kit.try_begin(ptr::null_mut(), flags::RDONLY);
@@ -454,7 +477,7 @@ fn without_locks_a_thread_reads_as_often_as_it_likes() {
 }
 
 unsafe extern "C" fn collect(line: *const c_char, lines: *mut c_void) -> c_int {
-    // SAFETY: the test passes a list of strings, and the library strings.
+    // SAFETY: the test passes a list of strings, and the library passes strings.
     let (lines, line) = unsafe { (&mut *lines.cast::<Vec<String>>(), CStr::from_ptr(line)) };
     lines.push(line.to_str().unwrap().to_owned());
     0
@@ -483,10 +506,14 @@ fn readers_are_listed_and_limited() {
     let third = kit.try_begin(ptr::null_mut(), flags::RDONLY);
     assert_eq!(third.err(), Some(codes::READERS_FULL));
     assert_eq!((one.commit(), other.commit()), (0, 0));
-    assert_eq!(info(&kit).reader_count, 2, "as many as were needed at once");
+    assert_eq!(
+        info(&kit).reader_count,
+        2,
+        "the largest number of readers at once"
+    );
     let mut dead = 7;
     assert_eq!(
-        // SAFETY: a handle, and room.
+        // SAFETY: a handle, and memory for the result.
         unsafe { mdb_reader_check(kit.environment, &raw mut dead) },
         0
     );
@@ -494,12 +521,12 @@ fn readers_are_listed_and_limited() {
 }
 
 #[test]
-fn an_environment_is_read_where_nothing_may_be_written() {
+fn an_environment_can_be_read_without_permission_to_write() {
     // SAFETY: returns a number.
     if unsafe { libc::geteuid() } != 0 {
-        return eprintln!("not run: it takes root to act as another user");
+        return eprintln!("not run: only root can act as another user");
     }
-    // A separate thread, since it acts as another user.
+    // In a separate thread, because it acts as another user.
     let thread = std::thread::spawn(|| {
         let mut kit = Kit::new();
         assert_eq!(put(&kit, b"k", b"v"), 0);
@@ -518,7 +545,7 @@ fn an_environment_is_read_where_nothing_may_be_written() {
             // SAFETY: a handle that is not used any more.
             unsafe { mdb_txn_abort(txn.0) };
         }
-        // SAFETY: these change what this thread may do with files.
+        // SAFETY: these change this thread's access to files.
         unsafe { (libc::setfsuid(0), libc::setfsgid(0)) };
     });
     thread.join().unwrap();

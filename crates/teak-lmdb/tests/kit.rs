@@ -1,11 +1,12 @@
-//! An environment in a directory of its own, and C's functions with fewer pointers.
+//! An environment in a directory of its own, and wrappers of the C functions with fewer pointers.
 
 use lmdb::{
     Cursor, Environment, Transaction, Value,
     cursors::{mdb_cursor_del, mdb_cursor_get, mdb_cursor_open, mdb_cursor_put},
     data::{mdb_del, mdb_get, mdb_put},
     databases::mdb_dbi_open,
-    environments::{mdb_env_close, mdb_env_create, mdb_env_open, mdb_env_set_maxdbs},
+    environment_settings::mdb_env_set_maxdbs,
+    environments::{mdb_env_close, mdb_env_create, mdb_env_open},
     flags::Operation,
     transactions::{mdb_txn_begin, mdb_txn_commit},
 };
@@ -45,13 +46,13 @@ impl Kit {
         Self::with(0, |_| {})
     }
 
-    /// One with flags, after `prepare` was done to it.
+    /// An environment with these flags. `prepare` is called before it is opened.
     pub(crate) fn with(flags: c_uint, prepare: impl FnOnce(*mut Environment)) -> Self {
         Self::at(Rc::new(tempfile::tempdir().unwrap()), flags, prepare)
     }
 
     /// Another environment in the same directory.
-    pub(crate) fn beside(other: &Self) -> Self {
+    pub(crate) fn in_directory_of(other: &Self) -> Self {
         Self::at(Rc::clone(&other.directory), 0, |_| {})
     }
 
@@ -87,7 +88,7 @@ impl Kit {
 
     pub(crate) fn try_begin(&self, parent: *mut Transaction, flags: c_uint) -> Result<Txn, c_int> {
         let mut txn = ptr::null_mut();
-        // SAFETY: handles, and room for another one.
+        // SAFETY: handles, and memory for another one.
         match unsafe { mdb_txn_begin(self.environment, parent, flags, &raw mut txn) } {
             0 => Ok(Txn(txn)),
             code => Err(code),
@@ -102,7 +103,7 @@ impl Drop for Kit {
     }
 }
 
-/// Bytes as a value of C.
+/// A C value of bytes.
 pub(crate) fn value(bytes: &[u8]) -> Value {
     Value {
         len: bytes.len(),
@@ -119,7 +120,7 @@ pub(crate) fn bytes<'b>(value: Value) -> &'b [u8] {
     unsafe { std::slice::from_raw_parts(value.bytes.cast(), value.len) }
 }
 
-/// A transaction, which the test ends.
+/// A transaction. The test ends it.
 #[derive(Clone, Copy)]
 pub(crate) struct Txn(pub(crate) *mut Transaction);
 
@@ -170,25 +171,25 @@ impl Txn {
         unsafe { mdb_del(self.0, handle, &mut value(key), data) }
     }
 
-    pub(crate) fn cursor(self, handle: c_uint) -> Place {
+    pub(crate) fn cursor(self, handle: c_uint) -> CursorHandle {
         let mut cursor = ptr::null_mut();
         assert_eq!(
             // SAFETY: a handle, and room for another one.
             unsafe { mdb_cursor_open(self.0, handle, &raw mut cursor) },
             0
         );
-        Place(cursor)
+        CursorHandle(cursor)
     }
 }
 
 /// A record, or the code of the failure.
 pub(crate) type Found<'b> = Result<(&'b [u8], &'b [u8]), c_int>;
 
-/// A cursor, which ends with its transaction, or is closed by the test.
+/// A cursor. It ends with its transaction, or the test closes it.
 #[derive(Clone, Copy)]
-pub(crate) struct Place(pub(crate) *mut Cursor);
+pub(crate) struct CursorHandle(pub(crate) *mut Cursor);
 
-impl Place {
+impl CursorHandle {
     pub(crate) fn go<'b>(self, operation: Operation) -> Found<'b> {
         self.seek(operation, &[], &[])
     }

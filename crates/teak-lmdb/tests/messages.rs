@@ -28,7 +28,7 @@ fn codes_have_texts_that_begin_with_their_names() {
 #[test]
 fn the_version_is_that_of_the_interface() {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
-    // SAFETY: room for three numbers.
+    // SAFETY: memory for three numbers.
     let words = unsafe { mdb_version(&raw mut major, &raw mut minor, &raw mut patch) };
     assert_eq!((major, minor), (0, 9));
     // SAFETY: it returns a string.

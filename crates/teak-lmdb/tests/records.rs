@@ -3,7 +3,7 @@ use lmdb::{Value, codes, data::mdb_get, flags, flags::Operation};
 use std::ptr;
 
 #[test]
-fn records_are_put_got_and_deleted() {
+fn records_are_put_read_and_deleted() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     assert_eq!(txn.get(1, b"key"), Err(codes::NOTFOUND));
@@ -45,7 +45,7 @@ fn sizes_and_arguments_are_checked() {
 }
 
 #[test]
-fn appending_wants_ascending_keys() {
+fn appended_keys_must_ascend() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     assert_eq!(txn.put(1, b"a", b"", flags::APPEND), 0);
@@ -56,12 +56,12 @@ fn appending_wants_ascending_keys() {
     let mut data = value(b"own");
     let asked = flags::APPEND | flags::NOOVERWRITE;
     assert_eq!(txn.put_value(1, b"c", &mut data, asked), codes::KEYEXIST);
-    assert_eq!(bytes(data), b"own", "the other flag comes first");
+    assert_eq!(bytes(data), b"own", "the other flag is checked first");
     assert_eq!(txn.commit(), 0);
 }
 
 #[test]
-fn integers_are_in_their_order_and_have_one_size() {
+fn integer_keys_are_ordered_by_value_and_have_one_size() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     let handle = txn
@@ -97,7 +97,7 @@ fn a_reserved_value_is_written_after_it_was_put() {
         // SAFETY: the memory has that many bytes until the next change.
         unsafe { ptr::write_bytes(data.bytes.cast::<u8>(), 7, len) };
         assert_eq!(cursor.go(Operation::GetCurrent).unwrap().1, vec![7; len]);
-        // SAFETY: there is room for so many bytes until the next change, and reading is none.
+        // SAFETY: the memory has that many bytes until the next change; a read is not a change.
         unsafe { ptr::write_bytes(data.bytes.cast::<u8>(), 8, len) };
         assert_eq!(txn.put(1, b"other", b"", 0), 0);
         assert_eq!(txn.get(1, b"key"), Ok(&vec![8; len][..]));
@@ -105,9 +105,10 @@ fn a_reserved_value_is_written_after_it_was_put() {
     }
 }
 
-/// lmdb-zero's `overwrite_in_place`: a value is reserved where it is, and a part of it changed. It was all zeros.
+/// Regression: lmdb-zero's `overwrite_in_place` reserves an existing value and changes a part of
+/// it. The rest became zeros.
 #[test]
-fn a_reserved_value_that_keeps_its_length_has_its_bytes() {
+fn a_reserved_value_of_unchanged_length_keeps_its_bytes() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     assert_eq!(txn.put(1, b"key", b"bar", 0), 0);
@@ -133,7 +134,7 @@ fn a_reserved_value_that_keeps_its_length_has_its_bytes() {
 }
 
 #[test]
-fn what_is_returned_stays_until_something_changes() {
+fn returned_bytes_are_valid_until_the_next_change() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     for number in 0..2000u32 {
@@ -160,7 +161,7 @@ fn what_is_returned_stays_until_something_changes() {
 }
 
 #[test]
-fn what_is_put_may_stand_in_the_database() {
+fn passed_bytes_may_be_in_the_database_itself() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     assert_eq!(txn.put(1, b"key", &[7; 3000], 0), 0);

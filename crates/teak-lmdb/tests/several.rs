@@ -1,6 +1,6 @@
 //! Databases in which a key has several values.
 
-use crate::kit::{Found, Kit, Place, Txn, value};
+use crate::kit::{CursorHandle, Found, Kit, Txn, value};
 use lmdb::{
     Value, codes,
     cursors::{mdb_cursor_count, mdb_cursor_put},
@@ -27,9 +27,9 @@ fn filled(kit: &Kit) -> (Txn, c_uint) {
     (txn, handle)
 }
 
-fn count(cursor: Place) -> Result<usize, i32> {
+fn count(cursor: CursorHandle) -> Result<usize, i32> {
     let mut count = 0;
-    // SAFETY: a handle, and room.
+    // SAFETY: a handle, and memory for the result.
     match unsafe { mdb_cursor_count(cursor.0, &raw mut count) } {
         0 => Ok(count),
         code => Err(code),
@@ -58,9 +58,9 @@ fn one_of_several_values_may_be_empty() {
     assert_eq!(txn.commit(), 0);
 }
 
-/// The cursor was taken to be still where a search had failed, so its own record was refused.
+/// Regression: the cursor counted as still being at a failed search, so its own record was refused.
 #[test]
-fn a_cursor_that_has_put_has_a_value_again() {
+fn a_put_after_a_failed_search_gives_the_cursor_a_value() {
     let kit = Kit::new();
     let (txn, handle) = filled(&kit);
     let cursor = txn.cursor(handle);
@@ -75,7 +75,7 @@ fn a_cursor_that_has_put_has_a_value_again() {
 }
 
 #[test]
-fn steps_lead_through_values_and_keys() {
+fn steps_move_through_values_and_keys() {
     let kit = Kit::new();
     let (txn, handle) = filled(&kit);
     let cursor = txn.cursor(handle);
@@ -89,7 +89,11 @@ fn steps_lead_through_values_and_keys() {
     assert_eq!(cursor.go(Op::NextNodup), pair("c", "1"));
     assert_eq!(cursor.go(Op::NextDup), pair("c", "2"));
     assert_eq!(cursor.go(Op::NextNodup), NOT_FOUND);
-    assert_eq!(cursor.go(Op::GetCurrent), pair("c", "2"), "it has stayed");
+    assert_eq!(
+        cursor.go(Op::GetCurrent),
+        pair("c", "2"),
+        "it has not moved"
+    );
     assert_eq!(
         cursor.go(Op::Next),
         NOT_FOUND,
@@ -129,7 +133,7 @@ fn pairs_are_searched_for() {
 /// lmdb-rkv's `iter_dup_of` relies on it: it searches for a missing key, and asks for the current
 /// value. LMDB has not read the values of the next key.
 #[test]
-fn a_key_that_is_not_there_leaves_the_values_behind_it_unread() {
+fn a_search_for_a_missing_key_does_not_read_the_values_of_the_next_key() {
     const REFUSED: Found<'static> = Err(libc::EINVAL);
     let kit = Kit::new();
     let (txn, handle) = filled(&kit);
@@ -139,7 +143,11 @@ fn a_key_that_is_not_there_leaves_the_values_behind_it_unread() {
     assert_eq!(cursor.go(Op::LastDup), REFUSED);
     assert_eq!(count(cursor), Err(libc::EINVAL));
     assert_eq!(cursor.seek(Op::Set, b"aa", &[]), NOT_FOUND);
-    assert_eq!(cursor.go(Op::GetCurrent), pair("b", "2"), "it has one");
+    assert_eq!(
+        cursor.go(Op::GetCurrent),
+        pair("b", "2"),
+        "the key has one value"
+    );
     assert_eq!(cursor.seek(Op::Set, b"bb", &[]), NOT_FOUND);
     assert_eq!(cursor.go(Op::Last), pair("c", "3"));
     assert_eq!(cursor.go(Op::GetCurrent), pair("c", "3"));
@@ -147,7 +155,7 @@ fn a_key_that_is_not_there_leaves_the_values_behind_it_unread() {
 }
 
 #[test]
-fn values_are_put_by_their_flags() {
+fn flags_restrict_puts() {
     let kit = Kit::new();
     let (txn, handle) = filled(&kit);
     assert_eq!(txn.put(handle, b"a", b"3", 0), 0);
@@ -197,7 +205,7 @@ fn cursors_stay_in_the_gap_of_a_value() {
     assert_eq!(
         cursor.go(Op::GetCurrent),
         NOT_FOUND,
-        "the key is there, and nothing behind the gap"
+        "the key exists, and no value follows the gap"
     );
     assert_eq!(cursor.go(Op::Next), pair("b", "2"));
     assert_eq!(cursor.del(0), 0);
@@ -205,7 +213,7 @@ fn cursors_stay_in_the_gap_of_a_value() {
     assert_eq!(
         cursor.go(Op::GetCurrent),
         pair("c", "1"),
-        "the key has gone"
+        "the key does not exist any more"
     );
     assert_eq!(cursor.del(flags::NODUPDATA), 0);
     assert_eq!(cursor.go(Op::Next), NOT_FOUND);
@@ -217,7 +225,7 @@ fn cursors_stay_in_the_gap_of_a_value() {
 }
 
 #[test]
-fn many_values_are_put_and_got_at_once() {
+fn many_values_are_put_and_read_in_one_call() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     let asked = flags::CREATE | flags::DUPSORT | flags::DUPFIXED | flags::INTEGERDUP;
@@ -236,7 +244,7 @@ fn many_values_are_put_and_got_at_once() {
             ..Value::default()
         },
     ];
-    // SAFETY: a handle and values, two of them with this flag.
+    // SAFETY: a handle and values; this flag needs two.
     let put = unsafe { mdb_cursor_put(cursor.0, &raw mut key, data.as_mut_ptr(), flags::MULTIPLE) };
     assert_eq!((put, data[1].len), (0, 5000));
     assert_eq!(cursor.put(b"key", b"too long", 0), codes::BAD_VALSIZE);

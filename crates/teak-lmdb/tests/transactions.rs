@@ -42,7 +42,7 @@ fn a_reader_sees_its_state_until_it_is_renewed() {
 }
 
 #[test]
-fn a_thread_has_one_reader_unless_readers_belong_to_transactions() {
+fn a_thread_has_one_reader_unless_slots_belong_to_transactions() {
     let kit = Kit::new();
     let reader = kit.begin(flags::RDONLY);
     let second = kit.try_begin(ptr::null_mut(), flags::RDONLY);
@@ -55,17 +55,17 @@ fn a_thread_has_one_reader_unless_readers_belong_to_transactions() {
     readers.into_iter().for_each(abort);
 }
 
-/// How often this process has the data file of a directory open.
+/// The number of descriptors of this process for the data file of a directory.
 fn descriptors(directory: &Path) -> usize {
     let data = directory.join("data.mdb");
     let open = fs::read_dir("/proc/self/fd").unwrap();
-    let leads_there = |path| fs::read_link(path).is_ok_and(|led| led == data);
-    open.filter(|descriptor| leads_there(descriptor.as_ref().unwrap().path()))
+    let is_data = |path| fs::read_link(path).is_ok_and(|target| target == data);
+    open.filter(|descriptor| is_data(descriptor.as_ref().unwrap().path()))
         .count()
 }
 
 #[test]
-fn what_a_reader_that_ended_leaves_is_the_next_ones_under_another_handle() {
+fn the_next_reader_reuses_the_object_of_an_ended_one_under_another_handle() {
     let kit = Kit::new();
     let first = kit.begin(flags::RDONLY);
     assert_eq!(first.get(1, b"key"), Err(codes::NOTFOUND));
@@ -77,15 +77,15 @@ fn what_a_reader_that_ended_leaves_is_the_next_ones_under_another_handle() {
     assert_ne!(second.0, first.0);
     assert_eq!(first.get(1, b"key"), Err(libc::EINVAL));
     assert_eq!(second.get(1, b"key"), Ok(&b"value"[..]));
-    // An aborted transaction that opened a database leaves none.
+    // The handle that an aborted transaction opened does not exist any more.
     assert_eq!(second.open(Some(c"named"), 0), Err(codes::NOTFOUND));
     abort(second);
 }
 
 #[test]
-fn a_handle_that_is_kept_for_the_next_reader_keeps_no_database_open() {
+fn spare_objects_of_readers_do_not_hold_the_database_open() {
     let mut kit = Kit::with(flags::NOTLS, |_| {});
-    // A file that was just made is known by another name.
+    // Descriptors of a new file have another name.
     kit.reopen(flags::NOTLS);
     let readers = [kit.begin(flags::RDONLY), kit.begin(flags::RDONLY)];
     readers.into_iter().for_each(abort);
@@ -93,16 +93,16 @@ fn a_handle_that_is_kept_for_the_next_reader_keeps_no_database_open() {
     assert_ne!(open, 0);
     kit.reopen(flags::NOTLS);
     assert_eq!(descriptors(&kit.path()), open);
-    // A transaction that outlives its environment frees the rest of it.
-    let late = kit.begin(flags::RDONLY);
+    // A transaction that outlives its environment frees the remaining parts.
+    let reader = kit.begin(flags::RDONLY);
     kit.reopen(flags::NOTLS);
     assert_ne!(descriptors(&kit.path()), open);
-    abort(late);
+    abort(reader);
     assert_eq!(descriptors(&kit.path()), open);
 }
 
 #[test]
-fn what_is_aborted_never_was() {
+fn an_abort_undoes_all_changes() {
     let kit = Kit::new();
     let txn = kit.begin(0);
     let named = txn.open(Some(c"named"), flags::CREATE).unwrap();
@@ -117,12 +117,12 @@ fn what_is_aborted_never_was() {
     assert_eq!(txn.open(Some(c"named"), 0), Err(codes::NOTFOUND));
     assert_eq!(id(txn), 1);
     abort(txn);
-    // SAFETY: null is nothing.
+    // SAFETY: null is refused.
     unsafe { mdb_txn_abort(ptr::null_mut()) };
 }
 
 #[test]
-fn nested_transactions_are_kept_or_undone_with_their_cursors() {
+fn a_nested_transaction_is_committed_or_undone_with_its_cursors() {
     let kit = Kit::new();
     let outer = kit.begin(0);
     for key in [b"a", b"b", b"c"] {
@@ -155,7 +155,7 @@ fn nested_transactions_are_kept_or_undone_with_their_cursors() {
     let innermost = kit.try_begin(inner.0, 0).unwrap();
     let named = innermost.open(Some(c"named"), flags::CREATE).unwrap();
     assert_eq!(innermost.put(named, b"key", b"value", 0), 0);
-    assert_eq!(inner.commit(), 0, "with what is nested in it");
+    assert_eq!(inner.commit(), 0, "with its nested transaction");
     assert_eq!(
         cursor.go(Operation::GetCurrent),
         Ok((&b"c"[..], &b"outer"[..]))
@@ -177,7 +177,7 @@ fn nested_transactions_are_kept_or_undone_with_their_cursors() {
 fn a_transaction_that_failed_can_only_be_aborted() {
     let kit = Kit::with(0, |environment| {
         // SAFETY: a handle.
-        unsafe { lmdb::environments::mdb_env_set_mapsize(environment, 10 * 4096) };
+        unsafe { lmdb::environment_settings::mdb_env_set_mapsize(environment, 10 * 4096) };
     });
     let txn = kit.begin(0);
     assert_eq!(txn.put(1, b"large", &[1; 100_000], 0), codes::MAP_FULL);

@@ -4,11 +4,11 @@
 //! cargo run --release --example coins -- [DATABASE]
 //! ```
 //!
-//! The coins that the block spends and that older blocks created are not part of the sample. They are
-//! made up here (their keys are the real ones, their amounts and scripts are not) and stand in the
-//! database before the block is applied. Then, in one durable transaction: look up all coins that the
-//! block spends, see that they exist, remove them, insert the ones that the block creates. A coin that
-//! is both created and spent by the block never reaches the database.
+//! The coins that the block spends and that older blocks created are not part of the sample. They
+//! are made up here (their keys are the real ones, their amounts and scripts are not) and stand in
+//! the database before the block is applied. Then, in one durable transaction: look up all coins
+//! that the block spends, see that they exist, remove them, insert the ones that the block creates.
+//! A coin that is both created and spent by the block never reaches the database.
 
 use std::{collections::BTreeMap, env, error::Error, fs, path::Path, time::Instant};
 use teak::{Database, Table, Transaction, WriteTxn, codec::Bytes};

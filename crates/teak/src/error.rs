@@ -54,8 +54,13 @@ pub enum Error {
         reason: String,
     },
     /// The file uses features of a newer version of Teak.
-    #[error("this database needs a newer version of Teak ({0}); upgrade to open it")]
-    UnknownFormat(String),
+    #[error("{} needs a newer version of Teak ({detail}); upgrade to open it", database(path.as_deref()))]
+    UnknownFormat {
+        /// The file, or the database it belongs to.
+        path: Option<PathBuf>,
+        /// The unknown feature.
+        detail: String,
+    },
     /// The database is open elsewhere and cannot be shared: it was opened exclusively, by another
     /// version of Teak, or with a lock file that was removed; or this process has closed it and
     /// still reads.
@@ -76,7 +81,7 @@ pub enum Error {
     /// The content of the file is not what was written.
     #[error(
         "page {page} is damaged ({detail}), found by {detected_by}{}; run `teak check` to list all damage, then restore a backup, or save the readable part with `teak salvage`",
-        place(table.as_deref(), keys.as_deref())
+        location(table.as_deref(), keys.as_deref())
     )]
     Corrupted {
         /// The damaged page.
@@ -92,9 +97,13 @@ pub enum Error {
     },
     /// A write or flush failed earlier. Nothing can be written until the database is reopened.
     #[error(
-        "an earlier write or flush failed, so the state on disk is uncertain; close the database and reopen it, which verifies it"
+        "an earlier write or flush of {} failed, so its state on disk is uncertain; close the database and reopen it, which verifies it",
+        database(path.as_deref())
     )]
-    Poisoned,
+    Poisoned {
+        /// The file of the database.
+        path: Option<PathBuf>,
+    },
     /// The system has released the locks by which other processes know that this one lives, and
     /// another process has taken its slot. Nothing was written since. Code in this process has
     /// unlocked or closed files that it did not open.
@@ -161,7 +170,7 @@ pub enum Error {
     /// A write transaction wanted space that is kept only for a reader of an old state, and the
     /// application decided not to grow the file.
     #[error(
-        "the only free space is kept for a reader ({kept_bytes} bytes, {lag} commits behind, {}, thread {thread}); end that reader, or let the file grow",
+        "all reusable space is held by a reader ({kept_bytes} bytes, {lag} commits behind, {}, thread {thread}); end that reader, or let the file grow",
         reader_process(*process)
     )]
     HeldByReader {
@@ -293,9 +302,28 @@ impl Error {
         }
     }
 
-    /// Names the file that an operation failed on, unless it has a name already.
+    pub(crate) fn unknown_format(detail: impl Into<String>) -> Self {
+        Self::UnknownFormat {
+            path: None,
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn poisoned() -> Self {
+        Self::Poisoned { path: None }
+    }
+
+    /// Adds the path of the file or database to an error that can have one, unless it has one
+    /// already.
     pub(crate) fn at(self, file: &Path) -> Self {
         match self {
+            Self::UnknownFormat { path: None, detail } => Self::UnknownFormat {
+                path: Some(file.to_path_buf()),
+                detail,
+            },
+            Self::Poisoned { path: None } => Self::Poisoned {
+                path: Some(file.to_path_buf()),
+            },
             Self::Io {
                 operation,
                 path: None,
@@ -354,13 +382,17 @@ fn in_brackets(path: Option<&Path>) -> String {
     path.map_or_else(String::new, |path| format!(" ({})", shown(path)))
 }
 
+fn database(path: Option<&Path>) -> String {
+    path.map_or_else(|| "this database".to_owned(), shown)
+}
+
 fn after(remedy: Option<&str>) -> String {
     remedy.map_or_else(String::new, |remedy| format!("; {remedy}"))
 }
 
 fn reader_process(process: Option<u32>) -> String {
     process.map_or_else(
-        || "a process not known here".to_owned(),
+        || "an unknown process (another PID namespace)".to_owned(),
         |process| format!("process {process}"),
     )
 }
@@ -375,7 +407,7 @@ pub(crate) fn loss_text(path: &Path, moved_to: Option<&Path>) -> String {
 }
 
 /// Where in a table damage is, as far as that is known.
-fn place(table: Option<&str>, keys: Option<&KeyRange>) -> String {
+fn location(table: Option<&str>, keys: Option<&KeyRange>) -> String {
     match (table, keys) {
         (Some(table), Some(keys)) => format!(" in table {table:?}, {keys}"),
         (Some(table), None) => format!(" in table {table:?}"),

@@ -1,5 +1,5 @@
-//! Holds `docs/format.md` against the code: its tables are read, and what they say is compared with
-//! what constants say and encoders write. A change on one side alone fails here.
+//! Checks `docs/format.md` against the code: its tables are read, and compared with constants and
+//! encoders. A change on one side alone fails here.
 
 mod document;
 mod pages;
@@ -18,7 +18,7 @@ use crate::{
         header::{HEADER_LEN, Header, PageKind},
         inner::{self, Inner, InnerFormat},
         key::{KeyOrder, head_of},
-        leaf::{self, InPlaceOutcome, Leaf, LeafFormat},
+        leaf::{self, Leaf, LeafFormat, LocalChange},
         max_key_len,
         set::{self, Set},
         value::{StoredValue, TREE_ROOT_LEN, VALUE_EXTENT_LEN, ValueExtent, ValueKind},
@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 const PAGE_SIZES: [usize; 5] = [4096, 8192, 16384, 32768, 65536];
 const PAGE_SIZE: usize = 4096;
 
-/// Bytes that say where they belong: no two fields of one table have the same.
+/// Bytes that identify their field: no two fields of one table have equal ones.
 fn u16_of(seed: u16) -> (u16, Vec<u8>) {
     let value = 0x0101 * seed + 0x0100;
     (value, value.to_le_bytes().to_vec())
@@ -51,7 +51,7 @@ fn u64_of(seed: u64) -> (u64, Vec<u8>) {
     (value, value.to_le_bytes().to_vec())
 }
 
-/// A number of records or pages that there can be.
+/// A possible number of records or pages.
 fn count_of(seed: u64) -> (u64, Vec<u8>) {
     let value = u64_of(seed).0 >> 16;
     (value, value.to_le_bytes().to_vec())
@@ -163,7 +163,7 @@ fn limits() {
     }
 }
 
-/// Codes and names of a table against what the code makes of every code.
+/// Codes and names of a table, compared with the result of the code for every code.
 fn assert_codes(marker: &str, name_of: impl Fn(u8) -> Option<String>) {
     let documented: BTreeMap<u64, String> = table(marker)
         .iter()
@@ -214,7 +214,7 @@ fn flags(marker: &str) -> BTreeMap<&'static str, u64> {
         .collect()
 }
 
-/// What the variables of a layout stand for on this page.
+/// The values of the variables of a layout on this page.
 fn variables_of(page: &[u8], c: usize) -> BTreeMap<&'static str, usize> {
     let header = Header::read(page);
     let prefix_end = HEADER_LEN + usize::from(header.prefix_len);
@@ -305,7 +305,7 @@ fn tree_flags() {
     for row in table("table: tree flags") {
         let mut bytes = TreeRoot::new(KeyOrder::Bytes, false, false, 0).encode();
         bytes[6] = number(row[0]) as u8;
-        // What is reserved is refused, as a tree of a newer version.
+        // Reserved bits are refused, as in a tree of a newer version.
         assert_eq!(
             TreeRoot::decode(&bytes).is_ok(),
             row[2] == "yes",
@@ -315,7 +315,7 @@ fn tree_flags() {
     }
 }
 
-/// The bytes that a catalog entry has behind the root.
+/// The bytes of a catalog entry after the root.
 #[test]
 fn comparison_names() {
     let plain = TreeRoot::new(KeyOrder::Integer, true, true, 3);

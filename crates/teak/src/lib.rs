@@ -63,10 +63,10 @@
 //! | read a range with several threads | [`Table::split`] |
 //! | send what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`], [`MultiTable::range_owned`] |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
-//! | commit and go on, to write or to read | [`WriteTxn::checkpoint`], [`WriteTxn::commit_and_read`] |
+//! | commit and continue, to write or to read | [`WriteTxn::checkpoint`], [`WriteTxn::commit_and_read`] |
 //! | write only if nothing changed since a read | [`Database::begin_write_at`] |
 //! | read uncommitted data with several threads | [`WriteTxn`] |
-//! | draw numbers; store three numbers with each commit | [`Table::draw_sequence`], [`WriteTxn::set_marks`] |
+//! | generate ids from a sequence; store three numbers with each commit | [`Table::draw_sequence`], [`WriteTxn::set_marks`] |
 //! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`], [`MultiTable::bulk_load_unsorted`] |
 //! | choose when a commit is on disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
 //! | commit now and wait later | [`WriteTxn::commit_async`], [`Ticket`] |
@@ -86,8 +86,8 @@
 //!
 //! All errors are one type, [`Error`]. Its text says what happened, to which file, table, key or
 //! page, and what to do. The repository has more: `docs/errors.md` lists all errors,
-//! `docs/durability.md` the promises, `docs/format.md` the file format, and `ARCHITECTURE.md` is the
-//! map of the code.
+//! `docs/durability.md` the promises, `docs/format.md` the file format, and `ARCHITECTURE.md` is
+//! the map of the code.
 
 mod admin;
 mod alloc;

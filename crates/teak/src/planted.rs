@@ -1,8 +1,8 @@
 //! Errors planted on purpose, one at a time, so that the campaigns can show that they find such
 //! errors.
 //!
-//! `planted!` is where an error is. Errors of storage (a flush that is skipped, a write that fails
-//! in silence) are in the simulated disk, `io/sim.rs`. The others are in the code that would have
+//! `planted!` is where an error is. Errors of storage (a skipped flush, a write that fails
+//! silently) are in the simulated disk, `io/sim.rs`. The others are in the code that would have
 //! them. Only builds with the feature `testing` have any: in all others [`is_planted`] is constant,
 //! and the compiler removes what depends on it.
 
@@ -28,7 +28,7 @@ macro_rules! errors {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$error),*];
 
-            /// What it is called.
+            /// The name of the error.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -36,7 +36,7 @@ macro_rules! errors {
                 }
             }
 
-            /// What it does, in words.
+            /// A description of the effect.
             #[must_use]
             pub fn does(self) -> &'static str {
                 match self {
@@ -49,53 +49,53 @@ macro_rules! errors {
 
 errors! {
     SkipFlush "skip-flush" "A commit counts as durable without a flush."
-    JoinFlush "join-flush" "A commit counts as durable when a flush is over that began before it was written."
-    DurableIsNewest "durable-is-newest" "A flush makes the newest commit count as durable, not the one it began with."
+    JoinFlush "join-flush" "A commit counts as durable after a flush that began before the commit was written."
+    DurableIsNewest "durable-is-newest" "A flush makes the newest commit durable instead of its target."
     PublishEarly "publish-early" "Readers see a durable commit before it is durable."
-    IgnoreFlushError "ignore-flush-error" "A flush that fails counts as one that succeeded."
-    RetryFlush "retry-flush" "A flush that fails is tried again, and counts if it succeeds then."
-    WriteOn "write-on" "After a flush that failed the next commits go on."
-    FreeDurable "free-durable" "Pages of the last durable commit are used again."
-    FreeAcknowledged "free-acknowledged" "Pages of a commit that only the journal makes durable are used again."
-    FreeTarget "free-target" "Pages of the commit that a flush is making durable are used again."
-    SkipDeferred "skip-deferred" "A commit is written before those that were deferred."
-    FreeHeld "free-held" "Pages that an older reader sees are used again."
-    FreeNamed "free-named" "Pages that only a named snapshot sees are used again."
-    FreeDropped "free-dropped" "Pages of a named snapshot are used again as soon as it is dropped, although a crash may lead back to where it was not."
-    DeferNamed "defer-named" "A commit that names its state is deferred, and of its pages only those are written that later ones still use."
-    VerifyNoNamed "verify-no-named" "Recovery does not look at named snapshots that may not be on the disk."
-    ReviveNothing "revive-nothing" "The pages that a rollback to a named snapshot brings back still count as dead."
-    FreeEarly "free-early" "Pages are used again one transaction too early."
-    FreeOwn "free-own" "A page that a transaction copies is free at once."
-    SlotOfDurable "slot-of-durable" "A record is written over that of the last durable commit."
-    SlotOfTarget "slot-of-target" "A record is written over that of the commit that a flush is making durable."
-    EntryUnsynced "entry-unsynced" "A commit counts as durable when its entry is written to the journal, and not when that is on the disk."
-    EntryOfSome "entry-of-some" "An entry of the journal has the pages of the last commit only, where it stands for several."
-    EntryOfNamed "entry-of-named" "A commit that names its state is noted in the journal, which has only pages that later ones still use."
-    EntryOfOwn "entry-of-own" "An entry of the journal has the pages of one process only, where another one has committed between its commits."
-    EntryOfOld "entry-of-old" "An entry of the journal is made of what is new behind an older commit than the last durable one, since another process has flushed."
-    AnyEntry "any-entry" "An entry of the journal counts whatever came before it."
-    RedoNothing "redo-nothing" "Recovery does not look into the journal."
-    RedoDead "redo-dead" "Recovery also puts pages of the journal into the file that had died again."
-    NoChecksum "no-checksum" "A record counts whatever its checksum is."
-    TrustRecord "trust-record" "The newest record counts in another boot of the machine, its pages unseen."
-    VerifyRootOnly "verify-root-only" "Recovery looks at the root page of the catalog only."
-    VerifyNoValues "verify-no-values" "Recovery does not look at large values."
-    VerifyTooLittle "verify-too-little" "Records do not list what a flush under way has still to bring to the disk."
-    KnownTooMuch "known-too-much" "A record says of its own commit that it is durable."
-    WriteNothingAgain "write-nothing-again" "Recovery flushes what it found, and writes none of it again."
-    KeepLosers "keep-losers" "Recovery leaves the records of commits that it rolled back."
-    SettleWithoutFlush "settle-without-flush" "Recovery goes on without a flush."
-    CloseWithoutFlush "close-without-flush" "A clean close notes itself without a flush, and cuts the file."
-    AlwaysClean "always-clean" "Every record says that the database was closed."
-    LoseDeaths "lose-deaths" "Pages that died are forgotten."
-    LoseTaken "lose-taken" "Pages that a transaction took are not noted as taken."
-    IgnoreWriteError "ignore-write-error" "A write that fails is passed over."
-    HideCode "hide-code" "Every error of the disk is called EIO."
-    CutEarly "cut-early" "The file is cut as soon as a commit has no use for its end, although a crash may lead back to one that has."
-    PunchPending "punch-pending" "Blocks of dead pages are given back that some pin sees."
-    LocksOfProcess "locks-of-process" "Processes know each other by POSIX locks, which a process loses when anything in it closes the lock file."
-    CheckNewest "check-newest" "A check does not look at named states."
+    IgnoreFlushError "ignore-flush-error" "A failed flush counts as a successful one."
+    RetryFlush "retry-flush" "A failed flush is retried, and counts if the retry succeeds."
+    WriteOn "write-on" "Commits continue after a failed flush."
+    FreeDurable "free-durable" "Pages of the last durable and the last flushed commit are reused."
+    FreeAcknowledged "free-acknowledged" "Pages of a commit that only the journal makes durable are reused."
+    FreeTarget "free-target" "Pages of the target of a running flush are reused."
+    SkipDeferred "skip-deferred" "A commit is written before older deferred commits."
+    FreeHeld "free-held" "Pages that an older reader sees are reused."
+    FreeNamed "free-named" "Pages that only a named snapshot sees are reused."
+    FreeDropped "free-dropped" "Pages of a dropped named snapshot are reused before the drop is certain to survive a crash."
+    DeferNamed "defer-named" "A commit that creates a named snapshot is deferred, so pages that only the snapshot uses are not written."
+    VerifyNoNamed "verify-no-named" "Recovery does not verify named snapshots that may not be on the disk."
+    ReviveNothing "revive-nothing" "Pages that a rollback to a named snapshot brings back still count as dead."
+    FreeEarly "free-early" "Pages are reused one transaction too early."
+    FreeOwn "free-own" "A page becomes free as soon as a transaction has copied it."
+    SlotOfFlushed "slot-of-flushed" "A record overwrites that of the last flushed commit."
+    SlotOfTarget "slot-of-target" "A record overwrites that of the target of a running flush."
+    EntryUnsynced "entry-unsynced" "A commit counts as durable when its journal entry is written, before the entry is on the disk."
+    EntryOfSome "entry-of-some" "A journal entry for several commits has the pages of the last one only."
+    EntryOfNamed "entry-of-named" "A commit that creates a named snapshot is journaled, so pages that only the snapshot uses are missing."
+    EntryOfOwn "entry-of-own" "A journal entry omits the pages of another process that committed in between."
+    EntryOfOld "entry-of-old" "A journal entry is built against an outdated base after another process flushed."
+    AnyEntry "any-entry" "A journal entry counts regardless of the entry before it."
+    RedoNothing "redo-nothing" "Recovery ignores the journal."
+    RedoDead "redo-dead" "Recovery also restores journaled pages that later entries no longer use."
+    NoChecksum "no-checksum" "A record counts regardless of its checksum."
+    TrustRecord "trust-record" "After a reboot, the newest record is trusted without verifying its pages."
+    VerifyRootOnly "verify-root-only" "Recovery verifies only the root page of the catalog."
+    VerifyNoValues "verify-no-values" "Recovery does not verify large values."
+    VerifyTooLittle "verify-too-little" "The written extents of a record omit pages that a running flush covers."
+    KnownTooMuch "known-too-much" "A record names its own commit as flushed."
+    WriteNothingAgain "write-nothing-again" "Recovery flushes without rewriting what it found."
+    KeepLosers "keep-losers" "Recovery does not erase the records of commits that it rolled back."
+    SettleWithoutFlush "settle-without-flush" "Recovery finishes without a flush."
+    CloseWithoutFlush "close-without-flush" "A clean close is recorded and the file truncated without a flush."
+    AlwaysClean "always-clean" "Every record notes a clean close."
+    LoseDeaths "lose-deaths" "Dead pages are not recorded."
+    LoseTaken "lose-taken" "Allocated pages are not recorded as allocated."
+    IgnoreWriteError "ignore-write-error" "A failed write is ignored."
+    HideCode "hide-code" "Every disk error is reported as EIO."
+    CutEarly "cut-early" "The file is truncated as soon as the newest commit does not use its end, although a crash may lead back to one that does."
+    PunchPending "punch-pending" "Holes are punched into dead pages that some pin sees."
+    LocksOfProcess "locks-of-process" "Processes are identified by POSIX locks, which a process loses when anything in it closes the lock file."
+    CheckNewest "check-newest" "A check skips named snapshots."
     LazyUnrecorded "lazy-unrecorded" "A lazy commit writes no record."
 }
 
@@ -152,7 +152,7 @@ mod planting {
     }
 
     /// Plants an error in this process, for good.
-    pub fn plant(error: Planted) {
+    pub fn set_planted(error: Planted) {
         PLANTED.store(error as usize + 1, Relaxed);
     }
 }
@@ -160,4 +160,4 @@ mod planting {
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use planting::is_planted;
 #[cfg(any(test, feature = "testing"))]
-pub use planting::{plant, planted};
+pub use planting::{planted, set_planted};

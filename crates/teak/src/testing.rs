@@ -1,5 +1,5 @@
-//! Doors for test programs outside of this crate: the simulated disk, and the decoders that fuzzing
-//! feeds with hostile bytes. Not part of the interface.
+//! Entry points for test programs outside of this crate: the simulated disk, and the decoders that
+//! fuzzing feeds with hostile bytes. Not part of the interface.
 
 mod damage;
 mod forge;
@@ -11,7 +11,7 @@ mod simulated;
 mod vast;
 
 pub use crate::io::sim::{Call, CrashPoints, DiskEvent, Fault, OpenBlock, SimDisk};
-pub use crate::planted::{Planted, plant, planted};
+pub use crate::planted::{Planted, planted, set_planted};
 pub use damage::{Mutation, live_pages, mutate};
 pub use forge::{Forgery, forge, forge_fields, forge_graph};
 pub use fuzz::{fuzz_page, fuzz_record};

@@ -32,8 +32,8 @@ impl PageNumber {
 }
 
 impl TransactionId {
-    /// Returns the next id. Ids in a file are below 2^63, so there always is one. The greatest number
-    /// of this type is returned unchanged.
+    /// Returns the next id. Ids in a file are below 2^63, so there always is one. The greatest
+    /// number of this type is returned unchanged.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -131,11 +131,12 @@ pub struct Geometry {
     /// The greatest length of the file. A change that does not fit is
     /// [`Error::Full`](crate::Error::Full). `u64::MAX` for no limit.
     pub upper_limit_bytes: u64,
-    /// The step in which the file grows, or more if a commit needs it. 0 is the engine's choice, which
-    /// depends on the length.
+    /// The step in which the file grows, or more if a commit needs it. 0 is the engine's choice,
+    /// which depends on the length.
     pub growth_step_bytes: u64,
-    /// The free space at the end of the file that makes a commit truncate it, to half of this. 0 is the
-    /// engine's choice: an eighth of the file, and more than a growth step. `u64::MAX` for never.
+    /// The free space at the end of the file that makes a commit truncate it, to half of this. 0 is
+    /// the engine's choice: an eighth of the file, and more than a growth step. `u64::MAX` for
+    /// never.
     pub shrink_threshold_bytes: u64,
 }
 
@@ -161,7 +162,8 @@ impl Geometry {
         self.lower_limit_bytes <= self.upper_limit_bytes
     }
 
-    /// The threshold that the engine chooses: more than a growth step, so that it does not undo growth.
+    /// The threshold that the engine chooses: more than a growth step, so that it does not undo
+    /// growth.
     fn shrink_threshold_of_choice(&self, bytes: u64) -> u64 {
         let step = match bytes {
             0..0x80_0000 => 0,

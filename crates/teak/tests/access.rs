@@ -1,7 +1,8 @@
-//! Databases that a process may not write to, or not beside which; files and links that are not what a database is as a rule; and
-//! the permissions of copies. Tests that mount something or act as another user need root, and say so where they do nothing.
+//! Databases or directories without write permission; unusual files and links; and the permissions
+//! of copies. Tests that mount something or act as another user need root, and print a note if they
+//! do nothing.
 
-use crate::{processes::Other, shared::place};
+use crate::{processes::Other, shared::temporary_path};
 use std::{
     fs::{self, File, Permissions},
     io::{self, Write},
@@ -33,14 +34,14 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Does something as a user who may write to nothing that root has.
+/// Runs something as a user who cannot write to files of root.
 fn as_other_user<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if !is_root() {
         return work();
     }
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            // SAFETY: these change what this thread may do with files, and the thread ends here.
+            // SAFETY: these change the permissions of this thread, which ends here.
             unsafe {
                 libc::setfsgid(65_534);
                 libc::setfsuid(65_534);
@@ -55,7 +56,7 @@ fn reading() -> Options {
     Options::new().read_only(true).create(false)
 }
 
-/// A mounted directory, which is unmounted with this.
+/// A mounted directory, which is unmounted on drop.
 struct Mount(PathBuf);
 
 impl Mount {
@@ -64,7 +65,7 @@ impl Mount {
         let mount = Command::new("mount").args(arguments).arg(at).output();
         let is_mounted = mount.is_ok_and(|mount| mount.status.success());
         if !is_mounted {
-            eprintln!("not run: it takes root to mount {arguments:?}");
+            eprintln!("not run: it requires root to mount {arguments:?}");
         }
         is_mounted.then(|| Self(at.to_path_buf()))
     }
@@ -76,9 +77,9 @@ impl Drop for Mount {
     }
 }
 
-/// A closed database in a directory that may not be written to, but by root.
+/// A closed database in a directory that only root can write to.
 fn in_closed_directory() -> (tempfile::TempDir, PathBuf) {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     put(&Database::open(&path).unwrap(), "a", 1);
     fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
     fs::set_permissions(directory.path(), Permissions::from_mode(0o555)).unwrap();
@@ -86,7 +87,7 @@ fn in_closed_directory() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn a_database_in_a_directory_that_may_not_be_written_to_is_read() {
+fn a_database_in_a_read_only_directory_is_readable() {
     let (_directory, path) = in_closed_directory();
     as_other_user(|| {
         let [one, other] = [(); 2].map(|()| reading().open(&path).unwrap());
@@ -97,9 +98,9 @@ fn a_database_in_a_directory_that_may_not_be_written_to_is_read() {
 }
 
 #[test]
-fn nobody_writes_while_somebody_reads_without_a_lock_file() {
+fn no_process_writes_while_another_reads_without_a_lock_file() {
     if !is_root() {
-        return eprintln!("not run: it takes root to act as another user");
+        return eprintln!("not run: it requires root to act as another user");
     }
     let (_directory, path) = in_closed_directory();
     let database = as_other_user(|| reading().open(&path).unwrap());
@@ -111,9 +112,9 @@ fn nobody_writes_while_somebody_reads_without_a_lock_file() {
 }
 
 #[test]
-fn beside_a_writer_a_database_is_read_without_a_lock_file_only_where_that_is_asked_for() {
+fn reading_without_a_lock_file_during_writes_requires_an_option() {
     if !is_root() {
-        return eprintln!("not run: it takes root to act as another user");
+        return eprintln!("not run: it requires root to act as another user");
     }
     let (_directory, path) = in_closed_directory();
     let mut other = Other::start(&path);
@@ -145,20 +146,20 @@ fn beside_a_writer_a_database_is_read_without_a_lock_file_only_where_that_is_ask
 
 #[test]
 fn nothing_is_written_without_a_lock_file() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let opened = Options::new().no_lock_file(true).open(&path);
     assert!(matches!(opened, Err(Error::InvalidArgument(_))));
     let database = Database::open(&path).unwrap();
     put(&database, "a", 1);
-    // This process has it open with a lock file, which does as well.
+    // This process has it open with a lock file, which works as well.
     let same = reading().no_lock_file(true).open(&path).unwrap();
     put(&database, "a", 2);
     assert_eq!(get(&same, "a").unwrap(), Some(2));
 }
 
 #[test]
-fn a_database_on_a_read_only_mount_is_read() {
-    let (directory, path) = place();
+fn a_database_on_a_read_only_mount_is_readable() {
+    let (directory, path) = temporary_path();
     put(&Database::open(&path).unwrap(), "a", 1);
     let at = tempfile::tempdir().unwrap();
     let source = directory.path().to_str().unwrap();
@@ -182,7 +183,7 @@ fn a_database_on_a_read_only_mount_is_read() {
 }
 
 #[test]
-fn a_database_on_a_full_disk_is_read() {
+fn a_database_on_a_full_disk_is_readable() {
     let at = tempfile::tempdir().unwrap();
     let Some(mount) = Mount::new(at.path(), &["-t", "tmpfs", "-o", "size=4m", "teak-test"]) else {
         return;
@@ -197,7 +198,7 @@ fn a_database_on_a_full_disk_is_read() {
     assert!(!mount.0.join("some.teak-lock").exists());
 }
 
-/// An overlay over `directory`, as containers have it.
+/// An overlay over `directory`, as used by containers.
 fn overlay(directory: &Path, at: &Path) -> Option<[Mount; 2]> {
     let upper = Mount::new(&at.join("upper"), &["-t", "tmpfs", "teak-test"])?;
     for name in ["changes", "work"] {
@@ -213,8 +214,8 @@ fn overlay(directory: &Path, at: &Path) -> Option<[Mount; 2]> {
 }
 
 #[test]
-fn a_reader_sees_what_is_written_to_a_file_that_an_overlay_copies_up() {
-    let (directory, path) = place();
+fn a_reader_sees_writes_to_a_file_that_an_overlay_copies_up() {
+    let (directory, path) = temporary_path();
     put(&Database::open(&path).unwrap(), "a", 1);
     let at = tempfile::tempdir().unwrap();
     let Some([merged, _upper]) = overlay(directory.path(), at.path()) else {
@@ -242,7 +243,7 @@ fn a_reader_sees_what_is_written_to_a_file_that_an_overlay_copies_up() {
 #[test]
 fn an_empty_file_becomes_a_database_and_keeps_its_permissions() {
     for is_exclusive in [false, true] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         File::create(&path).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         let inode = path.metadata().unwrap().ino();
@@ -268,8 +269,8 @@ fn an_empty_file_becomes_a_database_and_keeps_its_permissions() {
 }
 
 #[test]
-fn a_link_to_nothing_is_said_to_be_one() {
-    let (directory, path) = place();
+fn a_dangling_link_is_reported_as_such() {
+    let (directory, path) = temporary_path();
     symlink("missing/file.teak", &path).unwrap();
     let target = directory.path().join("missing/file.teak");
     let target = target.to_str().unwrap();
@@ -291,8 +292,8 @@ fn go_on<P>(_: P) -> ControlFlow<()> {
 }
 
 #[test]
-fn copies_have_no_more_permissions_than_what_they_are_copies_of() {
-    let (directory, path) = place();
+fn copies_have_no_more_permissions_than_their_originals() {
+    let (directory, path) = temporary_path();
     let database = Options::new().file_mode(0o640).open(&path).unwrap();
     put(&database, "a", 1);
     database.create_snapshot("monday").unwrap();
@@ -325,11 +326,11 @@ fn copies_have_no_more_permissions_than_what_they_are_copies_of() {
 }
 
 #[test]
-fn copies_belong_to_the_owner_of_what_they_are_copies_of() {
+fn copies_belong_to_the_owner_of_their_originals() {
     if !is_root() {
-        return eprintln!("not run: it takes root to give files away");
+        return eprintln!("not run: it requires root to change owners");
     }
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "a", 1);
     std::os::unix::fs::chown(&path, Some(1234), Some(2345)).unwrap();
@@ -345,7 +346,7 @@ fn copies_belong_to_the_owner_of_what_they_are_copies_of() {
 
 #[test]
 fn two_mounts_of_one_directory_have_the_same_database() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let at = tempfile::tempdir().unwrap();
     let source = directory.path().to_str().unwrap();
     let Some(mount) = Mount::new(at.path(), &["--bind", source]) else {
@@ -364,7 +365,7 @@ fn two_mounts_of_one_directory_have_the_same_database() {
     assert_eq!(get(&database, "a").unwrap(), Some(2));
 }
 
-/// A codec that says that its items are longer than they are.
+/// A codec that claims a wrong length of its items.
 struct TooLong;
 
 impl Codec for TooLong {
@@ -391,7 +392,7 @@ impl FixedLen for TooLong {
 
 #[test]
 fn a_codec_of_a_wrong_length_is_an_error() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     type Keys = Pair<TooLong, Pair<TooLong, U8>>;

@@ -1,6 +1,6 @@
-//! Backups of what is damaged, and backups that are damaged, forged, or none at all.
+//! Backups of damaged databases, and damaged, forged or invalid backups.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -43,7 +43,7 @@ fn create(path: &Path) -> (Database, Numbers) {
     (database, table)
 }
 
-/// Has other leaves, inner pages and large values come into being.
+/// Creates other leaves, inner pages and large values.
 fn change(database: &Database) {
     let mut txn = database.begin_write().unwrap();
     let table: Numbers = txn.open_table("numbers").unwrap();
@@ -86,8 +86,8 @@ fn flip(path: &Path, at: usize) {
 }
 
 #[test]
-fn what_is_damaged_is_not_backed_up() {
-    let (directory, path) = place();
+fn damaged_pages_are_not_backed_up() {
+    let (directory, path) = temporary_path();
     let (database, _) = create(&path);
     change(&database);
     database.close().unwrap();
@@ -109,12 +109,12 @@ fn what_is_damaged_is_not_backed_up() {
         flip(&path, at);
         for verification in [Verification::Off, Verification::FirstTouch] {
             let opened = Options::new().verification(verification).open(&path);
-            // Of the space map that opening reads.
+            // Part of the space map that opening reads.
             let Ok(database) = opened else { continue };
             let before = names_in(directory.path()).len();
             let target = directory.path().join("copy.teak");
             let error = match database.backup(&target, &mut go_on) {
-                // What the snapshot's commit had of the space map is of no use any more.
+                // The snapshot commit's space map is no longer used.
                 Ok(_) if *page_use == PageUse::Pending => {
                     fs::remove_file(&target).unwrap();
                     continue;
@@ -155,8 +155,8 @@ fn what_is_damaged_is_not_backed_up() {
 }
 
 #[test]
-fn what_is_damaged_is_not_in_an_increment() {
-    let (directory, path) = place();
+fn damaged_pages_are_not_in_an_increment() {
+    let (directory, path) = temporary_path();
     let (database, _) = create(&path);
     let uses_before = database.page_kinds().unwrap();
     change(&database);
@@ -204,7 +204,7 @@ fn full_and_increment(directory: &Path, database: &Database) -> (Vec<u8>, Vec<u8
     (fs::read(full).unwrap(), increment)
 }
 
-/// Has an increment the right hash again.
+/// Corrects the hash of an increment.
 fn hash_again(increment: &mut [u8]) {
     let (bytes, hash) = increment.split_last_chunk_mut::<8>().unwrap();
     let mut right = twox_hash::XxHash3_64::default();
@@ -213,8 +213,8 @@ fn hash_again(increment: &mut [u8]) {
 }
 
 #[test]
-fn what_does_not_begin_like_a_copy_is_not_read_on() {
-    let (directory, path) = place();
+fn input_that_does_not_begin_like_a_copy_is_not_read_further() {
+    let (directory, path) = temporary_path();
     let (database, _) = create(&path);
     let (full, _) = full_and_increment(directory.path(), &database);
     let target = directory.path().join("restored.teak");
@@ -227,7 +227,7 @@ fn what_does_not_begin_like_a_copy_is_not_read_on() {
     }
     let restored = restore(&mut std::io::empty(), &[], &target);
     assert!(matches!(restored, Err(Error::NotADatabase { .. })));
-    // One that goes on for ever, one twice in a row, and one that was cut short.
+    // An endless run, a repeated one, and a truncated one.
     let after = "past the end";
     refused(
         restore(&mut full.chain(std::io::repeat(0)), &[], &target),
@@ -247,7 +247,7 @@ fn what_does_not_begin_like_a_copy_is_not_read_on() {
 fn an_increment_that_contradicts_itself_is_refused() {
     const PAGE_COUNT: usize = 52;
     const RUNS: usize = PAGE_COUNT + 8;
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let (database, _) = create(&path);
     let (full, increment) = full_and_increment(directory.path(), &database);
     let target = directory.path().join("restored.teak");
@@ -257,10 +257,10 @@ fn an_increment_that_contradicts_itself_is_refused() {
         hash_again(&mut forged);
         refused(
             restore(&mut &full[..], &[&forged], &target),
-            "do not say what its head says",
+            "contradict its head",
         );
     }
-    // A run that comes again, and again.
+    // A run that repeats without end.
     let second = RUNS + 8 + 4 * PAGE;
     let len = u32::from_le_bytes(increment[second + 4..second + 8].try_into().unwrap()) as usize;
     let again = &increment[second..second + 8 + len * PAGE];
@@ -287,7 +287,7 @@ fn an_increment_that_contradicts_itself_is_refused() {
 
 #[test]
 fn a_restored_database_has_holes_where_its_copy_has() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let table: Numbers = txn.create_table("numbers").unwrap();
@@ -318,8 +318,8 @@ fn a_restored_database_has_holes_where_its_copy_has() {
 }
 
 #[test]
-fn names_that_are_dropped_meanwhile_do_not_end_a_backup() {
-    let (directory, path) = place();
+fn names_dropped_during_a_backup_do_not_end_it() {
+    let (directory, path) = temporary_path();
     let (database, _) = create(&path);
     for number in 0..40 {
         database.create_snapshot(format!("{number}")).unwrap();
@@ -357,7 +357,7 @@ fn names_that_are_dropped_meanwhile_do_not_end_a_backup() {
 
 #[test]
 fn a_state_with_very_many_names_is_checked_and_copied() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = Options::new().exclusive(true).open(&path).unwrap();
     for start in (0..66_000).step_by(3000) {
         let mut txn = database.begin_write().unwrap();
@@ -376,7 +376,7 @@ fn a_state_with_very_many_names_is_checked_and_copied() {
 
 #[test]
 fn an_increment_ends_when_the_older_state_is_cancelled() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let (database, _) = create(&path);
     change(&database);
     let first = database.open_snapshot("first").unwrap();
@@ -393,8 +393,8 @@ fn an_increment_ends_when_the_older_state_is_cancelled() {
 }
 
 #[test]
-fn a_feed_whose_state_is_cancelled_does_not_move_on() {
-    let (_directory, path) = place();
+fn a_feed_with_a_cancelled_state_does_not_move_on() {
+    let (_directory, path) = temporary_path();
     let (database, _) = create(&path);
     let mut feed = database.follow().unwrap();
     let seen = feed.seen().id();
@@ -411,7 +411,7 @@ fn a_feed_whose_state_is_cancelled_does_not_move_on() {
     }
 }
 
-/// The byte of the newest record that says which durability the database is opened with.
+/// The byte of the newest record with the stored durability.
 fn durability_of(path: &Path) -> Option<u8> {
     let bytes = fs::read(path).unwrap();
     let records = bytes.chunks(PAGE).take(4);
@@ -422,8 +422,8 @@ fn durability_of(path: &Path) -> Option<u8> {
 }
 
 #[test]
-fn what_is_saved_has_the_geometry_and_the_durability_of_the_database() {
-    let (directory, path) = place();
+fn a_salvaged_database_keeps_geometry_and_durability() {
+    let (directory, path) = temporary_path();
     let geometry = Geometry {
         lower_limit_bytes: 1 << 20,
         upper_limit_bytes: 64 << 20,
@@ -448,7 +448,7 @@ fn what_is_saved_has_the_geometry_and_the_durability_of_the_database() {
     assert_eq!(saved.geometry().unwrap(), expected);
 }
 
-/// An increment, and what there was when it was made.
+/// An increment, and the contents when it was made.
 struct Increment {
     since: u64,
     until: u64,
@@ -456,7 +456,7 @@ struct Increment {
     state: State,
 }
 
-/// What a database has.
+/// The contents of a database.
 #[derive(Clone, Default)]
 struct State {
     records: Model,
@@ -516,7 +516,7 @@ fn chains_of_increments_agree_with_a_model() {
     for seed in 0..6 {
         eprintln!("seed {seed}");
         let mut random = fastrand::Rng::with_seed(seed);
-        let (directory, path) = place();
+        let (directory, path) = temporary_path();
         let database = Database::open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let table: Numbers = txn.create_table("numbers").unwrap();
@@ -580,7 +580,7 @@ fn chains_of_increments_agree_with_a_model() {
         let (mut at, full, mut expected) = full.expect("there was a copy");
         let mut chain: Vec<&[u8]> = Vec::new();
         for (index, increment) in increments.iter().enumerate() {
-            // Some are left out, where a later one leads on.
+            // Some are left out if a later one continues from the same state.
             let is_wanted = increment.since <= at && random.u8(..4) > 0;
             if is_wanted {
                 chain.push(&increment.bytes);

@@ -1,6 +1,7 @@
-//! Read transactions that somebody cancels: they find it where they go on, and keep what they have until they end.
+//! Cancelled read transactions: they notice it when they continue, and keep their values until they
+//! end.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{
     collections::HashSet,
     ops::ControlFlow,
@@ -40,8 +41,8 @@ fn only_reader(database: &Database) -> ReaderInfo {
 }
 
 #[test]
-fn all_that_a_cancelled_reader_does_fails_and_what_it_has_stays() {
-    let (directory, path) = place();
+fn a_cancelled_reader_fails_and_keeps_its_values() {
+    let (directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 300).unwrap();
     let txn = database.begin_read().unwrap();
@@ -55,7 +56,10 @@ fn all_that_a_cancelled_reader_does_fails_and_what_it_has_stays() {
     let reader = only_reader(&database);
     assert!(!reader.is_cancelled && database.cancel_reader(&reader).unwrap());
     assert!(only_reader(&database).is_cancelled);
-    assert!(database.cancel_reader(&reader).unwrap(), "twice is as once");
+    assert!(
+        database.cancel_reader(&reader).unwrap(),
+        "cancelling twice is no error"
+    );
 
     assert!(is_lost(table.get(&txn, 8)) && is_lost(table.contains(&txn, 8)));
     assert!(is_lost(table.get_many(&txn, &[1, 2])) && is_lost(table.get_owned(&txn, 8)));
@@ -76,7 +80,7 @@ fn all_that_a_cancelled_reader_does_fails_and_what_it_has_stays() {
     assert!(is_lost(
         txn.copy_dense(&target, &mut |_| ControlFlow::Continue(()))
     ));
-    assert_eq!(value, [7; 300], "what was borrowed stays");
+    assert_eq!(value, [7; 300], "borrowed bytes stay");
     assert_eq!(table.get(&other, 8).unwrap(), Some(&[8; 300][..]));
     drop((range, backwards, owned, cursor, other));
 
@@ -91,7 +95,7 @@ fn all_that_a_cancelled_reader_does_fails_and_what_it_has_stays() {
 
 #[test]
 fn a_reader_of_another_database_cannot_be_cancelled() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let other = Database::open(directory.path().join("other.teak")).unwrap();
     let txn = database.begin_read().unwrap();
@@ -102,7 +106,7 @@ fn a_reader_of_another_database_cannot_be_cancelled() {
 
 #[test]
 fn a_parked_reader_and_a_backup_are_cancelled() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     fill(&database, 2000).unwrap();
     let parked = database.begin_read().unwrap().park().unwrap();
@@ -110,14 +114,14 @@ fn a_parked_reader_and_a_backup_are_cancelled() {
     assert!(is_lost(parked.resume()));
 
     let txn = database.begin_read().unwrap();
-    let mut told = 0;
+    let mut notified = 0;
     let backup = txn.write_backup(&mut std::io::sink(), &mut |_| {
-        told += 1;
+        notified += 1;
         database.cancel_reader(&only_reader(&database)).unwrap();
         ControlFlow::Continue(())
     });
     assert!(is_lost(backup));
-    assert_eq!(told, 1);
+    assert_eq!(notified, 1);
     drop(txn);
 
     let copy = directory.path().join("copy.teak");
@@ -128,10 +132,10 @@ fn a_parked_reader_and_a_backup_are_cancelled() {
     assert!(is_lost(backup) && !copy.exists());
 }
 
-/// What has a name stays, whoever reads it: to take it from its readers freed nothing.
+/// A named state is kept with or without readers: taking it from its readers freed nothing.
 #[test]
 fn a_parked_reader_of_a_named_snapshot_keeps_it() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 100).unwrap();
     database.create_snapshot("kept").unwrap();
@@ -141,14 +145,14 @@ fn a_parked_reader_of_a_named_snapshot_keeps_it() {
     for value_len in 102..107 {
         fill(&database, value_len).unwrap();
     }
-    assert!(is_lost(parked.resume()), "space was wanted");
+    assert!(is_lost(parked.resume()), "the writer needed space");
     let named = named.resume().unwrap();
     assert_eq!(table.get(&named, 7).unwrap(), Some(&[7; 100][..]));
 }
 
 #[test]
 fn a_writer_that_wants_space_cancels_and_waits() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let asked = Arc::new(AtomicU64::new(0));
     let noted = Arc::clone(&asked);
     let database = Options::new()
@@ -173,7 +177,7 @@ fn a_writer_that_wants_space_cancels_and_waits() {
             while !is_lost(table.get(&txn, 7)) {
                 thread::yield_now();
             }
-            // It goes on being waited for until it has ended.
+            // It is waited for until it has ended.
             while asked.load(SeqCst) < 3 {
                 thread::yield_now();
             }
@@ -185,10 +189,11 @@ fn a_writer_that_wants_space_cancels_and_waits() {
     assert!(database.check(&mut |_| {}).unwrap().is_clean());
 }
 
-/// Threads that come and go get each other's slots. Those of every other one are to be left alone.
+/// Threads that start and end reuse each other's slots. Those of every other one must not be
+/// cancelled.
 #[test]
-fn cancelling_hits_nobody_who_begins_meanwhile() {
-    let (_directory, path) = place();
+fn cancelling_does_not_hit_a_new_reader() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 100).unwrap();
     let spared = Mutex::new(HashSet::new());
@@ -237,8 +242,8 @@ fn cancelling_hits_nobody_who_begins_meanwhile() {
 }
 
 #[test]
-fn a_reader_cancelled_in_the_middle_of_a_scan_is_told_at_the_next_leaf() {
-    let (_directory, path) = place();
+fn a_reader_cancelled_during_a_scan_fails_at_the_next_leaf() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 300).unwrap();
     let txn = database.begin_read().unwrap();

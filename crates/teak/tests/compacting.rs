@@ -1,6 +1,7 @@
-//! How short compacting makes files of every shape, how long they are meanwhile, and what it says where something is in the way.
+//! The lengths of compacted files of every shape, the lengths during compaction, and the reported
+//! obstacles.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{
     collections::BTreeMap,
@@ -18,12 +19,12 @@ use teak::{
 };
 
 const PAGE: u64 = 4096;
-/// What compacting may add to a file for a while, beside the largest value.
+/// The temporary growth that compacting may cause, in addition to the largest value.
 const BATCH: u64 = 4096 * PAGE;
 
 type Numbers = Table<U64, Bytes>;
 
-/// A database of which commits move nothing, and what is in it.
+/// A database in which commits move nothing, and its contents.
 struct Shape {
     _directory: tempfile::TempDir,
     path: PathBuf,
@@ -38,7 +39,7 @@ impl Shape {
     }
 
     fn with(options: Options) -> Self {
-        let (directory, path) = place();
+        let (directory, path) = temporary_path();
         let database = options.open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let table = txn.create_table("numbers").unwrap();
@@ -52,12 +53,12 @@ impl Shape {
         }
     }
 
-    /// Puts a value of so many bytes.
+    /// Inserts a value of this many bytes.
     fn put(&mut self, number: u64, len: usize) {
         self.put_all([(number, len)]);
     }
 
-    /// Puts values in one transaction.
+    /// Inserts values in one transaction.
     fn put_all(&mut self, values: impl IntoIterator<Item = (u64, usize)>) {
         let mut txn = self.database.begin_write().unwrap();
         for (number, len) in values {
@@ -85,7 +86,7 @@ impl Shape {
         self.compact_with(&CompactOptions::new())
     }
 
-    /// Compacts, and sees to it that the file is not longer meanwhile than it may be.
+    /// Compacts, and checks that the file is never longer than allowed.
     fn compact_with(&self, options: &CompactOptions) -> CompactProgress {
         let before = self.len();
         let largest = self.records.values().map(Vec::len).max().unwrap_or(0) as u64;
@@ -113,7 +114,7 @@ impl Shape {
         }
     }
 
-    /// Compacts, and sees to it that the file is as short as is promised.
+    /// Compacts, and checks that the file is as short as promised.
     fn assert_short(&self, name: &str) {
         let before = self.database.stat().unwrap();
         let done = self.compact();
@@ -128,7 +129,7 @@ impl Shape {
         );
         let enough = after.used_pages + after.used_pages / 32 + 32;
         assert!(after.page_count <= enough, "{name}: {done:?} {after:?}");
-        // Nothing is left to be done, and nothing is.
+        // Nothing is left to do, and nothing is done.
         let again = self.compact();
         assert_eq!(again.moved_pages, 0, "{name}");
         assert_eq!(
@@ -147,25 +148,25 @@ fn pages(count: u64) -> usize {
     (count * PAGE) as usize
 }
 
-/// Nothing was moved: the free pages before the place that the value should have had were not in a row.
+/// Nothing was moved: the free pages before the target position of the value were not consecutive.
 #[test]
-fn a_value_at_the_end_moves_though_free_pages_are_scattered() {
+fn a_value_at_the_end_moves_although_free_pages_are_scattered() {
     let mut shape = Shape::new();
     shape.put_all((0..3000).map(|number| (number, 3000)));
     shape.put(10_000, pages(25));
     shape.remove((0..3000).filter(|number| number % 8 > 0 || *number > 2500));
     shape.compact_with(&CompactOptions::new().max_moved_bytes(40 << 12));
-    shape.assert_short("a value of 25 pages behind scattered free pages");
+    shape.assert_short("a value of 25 pages after scattered free pages");
 }
 
 #[test]
-fn a_value_slides_down_over_itself() {
+fn a_value_moves_down_into_overlapping_pages() {
     let mut shape = Shape::new();
     shape.put_all((0..10).map(|number| (number, 100)));
     shape.put(100, pages(980));
     shape.put(101, pages(1200));
     shape.remove([100]);
-    shape.assert_short("a value of 1,200 pages behind 980 free ones");
+    shape.assert_short("a value of 1,200 pages after 980 free ones");
 }
 
 #[test]
@@ -176,7 +177,7 @@ fn gaps_between_many_values_are_closed() {
         shape.put(1000 + number, pages(100));
     }
     shape.remove(0..60);
-    shape.assert_short("60 values of 100 pages behind gaps of 40");
+    shape.assert_short("60 values of 100 pages after gaps of 40");
 }
 
 #[test]
@@ -202,7 +203,7 @@ fn values_of_all_lengths_with_records_between_them_become_dense() {
 }
 
 #[test]
-fn trees_of_values_and_large_values_become_dense_together() {
+fn nested_trees_and_large_values_become_dense_together() {
     let mut shape = Shape::new();
     let mut txn = shape.database.begin_write().unwrap();
     let many = txn.create_multi_table::<U64, U64>("many").unwrap();
@@ -221,11 +222,11 @@ fn trees_of_values_and_large_values_become_dense_together() {
     many.remove_key(&mut txn, 1).unwrap();
     txn.commit().unwrap();
     shape.remove((0..40).filter(|number| number % 4 > 0));
-    shape.assert_short("trees of values and large values");
+    shape.assert_short("nested trees and large values");
 }
 
 #[test]
-fn the_length_that_was_asked_for_is_reached_by_closing_gaps() {
+fn the_requested_length_is_reached_by_closing_gaps() {
     let mut shape = Shape::new();
     shape.put(1, pages(700));
     shape.put(2, pages(1000));
@@ -244,7 +245,7 @@ fn the_length_that_was_asked_for_is_reached_by_closing_gaps() {
 }
 
 #[test]
-fn what_is_in_the_way_is_told() {
+fn obstacles_are_reported() {
     for is_named in [true, false] {
         let mut shape = Shape::new();
         shape.put(1, pages(700));
@@ -262,18 +263,18 @@ fn what_is_in_the_way_is_told() {
         };
         assert!(!done.is_reached, "{done:?}");
         assert_eq!(done.obstacle, Some(obstacle));
-        assert!(shape.len() <= before, "nothing is copied in vain");
+        assert!(shape.len() <= before, "nothing is copied without effect");
         drop(reader);
         if is_named {
             shape.database.drop_snapshot("held").unwrap();
         }
-        shape.assert_short("the same without anybody who sees it");
+        shape.assert_short("the same without a reader");
     }
 }
 
-/// Nothing can be copied behind the end.
+/// Nothing can be copied past the end.
 #[test]
-fn a_file_at_its_size_limit_is_left_as_it_is() {
+fn a_file_at_its_size_limit_is_unchanged() {
     let geometry = Geometry {
         upper_limit_bytes: 1800 * PAGE,
         ..Geometry::default()
@@ -290,9 +291,9 @@ fn a_file_at_its_size_limit_is_left_as_it_is() {
     shape.check();
 }
 
-/// It had one commit for each thing that it waits for, also where there was nothing to wait for.
+/// It made one commit for each awaited condition, even without one.
 #[test]
-fn compacting_a_file_that_is_dense_makes_no_commit() {
+fn compacting_a_dense_file_makes_no_commit() {
     let mut shape = Shape::new();
     shape.put_all((0..3000).map(|number| (number, 100)));
     shape.put(5000, pages(30));
@@ -311,7 +312,7 @@ fn compacting_a_file_that_is_dense_makes_no_commit() {
     assert_eq!(database.stat().unwrap().transaction, before);
 }
 
-/// No commit was as large as the value, so that it stayed at the end for ever.
+/// No commit was as large as the value, so that it stayed at the end forever.
 #[test]
 fn small_commits_move_a_value_from_the_end() {
     let mut shape = Shape::with(Options::new());
@@ -336,10 +337,10 @@ fn closing_moves_a_value_that_is_larger_than_a_commit_of_others() {
     assert!(len(&path) < 4700 * PAGE, "{} pages", len(&path) / PAGE);
 }
 
-/// Where pages could be moved and the commit found no room for itself, it was tried again until all rounds were over, and what was not moved
-/// counted as progress.
+/// If pages could be moved but the commit found no room, it was retried until all rounds were over,
+/// and unmoved pages counted as progress.
 #[test]
-fn a_compaction_whose_commits_find_no_room_ends() {
+fn a_compaction_ends_after_commits_that_find_no_room() {
     // Seed 40 made 48 calls.
     for seed in 38..44 {
         let mut random = Rng::with_seed(seed);
@@ -382,7 +383,7 @@ fn a_compaction_whose_commits_find_no_room_ends() {
 }
 
 #[test]
-fn a_compaction_waits_for_writers_no_longer_than_it_is_told() {
+fn a_compaction_waits_for_writers_until_its_timeout() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("x.teak")).unwrap();
     let txn = database.begin_write().unwrap();
@@ -393,7 +394,7 @@ fn a_compaction_waits_for_writers_no_longer_than_it_is_told() {
     assert_eq!(done.obstacle, Some(CompactObstacle::Writers));
     assert!(!done.is_reached);
     drop(txn);
-    // The end of a transaction may come between two commits of the compaction.
+    // The end of a transaction may be between two commits of the compaction.
     let mut other = None;
     let mut begin = |_| {
         other = Some(database.begin_write().unwrap());
@@ -404,7 +405,7 @@ fn a_compaction_waits_for_writers_no_longer_than_it_is_told() {
 }
 
 #[test]
-fn a_compaction_that_is_ended_does_not_pause() {
+fn an_ended_compaction_does_not_pause() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("x.teak")).unwrap();
     let options = CompactOptions::new().pause(Duration::MAX);

@@ -25,7 +25,7 @@ fn is_refused<T>(result: Result<T>) -> bool {
     matches!(result.map(drop), Err(Error::InvalidArgument(_)))
 }
 
-/// All that a transaction sees of a table of numbers that counts.
+/// Everything that a transaction sees of a table of numbers with counts.
 fn compare<T: Transaction>(txn: &T, table: &Table<U64, Bytes>, model: &BTreeMap<u64, usize>) {
     let keys: Vec<u64> = model.keys().copied().collect();
     let mut cursor = table.cursor(txn).unwrap();
@@ -92,7 +92,7 @@ fn counts_are_right_after_changes_rollbacks_and_commits() {
 }
 
 #[test]
-fn what_a_table_cannot_do_is_refused_with_words_that_help() {
+fn unsupported_operations_are_refused_with_helpful_text() {
     let Directory { database, .. } = &database();
     let mut txn = database.begin_write().unwrap();
     let plain = txn.create_table::<U64, U64>("plain").unwrap();
@@ -141,7 +141,7 @@ fn ranges_that_end_before_they_begin_have_nothing() {
 }
 
 #[test]
-fn parts_together_are_the_range() {
+fn parts_cover_the_range() {
     let Directory { database, .. } = &database();
     let mut txn = database.begin_write().unwrap();
     for (name, options) in [
@@ -180,7 +180,7 @@ fn parts_together_are_the_range() {
 }
 
 #[test]
-fn owned_cursors_skip_and_measure_as_others_do() {
+fn owned_cursors_skip_and_measure_like_others() {
     let Directory { database, .. } = &database();
     let mut txn = database.begin_write().unwrap();
     let plain = txn.create_table::<U64, U64>("plain").unwrap();

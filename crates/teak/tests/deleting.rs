@@ -1,6 +1,6 @@
-//! Deleting a database, beside others who have it open, in this process and in others.
+//! Deleting a database while others have it open, in this process and in others.
 
-use crate::{processes::Other, shared::place};
+use crate::{processes::Other, shared::temporary_path};
 use std::{
     fs::{self, Permissions},
     os::unix::fs::{PermissionsExt, symlink},
@@ -21,12 +21,12 @@ fn names_in(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_database_that_nobody_uses_goes_with_its_lock_file() {
+fn an_unused_database_is_deleted_with_its_lock_file() {
     for deletion in ALL {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         assert!(!delete(&path, deletion).unwrap(), "there is none yet");
         drop(Database::open(&path).unwrap());
-        // As a process leaves it that was killed.
+        // The state after a kill.
         fs::write(path.with_file_name("some.teak-lock"), b"TeakLock").unwrap();
         assert!(delete(&path, deletion).unwrap());
         assert!(names_in(&path).is_empty(), "{:?}", names_in(&path));
@@ -37,8 +37,8 @@ fn a_database_that_nobody_uses_goes_with_its_lock_file() {
 }
 
 #[test]
-fn what_is_no_database_stays() {
-    let (directory, path) = place();
+fn other_files_are_not_deleted() {
+    let (directory, path) = temporary_path();
     for deletion in ALL {
         for bytes in [&b""[..], b"text", &[0; 100_000]] {
             fs::write(&path, bytes).unwrap();
@@ -49,7 +49,7 @@ fn what_is_no_database_stays() {
         let refused = delete(directory.path(), deletion);
         assert!(matches!(refused, Err(Error::NotADatabase { .. })));
     }
-    // One whose records are damaged is one.
+    // A database with damaged records is still a database.
     fs::remove_file(&path).unwrap();
     drop(Database::open(&path).unwrap());
     let mut bytes = fs::read(&path).unwrap();
@@ -63,7 +63,7 @@ fn what_is_no_database_stays() {
 
 #[test]
 fn a_link_is_followed() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     drop(Database::open(&path).unwrap());
     let link = path.with_file_name("link.teak");
     symlink(&path, &link).unwrap();
@@ -73,9 +73,9 @@ fn a_link_is_followed() {
 }
 
 #[test]
-fn a_database_in_use_stays_until_nobody_uses_it() {
+fn a_database_in_use_is_not_deleted() {
     for is_exclusive in [false, true] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let open = || Options::new().exclusive(is_exclusive).open(&path).unwrap();
         let database = open();
         let refused = delete(&path, Deletion::IfUnused);
@@ -95,7 +95,7 @@ fn a_database_in_use_stays_until_nobody_uses_it() {
 
 #[test]
 fn other_processes_that_use_it_are_waited_for() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     drop(Database::open(&path).unwrap());
     let mut other = Other::start(&path);
     other.ask("open");
@@ -109,17 +109,17 @@ fn other_processes_that_use_it_are_waited_for() {
     assert!(other.ask("put durable b 2").parse::<u64>().is_ok());
     assert_eq!(other.ask("get a"), "Some(1)");
     assert!(!deleted.is_finished());
-    // One that dies does not use it.
+    // A dead process does not use it.
     other.kill();
     assert!(deleted.join().unwrap());
     assert!(names_in(&path).is_empty());
 }
 
-/// Those who have it open go on together, and what is opened by that name from then on is another database, whose lock file stays when
-/// they go.
+/// Processes that have it open continue together. A database opened by that name from then on is
+/// another one, and its lock file is kept when they leave.
 #[test]
-fn who_uses_a_deleted_database_goes_on() {
-    let (_directory, path) = place();
+fn users_of_a_deleted_database_continue() {
+    let (_directory, path) = temporary_path();
     let (mut first, mut second) = (Other::start(&path), Other::start(&path));
     for other in [&mut first, &mut second] {
         other.ask("open");
@@ -147,9 +147,9 @@ fn who_uses_a_deleted_database_goes_on() {
 }
 
 #[test]
-fn a_process_may_delete_what_it_uses() {
+fn a_process_may_delete_a_database_it_uses() {
     for is_exclusive in [false, true] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let open = || Options::new().exclusive(is_exclusive).open(&path);
         let database = open().unwrap();
         assert!(delete(&path, Deletion::Now).unwrap());
@@ -162,11 +162,11 @@ fn a_process_may_delete_what_it_uses() {
     }
 }
 
-/// A process that had a database open, whose files somebody had removed, could not make another one of that name before it had closed the first:
-/// it was taken for the same lock file.
+/// A process that had a database open whose files had been removed could not make another one of
+/// that name before it closed the first one: both were mistaken for one lock file.
 #[test]
 fn another_database_gets_the_name_while_the_deleted_one_is_open() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let deleted = Database::open(&path).unwrap();
     deleted.create_snapshot("monday").unwrap();
     for name in names_in(&path) {
@@ -178,18 +178,18 @@ fn another_database_gets_the_name_while_the_deleted_one_is_open() {
     deleted.close().unwrap();
     assert_eq!(names_in(&path), ["some.teak", "some.teak-lock"]);
     database.create_snapshot("tuesday").unwrap();
-    // It is known by its file still, and opened again.
+    // It is identified by its file, and can be opened again.
     let again = Database::open(&path).unwrap();
     assert_eq!(again.snapshots().unwrap().len(), 1);
     drop((database, again));
     assert_eq!(names_in(&path), ["some.teak"]);
 }
 
-/// Only the file of a database was removed, and not its lock file. The process that has it open gives the name of its lock file up,
-/// so that the two databases have nothing in common.
+/// Only the file of a database was removed, and not its lock file. The process that has it open
+/// gives up the name of its lock file, so that the two databases share nothing.
 #[test]
 fn a_lock_file_that_is_used_is_not_used_by_another_database() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let removed = Database::open(&path).unwrap();
     removed.create_snapshot("monday").unwrap();
     fs::remove_file(&path).unwrap();
@@ -201,7 +201,7 @@ fn a_lock_file_that_is_used_is_not_used_by_another_database() {
 }
 
 #[test]
-fn files_are_created_with_the_mode_that_was_asked_for() {
+fn files_are_created_with_the_requested_mode() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.teak");
     let lock = directory.path().join("x.teak-lock");
@@ -211,7 +211,7 @@ fn files_are_created_with_the_mode_that_was_asked_for() {
     let database = Options::new().file_mode(0o600).open(&path).unwrap();
     assert_eq!((mode(&path), mode(&lock)), (0o600, 0o600));
     database.close().unwrap();
-    // A file that is there keeps its own, and the lock file follows it.
+    // An existing file keeps its mode, and the lock file follows it.
     fs::set_permissions(&path, Permissions::from_mode(0o660)).unwrap();
     let database = Options::new().file_mode(0o600).open(&path).unwrap();
     assert_eq!((mode(&path), mode(&lock)), (0o660, 0o660));
@@ -220,24 +220,25 @@ fn files_are_created_with_the_mode_that_was_asked_for() {
 
 #[test]
 fn a_lock_file_may_be_elsewhere() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let lock_file = path.with_file_name("lock");
     let open = || Options::new().lock_file(&lock_file).open(&path).unwrap();
     let (database, again) = (open(), open());
     assert_eq!(names_in(&path), ["lock", "some.teak"]);
     database.create_snapshot("monday").unwrap();
     assert_eq!(again.snapshots().unwrap().len(), 1);
-    // Who looks for another one finds nobody there, and the file locked.
+    // A process looking for others finds none there, but the file is locked.
     assert!(matches!(Database::open(&path), Err(Error::InUse(_))));
     drop((database, again));
     assert_eq!(names_in(&path), ["some.teak"]);
     assert_eq!(Database::open(&path).unwrap().snapshots().unwrap().len(), 1);
 }
 
-/// Deleting and opening at the same time, from threads and processes: whoever has it open has a whole database, and at the end no name is left.
+/// Deleting and opening at the same time, from threads and processes: every opened database is
+/// complete, and at the end no name is left.
 #[test]
 fn deleting_meets_opening() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let mut other = Other::start(&path);
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,6 +1,6 @@
-//! Cursors that are tied to no transaction, against a model that knows where each of them must be.
+//! Cursors without a transaction, against a model of their positions.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{cmp::Ordering, ops::ControlFlow};
 use teak::{
@@ -46,7 +46,7 @@ pub(crate) fn compare(order: KeyOrder, a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// A table as one transaction sees it.
+/// A table as seen by one transaction.
 #[derive(Clone)]
 struct Model {
     order: KeyOrder,
@@ -67,7 +67,7 @@ impl Model {
         (index < self.upper(key)).then_some(index)
     }
 
-    fn at_or_behind(&self, index: usize) -> Option<usize> {
+    fn at_or_beyond(&self, index: usize) -> Option<usize> {
         (index < self.records.len()).then_some(index)
     }
 
@@ -85,27 +85,27 @@ impl Model {
         }
     }
 
-    /// Whether a key may be looked for.
+    /// Whether a key may be searched for.
     fn accepts(&self, key: &[u8]) -> bool {
         let len = self.records.first().map(|(k, _)| k.len());
         self.order != KeyOrder::Integer || len.is_none_or(|len| len == key.len())
     }
 
-    /// Whether a key may be put.
+    /// Whether a key may be inserted.
     fn takes(&self, key: &[u8]) -> bool {
         self.accepts(key) && (self.order != KeyOrder::Integer || matches!(key.len(), 4 | 8))
     }
 }
 
 #[derive(Clone, PartialEq, Debug)]
-enum Place {
+enum ModelPosition {
     Nowhere,
     BeforeFirst,
     At(Vec<u8>),
     AfterLast,
 }
 
-impl Place {
+impl ModelPosition {
     fn key(&self) -> &[u8] {
         match self {
             Self::At(key) => key,
@@ -123,54 +123,54 @@ impl Place {
     }
 }
 
-/// A cursor, and where it must be.
+/// A cursor, and its expected position.
 #[derive(Clone)]
 struct Both {
     cursor: DetachedCursor,
-    place: Place,
+    position: ModelPosition,
 }
 
 impl Both {
     fn new(table: &Raw) -> Self {
-        let (cursor, place) = (DetachedCursor::new(table), Place::Nowhere);
-        Self { cursor, place }
+        let (cursor, position) = (DetachedCursor::new(table), ModelPosition::Nowhere);
+        Self { cursor, position }
     }
 
-    /// Goes to record `to` of the model, or to `otherwise`.
-    fn go(&mut self, model: &Model, to: Option<usize>, otherwise: Place) -> bool {
-        self.place = match to {
-            Some(index) => Place::At(model.records[index].0.clone()),
+    /// Moves to record `to` of the model, or to `otherwise`.
+    fn go(&mut self, model: &Model, to: Option<usize>, otherwise: ModelPosition) -> bool {
+        self.position = match to {
+            Some(index) => ModelPosition::At(model.records[index].0.clone()),
             None => otherwise,
         };
         to.is_some()
     }
 
     fn next(&self, model: &Model) -> Option<usize> {
-        match &self.place {
-            Place::Nowhere | Place::BeforeFirst => model.at_or_behind(0),
-            Place::At(key) => model.at_or_behind(model.upper(key)),
-            Place::AfterLast => None,
+        match &self.position {
+            ModelPosition::Nowhere | ModelPosition::BeforeFirst => model.at_or_beyond(0),
+            ModelPosition::At(key) => model.at_or_beyond(model.upper(key)),
+            ModelPosition::AfterLast => None,
         }
     }
 
     fn prev(&self, model: &Model) -> Option<usize> {
-        match &self.place {
-            Place::Nowhere | Place::AfterLast => model.records.len().checked_sub(1),
-            Place::At(key) => model.lower(key).checked_sub(1),
-            Place::BeforeFirst => None,
+        match &self.position {
+            ModelPosition::Nowhere | ModelPosition::AfterLast => model.records.len().checked_sub(1),
+            ModelPosition::At(key) => model.lower(key).checked_sub(1),
+            ModelPosition::BeforeFirst => None,
         }
     }
 
     fn here_or_next(&self, model: &Model) -> Option<usize> {
-        match &self.place {
-            Place::At(key) => model.at_or_behind(model.lower(key)),
+        match &self.position {
+            ModelPosition::At(key) => model.at_or_beyond(model.lower(key)),
             _ => self.next(model),
         }
     }
 
     /// One step of a cursor in one view of the table.
     fn step<T: Transaction>(&mut self, random: &mut Rng, txn: &T, model: &Model) {
-        use Place::{AfterLast, BeforeFirst};
+        use ModelPosition::{AfterLast, BeforeFirst};
         let key = random_key(random, model);
         let kind = random.u32(..15);
         if (5..10).contains(&kind) && !model.accepts(&key) {
@@ -186,7 +186,7 @@ impl Both {
         }
         let (found, expected) = match kind {
             0 => {
-                let to = model.at_or_behind(0);
+                let to = model.at_or_beyond(0);
                 (self.cursor.first(txn), self.go(model, to, AfterLast))
             }
             1 => {
@@ -202,9 +202,9 @@ impl Both {
                 (self.cursor.prev(txn), self.go(model, to, BeforeFirst))
             }
             4 => {
-                let expected = match self.place.clone() {
-                    Place::At(key) => {
-                        let to = model.at_or_behind(model.lower(&key));
+                let expected = match self.position.clone() {
+                    ModelPosition::At(key) => {
+                        let to = model.at_or_beyond(model.lower(&key));
                         self.go(model, to, AfterLast)
                     }
                     _ => false,
@@ -212,12 +212,12 @@ impl Both {
                 (self.cursor.current(txn), expected)
             }
             5 => {
-                let to = model.at_or_behind(model.lower(&key));
+                let to = model.at_or_beyond(model.lower(&key));
                 let expected = self.go(model, to, AfterLast);
                 (self.cursor.seek(txn, &key), expected)
             }
             6 => {
-                let to = model.at_or_behind(model.lower(&key));
+                let to = model.at_or_beyond(model.lower(&key));
                 self.go(model, to, AfterLast);
                 (
                     self.cursor.seek_exact(txn, &key),
@@ -225,7 +225,7 @@ impl Both {
                 )
             }
             7 => {
-                let to = model.at_or_behind(model.upper(&key));
+                let to = model.at_or_beyond(model.upper(&key));
                 let expected = self.go(model, to, AfterLast);
                 (self.cursor.seek_greater(txn, &key), expected)
             }
@@ -248,12 +248,12 @@ impl Both {
                     read.push((key.to_vec(), value.to_vec()));
                 });
                 assert_eq!(read, model.records[from..to]);
-                (found, self.go(model, model.at_or_behind(to), AfterLast))
+                (found, self.go(model, model.at_or_beyond(to), AfterLast))
             }
             _ => {
-                let end = match &self.place {
-                    Place::At(key) => model.upper(key),
-                    Place::BeforeFirst => 0,
+                let end = match &self.position {
+                    ModelPosition::At(key) => model.upper(key),
+                    ModelPosition::BeforeFirst => 0,
                     _ => model.records.len(),
                 };
                 let back = random.usize(..30);
@@ -272,12 +272,12 @@ impl Both {
         assert_eq!(found.unwrap(), expected, "movement {kind}");
     }
 
-    /// What a cursor says of where it is.
+    /// The position as reported by a cursor.
     fn check<T: Transaction>(&self, txn: &T, model: &Model) {
         let cursor = &self.cursor;
-        assert_eq!(cursor.key(), self.place.key());
-        let index = match &self.place {
-            Place::At(key) => model.find(key),
+        assert_eq!(cursor.key(), self.position.key());
+        let index = match &self.position {
+            ModelPosition::At(key) => model.find(key),
             _ => None,
         };
         assert_eq!(cursor.is_on_record(txn).unwrap(), index.is_some());
@@ -286,9 +286,9 @@ impl Both {
         assert_eq!(cursor.is_first(txn).unwrap(), index == Some(0));
         let is_last = index.is_some_and(|index| index + 1 == model.records.len());
         assert_eq!(cursor.is_last(txn).unwrap(), is_last);
-        let is_after = match &self.place {
-            Place::At(key) => model.lower(key) == model.records.len(),
-            place => *place == Place::AfterLast,
+        let is_after = match &self.position {
+            ModelPosition::At(key) => model.lower(key) == model.records.len(),
+            position => *position == ModelPosition::AfterLast,
         };
         assert_eq!(cursor.is_after_last(txn).unwrap(), is_after);
     }
@@ -302,15 +302,15 @@ impl Both {
             assert!(matches!(refused, Err(Error::InvalidArgument(_))));
             return;
         }
-        let here = match &self.place {
-            Place::At(key) => model.find(key),
+        let here = match &self.position {
+            ModelPosition::At(key) => model.find(key),
             _ => None,
         };
         match kind {
             0..4 => {
                 self.cursor.insert(txn, &key, &value).unwrap();
                 let index = model.put(&key, &value);
-                self.go(model, Some(index), Place::Nowhere);
+                self.go(model, Some(index), ModelPosition::Nowhere);
             }
             4..6 => {
                 let is_new = self.cursor.insert_new(txn, &key, &value).unwrap();
@@ -319,7 +319,7 @@ impl Both {
                     Some(index) => index,
                     None => model.put(&key, &value),
                 };
-                self.go(model, Some(index), Place::Nowhere);
+                self.go(model, Some(index), ModelPosition::Nowhere);
             }
             6..8 => {
                 let is_after = model.lower(&key) == model.records.len();
@@ -327,7 +327,7 @@ impl Both {
                 if is_after {
                     appended.unwrap();
                     let index = model.put(&key, &value);
-                    self.go(model, Some(index), Place::Nowhere);
+                    self.go(model, Some(index), ModelPosition::Nowhere);
                 } else {
                     assert!(matches!(appended, Err(Error::NotSorted { .. })));
                 }
@@ -348,7 +348,7 @@ impl Both {
         }
     }
 
-    /// Not where it would remove too much.
+    /// Not if it would remove too much.
     fn remove_scope(&mut self, random: &mut Rng, txn: &mut WriteTxn, model: &mut Model) {
         let scopes = [
             DeleteScope::Before,
@@ -358,14 +358,14 @@ impl Both {
         ];
         let scope = scopes[random.usize(..4)];
         let count = model.records.len();
-        let (before, after) = match &self.place {
-            Place::Nowhere => {
+        let (before, after) = match &self.position {
+            ModelPosition::Nowhere => {
                 let refused = self.cursor.remove_scope(txn, scope);
                 return assert!(matches!(refused, Err(Error::InvalidArgument(_))));
             }
-            Place::At(key) => (model.lower(key), model.upper(key)),
-            Place::BeforeFirst => (0, 0),
-            Place::AfterLast => (count, count),
+            ModelPosition::At(key) => (model.lower(key), model.upper(key)),
+            ModelPosition::BeforeFirst => (0, 0),
+            ModelPosition::AfterLast => (count, count),
         };
         let doomed = match scope {
             DeleteScope::Before => 0..before,
@@ -407,7 +407,7 @@ fn random_value(random: &mut Rng) -> Vec<u8> {
     vec![random.u8(..); len]
 }
 
-/// A change that no cursor makes.
+/// A change without a cursor.
 fn change_past_cursors(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model: &mut Model) {
     let (key, value) = (random_key(random, model), random_value(random));
     match random.u32(..12) {
@@ -436,7 +436,7 @@ fn change_past_cursors(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model:
             keys.retain(|key| {
                 model.takes(key) && (model.order != KeyOrder::Integer || key.len() == len)
             });
-            // Of equal keys the last one would stay.
+            // Of equal keys, the last one would stay.
             keys.sort_by(|a, b| compare(model.order, a, b));
             keys.dedup_by(|a, b| compare(model.order, a, b).is_eq());
             let records: Vec<_> = keys.iter().map(|key| (&key[..], &value[..])).collect();
@@ -448,7 +448,7 @@ fn change_past_cursors(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model:
     }
 }
 
-/// All that is there: a database, what it must hold, and cursors over one table of it.
+/// A database, its expected contents, and cursors over one table of it.
 struct World {
     random: Rng,
     database: Database,
@@ -460,7 +460,7 @@ struct World {
     cursors: Vec<Both>,
 }
 
-/// What a transaction may roll back to.
+/// The state that a transaction may roll back to.
 type Savepoints = Vec<(Savepoint, Option<Model>)>;
 
 impl World {
@@ -482,8 +482,8 @@ impl World {
         }
     }
 
-    /// Some cursors look at one view.
-    fn look<T: Transaction>(&mut self, txn: &T, model: &Option<Model>) {
+    /// Some cursors read one view.
+    fn inspect<T: Transaction>(&mut self, txn: &T, model: &Option<Model>) {
         for _ in 0..4 {
             let both = random_cursor(&mut self.random, &mut self.cursors);
             match model {
@@ -492,36 +492,38 @@ impl World {
                     both.check(txn, model);
                 }
                 None => {
-                    let place = both.place.clone();
+                    let position = both.position.clone();
                     let refused = [both.cursor.next(txn), both.cursor.current(txn)];
                     for refused in refused {
                         assert!(matches!(refused, Err(Error::TableNotFound(_))));
                     }
                     assert!(both.cursor.value(txn).is_err());
-                    assert_eq!(both.cursor.key(), place.key());
+                    assert_eq!(both.cursor.key(), position.key());
                 }
             }
         }
         if let (Some(model), Some(one), Some(other)) =
             (model, self.cursors.first(), self.cursors.last())
         {
-            let expected = match (&one.place, &other.place) {
-                (Place::Nowhere, _) | (_, Place::Nowhere) => None,
-                (Place::At(one), Place::At(other)) => Some(compare(model.order, one, other)),
+            let expected = match (&one.position, &other.position) {
+                (ModelPosition::Nowhere, _) | (_, ModelPosition::Nowhere) => None,
+                (ModelPosition::At(one), ModelPosition::At(other)) => {
+                    Some(compare(model.order, one, other))
+                }
                 (one, other) => Some(one.rank().cmp(&other.rank())),
             };
             assert_eq!(one.cursor.compare(&other.cursor, txn).unwrap(), expected);
         }
     }
 
-    fn look_at_a_reader(&mut self) {
+    fn inspect_a_reader(&mut self) {
         if self.readers.is_empty() {
             return;
         }
         let index = self.random.usize(..self.readers.len());
         let (txn, model) = self.readers.swap_remove(index);
-        self.look(&txn, &model);
-        // Parked and used again, or not at all.
+        self.inspect(&txn, &model);
+        // Parked and resumed, or not at all.
         match self.random.u32(..10) {
             0 => {}
             1 => self
@@ -531,16 +533,16 @@ impl World {
         }
     }
 
-    /// One write transaction with what is in it.
+    /// One write transaction and its changes.
     fn transaction(&mut self) {
         let mut txn = self.database.begin_write().unwrap();
         let mut model = self.committed.clone();
         let mut savepoints = Savepoints::new();
         for _ in 0..self.random.usize(1..60) {
             self.change(&mut txn, &mut model, &mut savepoints);
-            self.look(&txn, &model);
+            self.inspect(&txn, &model);
             if self.random.u32(..8) == 0 {
-                self.look_at_a_reader();
+                self.inspect_a_reader();
             }
         }
         if self.random.u32(..4) > 0 {
@@ -549,7 +551,7 @@ impl World {
         }
         let txn = self.database.begin_read().unwrap();
         let committed = self.committed.clone();
-        self.look(&txn, &committed);
+        self.inspect(&txn, &committed);
         self.readers.push((txn, committed));
         self.readers.truncate(4);
     }
@@ -605,7 +607,7 @@ impl World {
             3 => {
                 let both = random_cursor(&mut self.random, &mut self.cursors);
                 both.cursor.reset();
-                both.place = Place::Nowhere;
+                both.position = ModelPosition::Nowhere;
             }
             _ => {}
         }
@@ -620,7 +622,7 @@ fn random_cursor<'c>(random: &mut Rng, cursors: &'c mut [Both]) -> &'c mut Both 
 fn campaign(seed: u64, order: KeyOrder, page_size: usize) {
     println!("seed {seed}, order {order:?}, pages of {page_size}");
     let mut random = Rng::with_seed(seed);
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let options = Options::new()
         .page_size(page_size)
         .durability([Durability::Durable, Durability::Lazy][random.usize(..2)])
@@ -658,7 +660,7 @@ fn campaign(seed: u64, order: KeyOrder, page_size: usize) {
 }
 
 #[test]
-fn cursors_are_where_the_model_says_through_changes_savepoints_and_commits() {
+fn cursors_match_the_model_through_changes_savepoints_and_commits() {
     for (index, order) in ORDERS.into_iter().enumerate() {
         for round in 0..6 {
             let page_size = [4096, 8192, 65536][round % 3];
@@ -676,8 +678,8 @@ fn words(txn: &mut WriteTxn, names: &[&str]) -> Raw {
 }
 
 #[test]
-fn a_cursor_of_a_cancelled_reader_stays_where_it_is() {
-    let (_directory, path) = place();
+fn a_cursor_of_a_cancelled_reader_keeps_its_position() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let table = words(&mut txn, &["ash", "elm", "oak"]);
@@ -702,9 +704,9 @@ fn a_cursor_of_a_cancelled_reader_stays_where_it_is() {
 }
 
 #[test]
-fn a_cursor_goes_to_another_database_that_has_such_a_table() {
-    let (_one, one) = place();
-    let (_other, other) = place();
+fn a_cursor_can_move_to_another_database_with_such_a_table() {
+    let (_one, one) = temporary_path();
+    let (_other, other) = temporary_path();
     let (one, other) = (
         Database::open(&one).unwrap(),
         Database::open(&other).unwrap(),
@@ -732,8 +734,8 @@ fn a_cursor_goes_to_another_database_that_has_such_a_table() {
 }
 
 #[test]
-fn integers_of_another_length_have_their_place_in_the_order() {
-    let (_directory, path) = place();
+fn integers_of_another_length_have_a_position_in_the_order() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().order(KeyOrder::Integer);
@@ -750,7 +752,7 @@ fn integers_of_another_length_have_their_place_in_the_order() {
     for number in [4, 5, 6] {
         table.insert(&mut txn, &short(number), b"").unwrap();
     }
-    // The five of eight bytes is directly behind that of four.
+    // The five of eight bytes is directly after that of four.
     assert!(!cursor.is_on_record(&txn).unwrap());
     assert!(!cursor.remove(&mut txn).unwrap());
     assert!(!cursor.update(&mut txn, b"").unwrap());
@@ -767,8 +769,8 @@ fn integers_of_another_length_have_their_place_in_the_order() {
 }
 
 #[test]
-fn a_panic_in_a_scan_leaves_the_cursor_in_its_place() -> Result<()> {
-    let (_directory, path) = place();
+fn a_panic_in_a_scan_keeps_the_cursor_position() -> Result<()> {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path)?;
     let mut txn = database.begin_write()?;
     let table = words(&mut txn, &["ash", "elm", "oak"]);

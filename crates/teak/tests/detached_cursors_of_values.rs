@@ -1,9 +1,10 @@
-//! Cursors that are tied to no transaction over tables in which a key has several values, against a model that knows where each of them must
-//! be. Keys are few, so that their values go from the leaf to a tree of their own and back.
+//! Cursors without a transaction over tables in which a key has several values, against a model of
+//! their positions. There are few keys, so that their values move from the leaf to a nested tree
+//! and back.
 
 use crate::{
     detached_cursors::{BY_LENGTH, ORDERS, WITHOUT_CASE, compare},
-    shared::place,
+    shared::temporary_path,
 };
 use fastrand::Rng;
 use std::{
@@ -18,7 +19,7 @@ use teak::{
 type Raw = MultiTable<Bytes, Bytes>;
 type Pair = (Vec<u8>, Vec<u8>);
 
-/// What a table is created with.
+/// The options of a table.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     order: KeyOrder,
@@ -57,7 +58,7 @@ impl Kind {
     }
 }
 
-/// A table as one transaction sees it.
+/// A table as seen by one transaction.
 #[derive(Clone)]
 struct Model {
     kind: Kind,
@@ -78,7 +79,7 @@ impl Model {
         (self.pairs).partition_point(|other| self.compare(other, pair).is_le())
     }
 
-    /// Where the pairs of a key are.
+    /// The positions of the pairs of a key.
     fn of_key(&self, key: &[u8]) -> Range<usize> {
         let order = self.kind.order;
         let low = (self.pairs).partition_point(|(k, _)| compare(order, k, key).is_lt());
@@ -95,7 +96,7 @@ impl Model {
         (index < self.pairs.len()).then_some(index)
     }
 
-    /// Puts a pair; where it is there it stays.
+    /// Inserts a pair. An existing one stays.
     fn put(&mut self, (key, value): &Pair) -> usize {
         let stored = self.pairs.get(self.of_key(key).start);
         let is_same = |pair: &&Pair| compare(self.kind.order, &pair.0, key).is_eq();
@@ -121,7 +122,7 @@ impl Model {
         }
     }
 
-    /// Whether a key may be looked for.
+    /// Whether a key may be searched for.
     fn accepts_key(&self, key: &[u8]) -> bool {
         self.key_len().is_none_or(|len| len == key.len())
     }
@@ -132,7 +133,7 @@ impl Model {
         self.accepts_key(key) && (!is_integer || is_value)
     }
 
-    /// Whether a pair may be put.
+    /// Whether a pair may be inserted.
     fn takes(&self, (key, value): &Pair) -> bool {
         let is_integer =
             |order, bytes: &[u8]| order == KeyOrder::Integer && !matches!(bytes.len(), 4 | 8);
@@ -191,14 +192,14 @@ impl Model {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-enum Place {
+enum ModelPosition {
     Nowhere,
     BeforeFirst,
     At(Pair),
     AfterLast,
 }
 
-impl Place {
+impl ModelPosition {
     fn rank(&self) -> u8 {
         match self {
             Self::Nowhere => 0,
@@ -209,65 +210,65 @@ impl Place {
     }
 }
 
-/// Where a cursor is if it finds nothing.
+/// The position of a cursor that finds nothing.
 enum Else {
     Stays,
     BeforeFirst,
     AfterLast,
 }
 
-/// A cursor, and where it must be.
+/// A cursor, and its expected position.
 #[derive(Clone)]
 struct Both {
     cursor: DetachedCursor,
-    place: Place,
+    position: ModelPosition,
 }
 
 impl Both {
     fn new(table: &Raw) -> Self {
-        let (cursor, place) = (DetachedCursor::for_multi(table), Place::Nowhere);
-        Self { cursor, place }
+        let (cursor, position) = (DetachedCursor::for_multi(table), ModelPosition::Nowhere);
+        Self { cursor, position }
     }
 
     fn here(&self, model: &Model) -> Option<usize> {
-        match &self.place {
-            Place::At(pair) => model.find(pair),
+        match &self.position {
+            ModelPosition::At(pair) => model.find(pair),
             _ => None,
         }
     }
 
-    /// Goes to a pair of the model, or elsewhere.
+    /// Moves to a pair of the model, or elsewhere.
     fn go(&mut self, model: &Model, to: Option<usize>, otherwise: Else) -> bool {
-        self.place = match (to, otherwise) {
-            (Some(index), _) => Place::At(model.pairs[index].clone()),
+        self.position = match (to, otherwise) {
+            (Some(index), _) => ModelPosition::At(model.pairs[index].clone()),
             (None, Else::Stays) => return false,
-            (None, Else::BeforeFirst) => Place::BeforeFirst,
-            (None, Else::AfterLast) => Place::AfterLast,
+            (None, Else::BeforeFirst) => ModelPosition::BeforeFirst,
+            (None, Else::AfterLast) => ModelPosition::AfterLast,
         };
         to.is_some()
     }
 
     fn next(&self, model: &Model) -> Option<usize> {
-        match &self.place {
-            Place::Nowhere | Place::BeforeFirst => model.at(0),
-            Place::At(pair) => model.at(model.upper(pair)),
-            Place::AfterLast => None,
+        match &self.position {
+            ModelPosition::Nowhere | ModelPosition::BeforeFirst => model.at(0),
+            ModelPosition::At(pair) => model.at(model.upper(pair)),
+            ModelPosition::AfterLast => None,
         }
     }
 
     fn prev(&self, model: &Model) -> Option<usize> {
-        match &self.place {
-            Place::Nowhere | Place::AfterLast => model.pairs.len().checked_sub(1),
-            Place::At(pair) => model.lower(pair).checked_sub(1),
-            Place::BeforeFirst => None,
+        match &self.position {
+            ModelPosition::Nowhere | ModelPosition::AfterLast => model.pairs.len().checked_sub(1),
+            ModelPosition::At(pair) => model.lower(pair).checked_sub(1),
+            ModelPosition::BeforeFirst => None,
         }
     }
 
-    /// Steps from where it is.
+    /// Steps from the current position.
     fn step<T: Transaction>(&mut self, random: &mut Rng, txn: &T, model: &Model) {
         use Else::{AfterLast, BeforeFirst, Stays};
-        let at = match &self.place {
-            Place::At(pair) => Some((pair.clone(), model.of_key(&pair.0))),
+        let at = match &self.position {
+            ModelPosition::At(pair) => Some((pair.clone(), model.of_key(&pair.0))),
             _ => None,
         };
         let cursor = &mut self.cursor;
@@ -440,8 +441,8 @@ impl Both {
             }
             2 => {
                 let max = random.usize(..40);
-                let from = match &self.place {
-                    Place::At(pair) => model.lower(pair),
+                let from = match &self.position {
+                    ModelPosition::At(pair) => model.lower(pair),
                     _ => self.next(model).unwrap_or(model.pairs.len()),
                 };
                 let to = (from + max).min(model.pairs.len());
@@ -452,14 +453,14 @@ impl Both {
                 assert_eq!(found, self.go(model, model.at(to), Else::AfterLast));
             }
             _ => {
-                let end = match &self.place {
-                    Place::At(pair) => model.upper(pair),
-                    Place::BeforeFirst => 0,
+                let end = match &self.position {
+                    ModelPosition::At(pair) => model.upper(pair),
+                    ModelPosition::BeforeFirst => 0,
                     _ => model.pairs.len(),
                 };
                 let mut left = random.usize(..30);
                 let to = end.checked_sub(left + 1);
-                let look = |_: &[u8], _: &[u8]| {
+                let inspect = |_: &[u8], _: &[u8]| {
                     let is_there = left == 0;
                     left = left.saturating_sub(1);
                     match is_there {
@@ -467,23 +468,23 @@ impl Both {
                         false => ControlFlow::Continue(()),
                     }
                 };
-                let found = self.cursor.scan_back(txn, look).unwrap();
+                let found = self.cursor.scan_back(txn, inspect).unwrap();
                 assert_eq!(found, self.go(model, to, Else::BeforeFirst));
             }
         }
     }
 
-    /// What a cursor says of where it is.
+    /// The position as reported by a cursor.
     fn check<T: Transaction>(&self, txn: &T, model: &Model) {
         let cursor = &self.cursor;
-        let pair = match &self.place {
-            Place::At(pair) => Some(pair),
+        let pair = match &self.position {
+            ModelPosition::At(pair) => Some(pair),
             _ => None,
         };
         let index = self.here(model);
         let of_key = pair.map_or(0..0, |pair| model.of_key(&pair.0));
         assert_eq!(cursor.key(), pair.map_or(&[][..], |pair| &pair.0));
-        assert_eq!(cursor.is_unset(), self.place == Place::Nowhere);
+        assert_eq!(cursor.is_unset(), self.position == ModelPosition::Nowhere);
         assert_eq!(cursor.is_on_record(txn).unwrap(), index.is_some());
         let value = index.map_or(&[][..], |index| &model.pairs[index].1);
         assert_eq!(*cursor.value(txn).unwrap(), *value);
@@ -499,9 +500,9 @@ impl Both {
             cursor.is_last_value(txn).unwrap(),
             is_at(of_key.end.wrapping_sub(1))
         );
-        let is_after = match &self.place {
-            Place::At(pair) => model.lower(pair) == model.pairs.len(),
-            place => *place == Place::AfterLast,
+        let is_after = match &self.position {
+            ModelPosition::At(pair) => model.lower(pair) == model.pairs.len(),
+            position => *position == ModelPosition::AfterLast,
         };
         assert_eq!(cursor.is_after_last(txn).unwrap(), is_after);
     }
@@ -517,8 +518,8 @@ impl Both {
                 here.map(|index| model.pairs.remove(index));
             }
             14 => {
-                let of_key = match &self.place {
-                    Place::At(pair) => model.of_key(&pair.0),
+                let of_key = match &self.position {
+                    ModelPosition::At(pair) => model.of_key(&pair.0),
                     _ => 0..0,
                 };
                 if of_key.len() < 40 || random.u32(..4) == 0 {
@@ -536,7 +537,7 @@ impl Both {
         let (key, value) = (&pair.0[..], &pair.1[..]);
         let (is_there, of_key) = (model.find(&pair).is_some(), model.of_key(key));
         let cursor = &mut self.cursor;
-        // What it says, what it must say, and whether it is too far before the end.
+        // The reported result, the expected one, and whether it would remove too much.
         let (put, expected, is_refused) = match kind {
             0..4 => (cursor.insert(txn, key, value).map(|()| true), true, false),
             4..6 => (cursor.insert_pair(txn, key, value), !is_there, false),
@@ -575,8 +576,8 @@ impl Both {
     fn update(&mut self, random: &mut Rng, txn: &mut WriteTxn, model: &mut Model) {
         let value = model.random_value(random);
         let updated = self.cursor.update(txn, &value);
-        let pair = match &self.place {
-            Place::At(pair) if model.takes(pair) => pair.clone(),
+        let pair = match &self.position {
+            ModelPosition::At(pair) if model.takes(pair) => pair.clone(),
             _ => return assert!(!updated.unwrap()),
         };
         if !model.takes(&(pair.0.clone(), value.clone())) {
@@ -591,15 +592,17 @@ impl Both {
         }
     }
 
-    /// Mostly not where it would remove much.
+    /// Usually not if it would remove much.
     fn remove_scope(&mut self, random: &mut Rng, txn: &mut WriteTxn, model: &mut Model) {
         let count = model.pairs.len();
-        let (here, of_key) = match &self.place {
-            Place::At(pair) => (model.lower(pair)..model.upper(pair), model.of_key(&pair.0)),
-            Place::Nowhere | Place::BeforeFirst => (0..0, 0..0),
-            Place::AfterLast => (count..count, 0..0),
+        let (here, of_key) = match &self.position {
+            ModelPosition::At(pair) => {
+                (model.lower(pair)..model.upper(pair), model.of_key(&pair.0))
+            }
+            ModelPosition::Nowhere | ModelPosition::BeforeFirst => (0..0, 0..0),
+            ModelPosition::AfterLast => (count..count, 0..0),
         };
-        let is_at = matches!(self.place, Place::At(_));
+        let is_at = matches!(self.position, ModelPosition::At(_));
         let (scope, doomed) = match random.u32(..10) {
             0 => (DeleteScope::Before, 0..here.start),
             1 => (DeleteScope::UpToCurrent, 0..here.end),
@@ -612,18 +615,18 @@ impl Both {
             8 => (DeleteScope::ValuesAfter, here.end..of_key.end),
             _ => (DeleteScope::AllValues, of_key),
         };
-        let is_of_place = matches!(
+        let is_of_position = matches!(
             scope,
             DeleteScope::Before
                 | DeleteScope::UpToCurrent
                 | DeleteScope::FromCurrent
                 | DeleteScope::After
         );
-        if self.place == Place::Nowhere && is_of_place {
+        if self.position == ModelPosition::Nowhere && is_of_position {
             let refused = self.cursor.remove_scope(txn, scope);
             return assert!(matches!(refused, Err(Error::InvalidArgument(_))));
         }
-        let doomed = match is_at || is_of_place || scope == DeleteScope::All {
+        let doomed = match is_at || is_of_position || scope == DeleteScope::All {
             true => doomed,
             false => 0..0,
         };
@@ -637,7 +640,7 @@ impl Both {
     }
 }
 
-/// A change that no cursor makes.
+/// A change without a cursor.
 fn change_past_cursors(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model: &mut Model) {
     let pair = model.random_pair(random);
     let (key, value) = (&pair.0[..], &pair.1[..]);
@@ -672,7 +675,7 @@ fn change_past_cursors(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model:
                 let is_fixed = model.kind.value_size != ValueSize::Any;
                 model.takes(&(key.to_vec(), value.clone())) && (!is_fixed || value.len() == len)
             });
-            // Of equal ones the first would stay.
+            // Of equal ones, the first would stay.
             let order = model.kind.value_order;
             values.sort_by(|a, b| compare(order, a, b));
             values.dedup_by(|a, b| compare(order, a, b).is_eq());
@@ -685,10 +688,10 @@ fn change_past_cursors(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model:
     }
 }
 
-/// What a transaction may roll back to.
+/// The state that a transaction may roll back to.
 type Savepoints = Vec<(Savepoint, Option<Model>)>;
 
-/// A database, what it must hold, and cursors over one table of it.
+/// A database, its expected contents, and cursors over one table of it.
 struct World {
     random: Rng,
     database: Database,
@@ -712,8 +715,8 @@ impl World {
         (&mut self.random, &mut self.cursors[index])
     }
 
-    /// Some cursors look at one view.
-    fn look<T: Transaction>(&mut self, txn: &T, model: &Option<Model>) {
+    /// Some cursors read one view.
+    fn inspect<T: Transaction>(&mut self, txn: &T, model: &Option<Model>) {
         for _ in 0..4 {
             let (random, both) = self.cursor();
             let Some(model) = model else {
@@ -732,9 +735,10 @@ impl World {
         let (Some(model), [one, .., other]) = (model, &self.cursors[..]) else {
             return;
         };
-        let by = |compare: &dyn Fn(&Pair, &Pair) -> Ordering| match (&one.place, &other.place) {
-            (Place::Nowhere, _) | (_, Place::Nowhere) => None,
-            (Place::At(one), Place::At(other)) => Some(compare(one, other)),
+        let by = |compare: &dyn Fn(&Pair, &Pair) -> Ordering| match (&one.position, &other.position)
+        {
+            (ModelPosition::Nowhere, _) | (_, ModelPosition::Nowhere) => None,
+            (ModelPosition::At(one), ModelPosition::At(other)) => Some(compare(one, other)),
             (one, other) => Some(one.rank().cmp(&other.rank())),
         };
         let compared = one.cursor.compare(&other.cursor, txn).unwrap();
@@ -743,18 +747,18 @@ impl World {
         assert_eq!(compared, by(&|a, b| compare(model.kind.order, &a.0, &b.0)));
     }
 
-    /// One write transaction with what is in it.
+    /// One write transaction and its changes.
     fn transaction(&mut self) {
         let mut txn = self.database.begin_write().unwrap();
         let mut model = self.committed.clone();
         let mut savepoints = Savepoints::new();
         for _ in 0..self.random.usize(1..60) {
             self.change(&mut txn, &mut model, &mut savepoints);
-            self.look(&txn, &model);
+            self.inspect(&txn, &model);
             if self.random.u32(..8) == 0 && !self.readers.is_empty() {
                 let index = self.random.usize(..self.readers.len());
                 let (reader, model) = self.readers.swap_remove(index);
-                self.look(&reader, &model);
+                self.inspect(&reader, &model);
                 self.readers.push((reader, model));
             }
         }
@@ -764,7 +768,7 @@ impl World {
         }
         let txn = self.database.begin_read().unwrap();
         let committed = self.committed.clone();
-        self.look(&txn, &committed);
+        self.inspect(&txn, &committed);
         if self.random.bool() {
             self.readers.truncate(3);
         }
@@ -814,7 +818,7 @@ impl World {
             3 => {
                 let (_, both) = self.cursor();
                 both.cursor.reset();
-                both.place = Place::Nowhere;
+                both.position = ModelPosition::Nowhere;
             }
             _ => {}
         }
@@ -825,7 +829,7 @@ fn campaign(seed: u64) {
     let mut random = Rng::with_seed(seed);
     let page_size = [4096, 4096, 65536][random.usize(..3)];
     println!("seed {seed}, pages of {page_size}");
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let options = Options::new()
         .page_size(page_size)
         .durability([Durability::Durable, Durability::Lazy][random.usize(..2)])
@@ -859,11 +863,11 @@ fn campaign(seed: u64) {
 }
 
 #[test]
-fn cursors_over_pairs_are_where_the_model_says_through_changes_savepoints_and_commits() {
+fn cursors_over_pairs_match_the_model_through_changes_savepoints_and_commits() {
     (0..40).for_each(campaign);
 }
 
-/// Three keys: one with a value, one with a few, one with a tree of them.
+/// Three keys: one with a value, one with a few, one with a nested tree.
 fn one_few_and_many(txn: &mut WriteTxn) -> Raw {
     let options = TableOptions::new().value_size(ValueSize::Bytes(4));
     let table = txn
@@ -877,10 +881,10 @@ fn one_few_and_many(txn: &mut WriteTxn) -> Raw {
     table
 }
 
-/// The three operations of LMDB that give a page of values are these.
+/// The three operations of LMDB that return a page of values correspond to these.
 #[test]
 fn pages_of_values_are_read_in_both_directions() -> Result<()> {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path)?;
     let mut txn = database.begin_write()?;
     let table = one_few_and_many(&mut txn);
@@ -899,7 +903,7 @@ fn pages_of_values_are_read_in_both_directions() -> Result<()> {
         let mut back = Vec::new();
         loop {
             let page = cursor.read_packed_back(&txn)?.unwrap().to_vec();
-            // From the first value of the page its whole is read again.
+            // From the first value of the page, the whole page is read again.
             assert_eq!(cursor.read_packed(&txn)?, Some(&page[..]));
             assert_eq!(cursor.read_packed_back(&txn)?, Some(&page[..]));
             back.insert(0, page);
@@ -916,10 +920,10 @@ fn pages_of_values_are_read_in_both_directions() -> Result<()> {
     Ok(())
 }
 
-/// A place survives that the values of its key go to a tree of their own and back.
+/// A position stays valid when the values of its key move to a nested tree and back.
 #[test]
-fn a_place_is_the_same_in_a_leaf_and_in_a_tree_of_values() -> Result<()> {
-    let (_directory, path) = place();
+fn positions_are_equal_in_a_leaf_and_in_a_nested_tree() -> Result<()> {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path)?;
     let mut txn = database.begin_write()?;
     let table = one_few_and_many(&mut txn);
@@ -947,7 +951,7 @@ fn a_place_is_the_same_in_a_leaf_and_in_a_tree_of_values() -> Result<()> {
 
 #[test]
 fn in_a_plain_table_a_key_has_one_value() -> Result<()> {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path)?;
     let mut txn = database.begin_write()?;
     let table = txn.create_table::<Bytes, Bytes>("plain")?;
@@ -976,7 +980,7 @@ fn in_a_plain_table_a_key_has_one_value() -> Result<()> {
     for refused in refused {
         assert!(matches!(refused, Err(Error::TableMismatch { .. })));
     }
-    // A table of the same name, in which a key has several values, is another one.
+    // A table of the same name in which a key has several values is another one.
     txn.drop_table("plain")?;
     let several = txn.create_multi_table::<Bytes, Bytes>("plain")?;
     several.insert(&mut txn, b"b", b"2")?;
@@ -988,10 +992,10 @@ fn in_a_plain_table_a_key_has_one_value() -> Result<()> {
     Ok(())
 }
 
-/// Where the table has values of another width, a place has its own in their order.
+/// In a table with values of another width, a position has its own rank in their order.
 #[test]
-fn integers_of_another_length_have_their_place_among_the_values() -> Result<()> {
-    let (_directory, path) = place();
+fn integers_of_another_length_have_a_position_among_the_values() -> Result<()> {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path)?;
     let mut txn = database.begin_write()?;
     let options = TableOptions::new()
@@ -1004,7 +1008,7 @@ fn integers_of_another_length_have_their_place_among_the_values() -> Result<()> 
     for number in [4_u32, 5, 6] {
         table.insert(&mut txn, b"k", &number.to_le_bytes())?;
     }
-    // The five of eight bytes is directly behind that of four.
+    // The five of eight bytes is directly after that of four.
     assert!(!cursor.is_on_record(&txn)? && !cursor.remove(&mut txn)?);
     assert!(!cursor.update(&mut txn, &9_u32.to_le_bytes())?);
     let mut back = cursor.clone();

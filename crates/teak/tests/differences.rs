@@ -1,6 +1,6 @@
-//! What differs between two states, against models of the states; and following commits.
+//! The differences between two states, against models of the states; and following commits.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ type Raw = Table<Bytes, Bytes>;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Tables = BTreeMap<&'static str, Model>;
 
-/// Tables with all options that there are.
+/// Tables with all options.
 fn options() -> [(&'static str, TableOptions); 4] {
     let order = |order| TableOptions::new().order(order);
     [
@@ -61,7 +61,7 @@ fn compare(name: &str, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
     }
 }
 
-/// What the models say, in the order of keys.
+/// The differences of the models, in key order.
 fn expected(name: &str, older: &Tables, newer: &Tables) -> Vec<Difference<Vec<u8>, Vec<u8>>> {
     let nothing = Model::new();
     let model = |tables: &Tables| tables.get(name).unwrap_or(&nothing).clone();
@@ -191,10 +191,10 @@ fn change(txn: &mut WriteTxn, tables: &mut Tables, random: &mut Rng) -> Result<(
 }
 
 #[test]
-fn all_pairs_of_random_states_differ_as_the_models_say() {
+fn differences_of_all_pairs_of_random_states_match_the_models() {
     for seed in 1..=4_u64 {
         let mut random = Rng::with_seed(seed * 0x9e37_79b9);
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Options::new()
             .durability(Durability::Lazy)
             .open(&path)
@@ -213,7 +213,7 @@ fn all_pairs_of_random_states_differ_as_the_models_say() {
                     .unwrap();
             }
             let state = (database.begin_read().unwrap(), tables.clone());
-            // Some stay long, so that pages are used again around them.
+            // Some stay long, so that pages around them are reused.
             match states.len() < 8 {
                 true => states.push(state),
                 false => states[random.u64(..8) as usize] = state,
@@ -229,7 +229,7 @@ fn all_pairs_of_random_states_differ_as_the_models_say() {
 
 #[test]
 fn moved_pages_make_no_differences() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_table::<U64, Bytes>("records").unwrap();
@@ -255,7 +255,7 @@ fn moved_pages_make_no_differences() {
 
 #[test]
 fn only_states_of_one_database_and_one_order_are_compared() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let empty = database.begin_read().unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -280,7 +280,7 @@ fn only_states_of_one_database_and_one_order_are_compared() {
         [(b"words".to_vec(), TableChange::Changed)]
     );
 
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let other = Database::open(&path).unwrap().begin_read().unwrap();
     for refused in [
         words.differences(&older, &other).unwrap_err(),
@@ -295,7 +295,8 @@ fn only_states_of_one_database_and_one_order_are_compared() {
     ));
 }
 
-/// A database whose table has many records, and two states of it: `count` records in all, `changes` of them changed.
+/// A database whose table has many records, and two states of it: `count` records in all, `changes`
+/// of them changed.
 fn two_states(
     path: &Path,
     count: u64,
@@ -323,17 +324,17 @@ fn two_states(
 }
 
 #[test]
-fn damage_is_found_where_states_differ_and_told_with_its_table() {
-    let (_directory, path) = place();
+fn damage_is_found_where_states_differ_and_reported_with_its_table() {
+    let (_directory, path) = temporary_path();
     let (_database, table, older, newer) = two_states(&path, 20_000, 10);
     assert_eq!(table.differences(&older, &newer).unwrap().count(), 10);
-    // All that the newer state has elsewhere, and most of what they share.
+    // All pages that only the newer state has, and most of the shared ones.
     let mut bytes = fs::read(&path).unwrap();
     let needle = b"another value";
-    let places: Vec<_> = (0..bytes.len() - needle.len())
+    let offsets: Vec<_> = (0..bytes.len() - needle.len())
         .filter(|at| bytes[*at..].starts_with(needle))
         .collect();
-    places.into_iter().for_each(|at| bytes[at] ^= 1);
+    offsets.into_iter().for_each(|at| bytes[at] ^= 1);
     fs::write(&path, bytes).unwrap();
     let mut differences = table.differences(&older, &newer).unwrap();
     match differences.next() {
@@ -347,16 +348,16 @@ fn damage_is_found_where_states_differ_and_told_with_its_table() {
 }
 
 #[test]
-fn what_states_share_is_not_even_looked_at() {
-    let (_directory, path) = place();
+fn shared_pages_of_states_are_not_read() {
+    let (_directory, path) = temporary_path();
     let (_database, table, older, newer) = two_states(&path, 20_000, 1);
     // The first leaf differs; those of the second half are damaged.
     let mut bytes = fs::read(&path).unwrap();
-    let places: Vec<_> = (0..bytes.len() - 7)
+    let offsets: Vec<_> = (0..bytes.len() - 7)
         .filter(|at| bytes[*at..].starts_with(b"value 1"))
         .collect();
-    assert!(places.len() >= 10_000);
-    places.into_iter().for_each(|at| bytes[at] ^= 1);
+    assert!(offsets.len() >= 10_000);
+    offsets.into_iter().for_each(|at| bytes[at] ^= 1);
     fs::write(&path, bytes).unwrap();
     assert_eq!(table.differences(&older, &newer).unwrap().count(), 1);
     assert!(table.iter(&newer).unwrap().any(|record| record.is_err()));
@@ -364,7 +365,7 @@ fn what_states_share_is_not_even_looked_at() {
 
 #[test]
 fn a_range_of_integers_has_bounds_of_their_length() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let older = database.begin_read().unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -397,13 +398,13 @@ fn put(database: &Database, durability: Durability, number: u64) -> TransactionI
 }
 
 #[test]
-fn a_feed_tells_of_every_record_once() {
+fn a_feed_reports_every_record_once() {
     for is_exclusive in [false, true] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Options::new().exclusive(is_exclusive).open(&path).unwrap();
         put(&database, Durability::Durable, 0);
         let mut feed = database.follow().unwrap();
-        let (sender, told) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         let follower = thread::spawn(move || {
             let numbers = feed.seen().open_table::<U64, U64>("numbers").unwrap();
             let mut seen = Vec::new();
@@ -426,7 +427,7 @@ fn a_feed_tells_of_every_record_once() {
             let durabilities = [Durability::Durable, Durability::Async, Durability::Lazy];
             put(&database, durabilities[number as usize % 3], number);
             if number % 10 == 0 {
-                while told.recv_timeout(Duration::from_secs(60)).unwrap() < number {}
+                while received.recv_timeout(Duration::from_secs(60)).unwrap() < number {}
             }
         }
         assert_eq!(follower.join().unwrap(), (1..=300).collect::<Vec<_>>());
@@ -434,8 +435,8 @@ fn a_feed_tells_of_every_record_once() {
 }
 
 #[test]
-fn a_feed_goes_on_from_where_it_was() {
-    let (_directory, path) = place();
+fn a_feed_continues_at_its_position() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, Durability::Durable, 0);
     let seen = database.follow().unwrap().into_seen();
@@ -452,8 +453,8 @@ fn a_feed_goes_on_from_where_it_was() {
 }
 
 #[test]
-fn who_waits_is_told_when_the_database_is_closed() {
-    let (_directory, path) = place();
+fn waiting_ends_when_the_database_is_closed() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let seen = database.begin_read().unwrap().id();
     let waiting = {
@@ -471,8 +472,8 @@ fn who_waits_is_told_when_the_database_is_closed() {
 }
 
 #[test]
-fn waiting_ends_when_its_time_is_over() {
-    let (_directory, path) = place();
+fn waiting_ends_at_its_timeout() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let seen = database.begin_read().unwrap().id();
     let limit = Duration::from_millis(30);

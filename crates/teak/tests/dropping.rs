@@ -1,4 +1,4 @@
-//! Tables that are dropped, and released a part at a time, with limits so low that every table is huge.
+//! Dropped tables, which are released in parts, with limits so low that every table is large.
 
 use fastrand::Rng;
 use std::{
@@ -36,7 +36,7 @@ fn fill(txn: &mut WriteTxn, name: &str, count: u32, len: usize) -> Records {
     let table = txn.create_table::<Bytes, Bytes>(name).unwrap();
     let mut records = Records::new();
     for number in 0..count {
-        // Now and then a large value.
+        // Sometimes a large value.
         let len = if number % 90 == 7 { len + 9000 } else { len };
         let value = vec![number as u8; len];
         table.insert(txn, &key(number), &value).unwrap();
@@ -45,7 +45,7 @@ fn fill(txn: &mut WriteTxn, name: &str, count: u32, len: usize) -> Records {
     records
 }
 
-/// A database with what is left of table `ash`, which had so many records.
+/// A database with the rest of table `ash`, which had this many records.
 fn with_dropped(options: &Options, count: u32) -> (SimDisk, Database) {
     let disk = SimDisk::new(CAPACITY);
     let database = testing::open(&disk, options, true, BOOT).unwrap();
@@ -80,7 +80,7 @@ fn has_dropped(database: &Database) -> bool {
     database.stat().unwrap().dropped_pages > 0
 }
 
-/// Commits small changes until all is released; returns how many it took.
+/// Commits small changes until everything is released. Returns the number of commits.
 fn release_all(database: &Database) -> u32 {
     for round in 0..2000 {
         if !has_dropped(database) {
@@ -90,7 +90,7 @@ fn release_all(database: &Database) -> u32 {
         fill(&mut txn, "small", 1, round as usize % 50);
         txn.commit().unwrap();
     }
-    panic!("something is never released");
+    panic!("not everything is released");
 }
 
 fn live_leaves(database: &Database) -> BTreeSet<u32> {
@@ -179,7 +179,7 @@ impl World {
         );
     }
 
-    /// What a killed process leaves.
+    /// The state after a kill.
     fn open_copy(&self) {
         let copy = SimDisk::from_image(self.disk.process_crash(), CAPACITY);
         let other = testing::open(&copy, &options(), false, BOOT).unwrap();
@@ -191,7 +191,7 @@ impl World {
 }
 
 #[test]
-fn nobody_sees_what_is_left_of_dropped_tables_and_nothing_stays_of_them() {
+fn dropped_tables_are_invisible_and_released_completely() {
     for seed in 0..4 {
         let disk = SimDisk::new(CAPACITY);
         let database = testing::open(&disk, &options(), true, BOOT).unwrap();
@@ -271,7 +271,7 @@ fn power_cuts_while_a_table_is_released_leave_a_committed_state() {
 }
 
 #[test]
-fn whichever_call_fails_while_a_table_is_released_the_database_is_sound() {
+fn a_failing_call_during_a_release_keeps_the_database_valid() {
     for call in 0.. {
         let disk = SimDisk::new(CAPACITY);
         let database = testing::open(&disk, &options(), true, BOOT).unwrap();
@@ -293,7 +293,7 @@ fn whichever_call_fails_while_a_table_is_released_the_database_is_sound() {
             Ok(())
         };
         let result = work();
-        expect_told(&disk, &result);
+        expect_reported(&disk, &result);
         let is_done = result.is_ok();
         disk.heal();
         let killed = disk.kill();
@@ -312,8 +312,8 @@ fn whichever_call_fails_while_a_table_is_released_the_database_is_sound() {
     }
 }
 
-/// What failed was told with the true code, if it was not an attempt to have a longer file.
-fn expect_told(disk: &SimDisk, result: &teak::Result<()>) {
+/// A failure was reported with the true code, unless it was an attempt to grow the file.
+fn expect_reported(disk: &SimDisk, result: &teak::Result<()>) {
     let mut failed = disk.failed_calls(0);
     failed.retain(|call| !matches!(call, Call::SetLen | Call::Allocate | Call::Mapping));
     match result {
@@ -326,26 +326,26 @@ fn expect_told(disk: &SimDisk, result: &teak::Result<()>) {
 }
 
 #[test]
-fn what_fails_while_a_debt_is_paid_is_told() {
+fn failures_of_a_deferred_release_are_reported() {
     for call in 0.. {
-        let (disk, database) = in_debt();
+        let (disk, database) = with_pending_release();
         let before = disk.calls();
         disk.fail_on(before + call, Fault::DISK_ERROR);
-        expect_told(&disk, &begin_and_change(&database));
+        expect_reported(&disk, &begin_and_change(&database));
         let has_failed = !disk.failed_calls(0).is_empty();
         disk.heal();
         let killed = disk.kill();
         assert_clean(&testing::open(&killed, &options(), false, BOOT).unwrap());
         if !has_failed {
-            assert!(call > 3, "no debt was paid");
+            assert!(call > 3, "nothing was released");
             break;
         }
     }
 }
 
-/// What a commit has not asked for it is not refused for: it is done, and what was to be released waits.
+/// A commit is not refused for work that it did not request: it succeeds, and the release waits.
 #[test]
-fn a_disk_that_is_full_for_what_is_released_is_nobodys_error() {
+fn a_full_disk_during_a_release_is_no_error_of_the_caller() {
     let options = options().write_memory_bytes(16 << 10);
     let mut done_count = 0;
     for call in 0.. {
@@ -375,8 +375,8 @@ fn a_disk_that_is_full_for_what_is_released_is_nobodys_error() {
     assert!(done_count > 0);
 }
 
-/// A database where a transaction has found no space, and a dropped table has some.
-fn in_debt() -> (SimDisk, Database) {
+/// A database in which a transaction has found no space, and a dropped table has some.
+fn with_pending_release() -> (SimDisk, Database) {
     let (disk, database) = with_dropped(&options(), 700);
     let limit = database.stat().unwrap().file_bytes;
     database.close().unwrap();
@@ -397,7 +397,7 @@ fn begin_and_change(database: &Database) -> teak::Result<()> {
     Ok(())
 }
 
-/// A database with what is left of table `ash`, and table `elm`.
+/// A database with the rest of table `ash`, and table `elm`.
 fn half_released(directory: &std::path::Path) -> (Database, Tables) {
     let database = options().open(directory.join("some.teak")).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -408,7 +408,7 @@ fn half_released(directory: &std::path::Path) -> (Database, Tables) {
 }
 
 #[test]
-fn copies_differences_and_salvage_know_nothing_of_them() {
+fn copies_differences_and_salvage_ignore_them() {
     let directory = tempfile::tempdir().unwrap();
     let (database, expected) = half_released(directory.path());
     let before = database.begin_read().unwrap();
@@ -454,12 +454,12 @@ fn copies_differences_and_salvage_know_nothing_of_them() {
     assert_eq!(tables(&dense.begin_read().unwrap()), expected);
     assert!(!has_dropped(&dense));
 
-    let wreck = directory.path().join("exact.teak");
+    let damaged = directory.path().join("exact.teak");
     database
-        .backup(&wreck, &mut |_| ControlFlow::Continue(()))
+        .backup(&damaged, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let saved = directory.path().join("saved.teak");
-    let report = teak::salvage(&wreck, &saved, &mut |_| ()).unwrap();
+    let report = teak::salvage(&damaged, &saved, &mut |_| ()).unwrap();
     assert_eq!(report.tables.len(), 1);
     let saved = Database::open(&saved).unwrap();
     assert_eq!(tables(&saved.begin_read().unwrap()), expected);
@@ -482,9 +482,9 @@ fn their_names_are_refused() {
     assert!(!txn.drop_table(&name).unwrap());
     let renamed = txn.rename_table(&name, "ash");
     assert!(matches!(renamed, Err(Error::TableNotFound(_))));
-    // Names like that are those of tables.
-    let near = [&name[..19], &[&name[..], b"x"].concat()[..], b"\0dropped"];
-    for name in near {
+    // Such names are those of tables.
+    let similar_names = [&name[..19], &[&name[..], b"x"].concat()[..], b"\0dropped"];
+    for name in similar_names {
         txn.create_table::<Bytes, Bytes>(name).unwrap();
     }
     txn.commit().unwrap();
@@ -510,7 +510,7 @@ fn compacting_releases_all() {
 }
 
 #[test]
-fn tables_whose_comparison_is_missing_are_released_too() {
+fn tables_with_a_missing_comparison_are_released_too() {
     let disk = SimDisk::new(CAPACITY);
     let database = testing::open(&disk, &options().comparison(&DOWNWARDS), true, BOOT).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -539,7 +539,7 @@ fn tables_whose_comparison_is_missing_are_released_too() {
 }
 
 #[test]
-fn what_is_damaged_stays_and_keeps_nobody_from_committing() {
+fn damaged_tables_stay_and_prevent_no_commit() {
     let disk = SimDisk::new(CAPACITY);
     let database = testing::open(&disk, &options(), true, BOOT).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -601,7 +601,7 @@ fn kinds() -> [TableOptions; 3] {
 }
 
 #[test]
-fn trees_of_values_are_released_a_part_at_a_time() {
+fn nested_trees_are_released_in_parts() {
     for (round, kind) in kinds().into_iter().enumerate() {
         let disk = SimDisk::new(CAPACITY);
         let database = testing::open(&disk, &options(), true, BOOT).unwrap();
@@ -638,9 +638,10 @@ fn trees_of_values_are_released_a_part_at_a_time() {
     }
 }
 
-/// Compacting releases more at once than dropping does; so a nested tree that is too large for the one and not for the other is parked by it.
+/// Compacting releases more pages at once than dropping, so a nested tree that is too large only
+/// for dropping is parked by it.
 #[test]
-fn compacting_releases_trees_of_values() {
+fn compacting_releases_nested_trees() {
     for kind in kinds() {
         let disk = SimDisk::new(CAPACITY);
         let database = testing::open(&disk, &options(), true, BOOT).unwrap();
@@ -660,9 +661,10 @@ fn compacting_releases_trees_of_values() {
     }
 }
 
-/// Leaves with roots of trees of values were written early, before the savepoint, and cannot be changed within it.
+/// Leaves with roots of nested trees were written early, before the savepoint, and cannot be
+/// changed within it.
 #[test]
-fn trees_of_values_are_dropped_within_a_savepoint() {
+fn nested_trees_are_dropped_within_a_savepoint() {
     for kind in kinds() {
         let disk = SimDisk::new(CAPACITY);
         let options = options().write_memory_bytes(8192);
@@ -691,9 +693,10 @@ fn trees_of_values_are_dropped_within_a_savepoint() {
     }
 }
 
-/// The values of a key are a tree within a leaf in the snapshot, and one of its own since the key was removed.
+/// In the snapshot, the values of a key are a nested tree within a leaf, and since the key was
+/// removed a dropped tree.
 #[test]
-fn a_snapshot_has_values_again_that_are_being_released() {
+fn a_rollback_restores_values_that_are_being_released() {
     for kind in kinds() {
         let disk = SimDisk::new(CAPACITY);
         let database = testing::open(&disk, &options(), true, BOOT).unwrap();
@@ -719,9 +722,10 @@ fn a_snapshot_has_values_again_that_are_being_released() {
     }
 }
 
-/// Where a large table is made anew again and again, in one transaction or in two, the file does not become longer and longer.
+/// If a large table is recreated repeatedly, in one transaction or in two, the file does not keep
+/// growing.
 #[test]
-fn a_table_that_is_made_anew_again_and_again_takes_no_more_space() {
+fn a_repeatedly_recreated_table_takes_no_more_space() {
     for is_one_transaction in [true, false] {
         let disk = SimDisk::new(CAPACITY);
         let database = testing::open(&disk, &options(), true, BOOT).unwrap();
@@ -746,7 +750,7 @@ fn a_table_that_is_made_anew_again_and_again_takes_no_more_space() {
     }
 }
 
-/// All values of a key go with it, and those of a table with them.
+/// All values of a key are removed with it, and those of a table with the table.
 #[test]
 fn many_values_of_a_removed_key_are_released_later() {
     for kind in kinds() {
@@ -781,9 +785,9 @@ fn many_values_of_a_removed_key_are_released_later() {
     }
 }
 
-/// Removing a range that has everything is emptying; one that lacks a record is not.
+/// Removing a range with all records clears the table; one that lacks a record does not.
 #[test]
-fn a_range_of_everything_goes_like_the_table() {
+fn removing_the_whole_range_is_like_clearing_the_table() {
     let disk = SimDisk::new(CAPACITY);
     let database = testing::open(&disk, &options(), true, BOOT).unwrap();
     let ranges: [(&[u8], &[u8]); 2] = [(&[0; 12], &[255; 13]), (&[0; 12], &[250; 13])];
@@ -804,24 +808,25 @@ fn a_range_of_everything_goes_like_the_table() {
     }
 }
 
-/// A way to begin.
+/// A way of beginning a transaction.
 type Begin = fn(&Database) -> teak::Result<WriteTxn>;
 
-/// A database that has no room for anything but what is dropped goes on, whatever the durability, and however transactions begin: each
-/// that finds none leads to releases before the next, as many as it may want if that is not in a hurry.
+/// A database with no room except that of dropped tables continues, for each durability and each
+/// way of beginning: a transaction that finds no room leads to releases before the next one, as
+/// many as it may need if that one is not urgent.
 #[test]
-fn a_full_database_has_room_again_although_no_commit_succeeds() {
-    let ways: [(Begin, u32); 4] = [
+fn a_full_database_gets_room_although_no_commit_succeeds() {
+    let cases: [(Begin, u32); 4] = [
         (|database| database.begin_write(), 6),
         (|database| database.lock_writer()?.begin(), 6),
         (|database| Ok(database.try_begin_write()?.unwrap()), 200),
-        // What is released takes a commit, but nobody else's: the state is not stale by that.
+        // A release takes a commit, but one of the engine: the state does not become stale.
         (
             |database| database.begin_write_at(&database.begin_read()?),
             200,
         ),
     ];
-    for (number, (begin, attempts_max)) in ways.into_iter().enumerate() {
+    for (number, (begin, attempts_max)) in cases.into_iter().enumerate() {
         let durability = [Durability::Durable, Durability::Lazy, Durability::Async][number % 3];
         let disk = SimDisk::new(CAPACITY);
         let limit = |bytes| {
@@ -841,7 +846,7 @@ fn a_full_database_has_room_again_although_no_commit_succeeds() {
             }
             count -= 20;
         }
-        // Emptying takes some pages, too.
+        // Clearing takes some pages, too.
         database.close().unwrap();
         let database = testing::open(&disk, &limit(1 << 20), false, BOOT).unwrap();
         let mut txn = database.begin_write().unwrap();
@@ -867,11 +872,11 @@ fn a_full_database_has_room_again_although_no_commit_succeeds() {
     }
 }
 
-/// What is only released makes the file no longer and asks no reader.
+/// A release neither grows the file nor asks about readers.
 #[test]
-fn releasing_asks_nobody_and_grows_nothing() {
+fn releasing_calls_no_callback_and_does_not_grow_the_file() {
     let disk = SimDisk::new(CAPACITY);
-    let options = options().on_slow_reader(|_| panic!("nobody is to be asked"));
+    let options = options().on_slow_reader(|_| panic!("the callback must not run"));
     let database = testing::open(&disk, &options, true, BOOT).unwrap();
     let mut txn = database.begin_write().unwrap();
     fill(&mut txn, "ash", 3000, 100);
@@ -919,7 +924,7 @@ fn compacting_releases_in_its_own_steps() {
 }
 
 #[test]
-fn a_tour_shows_what_is_left_of_a_dropped_table_without_a_name() {
+fn a_page_walk_shows_the_rest_of_a_dropped_table_without_a_name() {
     let (_disk, database) = with_dropped(&options(), 700);
     let reader = database.begin_read().unwrap();
     let (mut named, mut leaves) = (0, 0);

@@ -1,15 +1,15 @@
-//! What went wrong in other engines, each as a small test that says what happened there. Those that need
-//! a look inside stand beside the code that they concern; `docs/regressions.md` lists all of them.
+//! Past bugs of other engines, each with a small test that describes the bug. Tests that need
+//! internals are next to the code that they concern; `docs/regressions.md` lists all of them.
 
 use teak::{Database, Error, Options, Table, Transaction, codec::Bytes};
 
 type Raw = Table<Bytes, Bytes>;
 
-/// Checks that were too strict took valid extremes for damage (LMDB with the checks of py-lmdb, #431),
-/// and others let records through that did not fit. Keys and values of every length at a border come
-/// back, and the check finds nothing.
+/// Too strict checks treated valid extremes as damage (LMDB with the checks of py-lmdb, #431), and
+/// others accepted records that did not fit. Keys and values of every length at a limit survive a
+/// round trip, and the check finds nothing.
 #[test]
-fn lengths_at_every_border_come_back() -> teak::Result<()> {
+fn lengths_at_every_limit_survive_a_round_trip() -> teak::Result<()> {
     for page_size in [4096, 8192, 65536] {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("a.teak");
@@ -24,7 +24,7 @@ fn lengths_at_every_border_come_back() -> teak::Result<()> {
             let values = value_lens.iter().enumerate();
             values.flat_map(|(i, value_len)| {
                 key_lens.iter().enumerate().filter_map(move |(j, key_len)| {
-                    // Few of the long ones are enough.
+                    // A few of the long ones are enough.
                     let is_left_out = *value_len > 200 << 10 && j % 4 != 0;
                     // Shorter keys cannot tell all values apart.
                     let is_double = *key_len == 0 && i > 0;
@@ -64,10 +64,10 @@ fn lengths_at_every_border_come_back() -> teak::Result<()> {
     Ok(())
 }
 
-/// A page with 65,536 entries had a count of none in its 16 bits (redb). So many of the smallest records
-/// there are, in pages of 64 KiB, in order, in any order, and at once.
+/// A page with 65,536 entries had a 16-bit count of zero (redb). This many of the smallest records,
+/// in pages of 64 KiB, are inserted in order, in random order, and in one batch.
 #[test]
-fn so_many_small_records_as_a_count_of_16_bits_does_not_hold() -> teak::Result<()> {
+fn more_small_records_than_16_bits_can_count() -> teak::Result<()> {
     const COUNT: u32 = 70_000;
     let directory = tempfile::tempdir().expect("a temporary directory");
     let options = Options::new().page_size(65536);
@@ -95,10 +95,10 @@ fn so_many_small_records_as_a_count_of_16_bits_does_not_hold() -> teak::Result<(
     Ok(())
 }
 
-/// A table that was renamed or deleted in the transaction that had changed it, or a savepoint taken back
-/// after changes, left pages behind or led to those of another table (redb 4.1).
+/// A table that was renamed or deleted in the transaction that had changed it, or a savepoint
+/// rolled back after changes, leaked pages or led to those of another table (redb 4.1).
 #[test]
-fn a_table_is_changed_renamed_dropped_and_taken_back_at_once() -> teak::Result<()> {
+fn a_table_is_changed_renamed_dropped_and_restored_in_one_transaction() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let database = Database::open(directory.path().join("a.teak"))?;
     let fill = |txn: &mut teak::WriteTxn, name: &str, byte: u8| -> teak::Result<Raw> {
@@ -157,10 +157,10 @@ fn a_table_is_changed_renamed_dropped_and_taken_back_at_once() -> teak::Result<(
     Ok(())
 }
 
-/// A file that a crash had left half made was a signal (bbolt). Nothing, zeros, parts of a record, and
-/// each database that is cut short, are errors, and stay as they are.
+/// A file that a crash had left unfinished caused a signal (bbolt). Empty files, zeros, parts of a
+/// record, and truncated databases give errors, and are unchanged.
 #[test]
-fn a_half_made_file_is_refused_and_left_alone() -> teak::Result<()> {
+fn an_unfinished_file_is_refused_and_unchanged() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("a.teak");
     let database = Database::open(&path)?;
@@ -181,7 +181,8 @@ fn a_half_made_file_is_refused_and_left_alone() -> teak::Result<()> {
     for half in halves {
         std::fs::write(&path, &half).expect("writes");
         for is_read_only in [false, true] {
-            // These are taken for files that somebody made for the database: see `tests/access.rs`, `open/create_tests.rs`.
+            // These are treated as files made for the database: see `tests/access.rs`,
+            // `open/create_tests.rs`.
             if [0, 4 * 4096].contains(&half.len())
                 && half.iter().all(|byte| *byte == 0)
                 && !is_read_only
@@ -200,10 +201,10 @@ fn a_half_made_file_is_refused_and_left_alone() -> teak::Result<()> {
     Ok(())
 }
 
-/// All metas unusable, or a bad one to be mended in a file opened for reading only, was a signal
-/// (libmdbx). For reading only the record before is taken, and nothing is written.
+/// With all metas unusable, or a bad one that a read-only open would repair, there was a signal
+/// (libmdbx). A read-only open uses the record before, and writes nothing.
 #[test]
-fn reading_only_mends_nothing() -> teak::Result<()> {
+fn opening_read_only_repairs_nothing() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("a.teak");
     let database = Database::open(&path)?;
@@ -216,7 +217,7 @@ fn reading_only_mends_nothing() -> teak::Result<()> {
     database.close()?;
     let whole = std::fs::read(&path).expect("reads");
     let mut opened_count = 0;
-    // Which of the four records are damaged.
+    // The damaged ones among the four records.
     for mask in 0..16u8 {
         let mut image = whole.clone();
         for slot in (0..4).filter(|slot| mask >> slot & 1 == 1) {
@@ -243,9 +244,9 @@ fn reading_only_mends_nothing() -> teak::Result<()> {
     Ok(())
 }
 
-/// The same file opened twice in one process, and one of both closed, lost the lock of the other, by the
-/// rules of POSIX locks. Here the second opening is the same database; by another name of the file it is refused, and
-/// takes no lock away.
+/// If one file was opened twice in one process, and one of both was closed, the other lost its
+/// lock, by the rules of POSIX locks. Here the second opening returns the same database. Opening it
+/// by another name of the file is refused, and removes no lock.
 #[test]
 fn a_database_is_open_once_in_a_process() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -265,10 +266,10 @@ fn a_database_is_open_once_in_a_process() -> teak::Result<()> {
     Database::open(&link)?.close()
 }
 
-/// After an error an iterator went on with records further on, as if those between had never been (redb
-/// 5.0 in development). Behind the first error there is nothing.
+/// After an error, an iterator continued with later records, as if those in between did not exist
+/// (redb 5.0 in development). After the first error, the iterator ends.
 #[test]
-fn an_iterator_ends_behind_its_first_error() -> teak::Result<()> {
+fn an_iterator_ends_after_its_first_error() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("a.teak");
     let database = Database::open(&path)?;
@@ -285,10 +286,10 @@ fn an_iterator_ends_behind_its_first_error() -> teak::Result<()> {
     database.close()?;
     let mut image = std::fs::read(&path).expect("reads");
     let needle = b"value 01000";
-    let places: Vec<usize> = (0..image.len() - needle.len())
+    let offsets: Vec<usize> = (0..image.len() - needle.len())
         .filter(|at| image[*at..].starts_with(needle))
         .collect();
-    places.iter().for_each(|at| image[*at] ^= 1);
+    offsets.iter().for_each(|at| image[*at] ^= 1);
     std::fs::write(&path, image).expect("writes");
     let database = Database::open(&path)?;
     let txn = database.begin_read()?;
@@ -313,7 +314,7 @@ fn an_iterator_ends_behind_its_first_error() -> teak::Result<()> {
         .chain(backwards.iter().map(|m| (m, false)))
     {
         let (last, before) = met.split_last().expect("something came");
-        assert_eq!(*last, None, "the error is the last that comes");
+        assert_eq!(*last, None, "the error is the last item");
         assert!(before.len() > 500 && before.len() < 1000);
         for (i, found) in (0..).zip(before) {
             assert_eq!(*found, Some(if is_forwards { i } else { 1999 - i }));
@@ -322,10 +323,10 @@ fn an_iterator_ends_behind_its_first_error() -> teak::Result<()> {
     Ok(())
 }
 
-/// Deleting all values of the only key damaged the table (libmdbx). A table is emptied here in each way
-/// that there is, and filled again: nothing is left over, and the file does not grow by it.
+/// Deleting all values of the only key damaged the table (libmdbx). Here a table is emptied in each
+/// possible way, and filled again: nothing is left over, and the file does not grow.
 #[test]
-fn what_was_emptied_is_filled_again() -> teak::Result<()> {
+fn emptied_tables_are_filled_again() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let database = Database::open(directory.path().join("a.teak"))?;
     let mut len_max = 0;

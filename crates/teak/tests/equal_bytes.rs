@@ -1,6 +1,7 @@
-//! Comparisons of the application's: what becomes of byte strings that they call equal, and what they are called with.
+//! Custom comparisons: the treatment of byte strings that compare as equal, and the arguments of
+//! the comparison.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{
     cmp::Ordering,
     path::Path,
@@ -14,7 +15,8 @@ static WITHOUT_CASE: Comparison = Comparison::new("without case", &|a, b| {
     a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
 });
 
-/// Where the slices begin that are looked for, and how often another one came first.
+/// The starts of the slices that are searched for, and how often another one was the first
+/// argument.
 static KEY: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 static VALUE: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 static OTHERS: AtomicUsize = AtomicUsize::new(0);
@@ -44,7 +46,7 @@ fn without_case() -> TableOptions {
 
 #[test]
 fn a_key_that_is_equal_to_a_stored_one_replaces_the_value_and_no_byte_of_the_key() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = open(&path);
     let mut txn = database.begin_write().unwrap();
     let table = txn
@@ -65,7 +67,7 @@ fn a_key_that_is_equal_to_a_stored_one_replaces_the_value_and_no_byte_of_the_key
     txn.commit().unwrap();
 }
 
-/// What a key has, in their order.
+/// The values of a key, in order.
 fn values(table: &MultiTable<Bytes, Bytes>, txn: &teak::WriteTxn) -> Vec<Vec<u8>> {
     let pairs = table.iter(txn).unwrap().map(Result::unwrap);
     pairs.map(|(_, value)| value.to_vec()).collect()
@@ -75,7 +77,7 @@ fn values(table: &MultiTable<Bytes, Bytes>, txn: &teak::WriteTxn) -> Vec<Vec<u8>
 fn a_pair_that_is_equal_to_a_stored_one_changes_nothing_unless_it_is_to_replace_it() {
     for count in [1, 3, 5000] {
         for size in [ValueSize::Any, ValueSize::AsFirst] {
-            let (_directory, path) = place();
+            let (_directory, path) = temporary_path();
             let database = open(&path);
             let mut txn = database.begin_write().unwrap();
             let options = without_case()
@@ -108,10 +110,10 @@ fn a_pair_that_is_equal_to_a_stored_one_changes_nothing_unless_it_is_to_replace_
     }
 }
 
-/// Clients of LMDB rely on this: their comparison looks at what is around its first argument.
+/// Clients of LMDB rely on this: their comparison reads bytes around its first argument.
 #[test]
-fn a_search_gives_the_comparison_the_slice_that_is_looked_for_first() {
-    let (_directory, path) = place();
+fn a_search_gives_the_comparison_the_wanted_slice_first() {
+    let (_directory, path) = temporary_path();
     let database = open(&path);
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new()
@@ -124,7 +126,7 @@ fn a_search_gives_the_comparison_the_slice_that_is_looked_for_first() {
     let multi = txn
         .create_multi_table_with::<Bytes, Bytes>("multi", options)
         .unwrap();
-    let look_for = |key: &[u8], value: &[u8]| {
+    let search_for = |key: &[u8], value: &[u8]| {
         KEY.store(key.as_ptr().cast_mut(), Relaxed);
         VALUE.store(value.as_ptr().cast_mut(), Relaxed);
     };
@@ -132,21 +134,21 @@ fn a_search_gives_the_comparison_the_slice_that_is_looked_for_first() {
         let number = number.wrapping_mul(2_654_435_761);
         let (key, value) = (number.to_be_bytes(), (number / 2).to_be_bytes());
         let key_of_few = [key[0] & 1];
-        look_for(&key, &value);
+        search_for(&key, &value);
         single.insert(&mut txn, &key, &value).unwrap();
         single.insert(&mut txn, &key, &[value; 4].concat()).unwrap();
         single.get(&txn, &key).unwrap().unwrap();
         assert!(single.cursor(&txn).unwrap().seek_exact(&key).unwrap());
-        look_for(&key_of_few, &value);
+        search_for(&key_of_few, &value);
         multi.insert(&mut txn, &key_of_few, &value).unwrap();
         assert!(multi.contains(&txn, &key_of_few, &value).unwrap());
         let mut cursor = multi.cursor(&txn).unwrap();
         assert!(cursor.seek_pair_exact(&key_of_few, &value).unwrap());
-        look_for(&key, &value);
+        search_for(&key, &value);
         if number % 3 == 0 {
             assert!(single.remove(&mut txn, &key).unwrap());
         }
-        look_for(&key_of_few, &value);
+        search_for(&key_of_few, &value);
         if number % 3 == 0 {
             assert!(multi.remove(&mut txn, &key_of_few, &value).unwrap());
         }

@@ -1,6 +1,6 @@
-//! What a program is told of what happens, and what is counted.
+//! Events and metrics.
 
-use crate::{processes::Other, shared::place};
+use crate::{processes::Other, shared::temporary_path};
 use std::{
     panic,
     path::Path,
@@ -18,27 +18,27 @@ use teak::{
     testing::{Fault, SimDisk},
 };
 
-type Told = Arc<Mutex<Vec<Event>>>;
+type EventLog = Arc<Mutex<Vec<Event>>>;
 
-/// Options that collect what is told.
-fn collecting() -> (Options, Told) {
-    let told = Told::default();
-    let noted = Arc::clone(&told);
-    // Nothing is flushed that is not asked for.
+/// Options that collect events.
+fn collecting() -> (Options, EventLog) {
+    let log = EventLog::default();
+    let noted = Arc::clone(&log);
+    // Nothing is flushed without a request.
     let options = Options::new().flush_after(Duration::MAX);
     let options = options.on_event(move |event| {
         noted.lock().unwrap().push(event.clone());
     });
-    (options, told)
+    (options, log)
 }
 
-fn open(path: &Path) -> (Database, Told) {
-    let (options, told) = collecting();
-    (options.open(path).unwrap(), told)
+fn open(path: &Path) -> (Database, EventLog) {
+    let (options, log) = collecting();
+    (options.open(path).unwrap(), log)
 }
 
-fn take(told: &Told) -> Vec<Event> {
-    std::mem::take(&mut *told.lock().unwrap())
+fn take(log: &EventLog) -> Vec<Event> {
+    std::mem::take(&mut *log.lock().unwrap())
 }
 
 fn fill(database: &Database, durability: Durability, count: u64) -> TransactionId {
@@ -54,18 +54,18 @@ fn fill(database: &Database, durability: Durability, count: u64) -> TransactionI
 }
 
 #[test]
-fn opening_committing_and_closing_are_told() {
-    let (_directory, path) = place();
-    let (database, told) = open(&path);
+fn events_report_opening_committing_and_closing() {
+    let (_directory, path) = temporary_path();
+    let (database, log) = open(&path);
     assert!(matches!(
-        &take(&told)[..],
+        &take(&log)[..],
         [Event::Opened {
             recovery: Recovery::Clean,
             ..
         }]
     ));
     let durable = fill(&database, Durability::Durable, 100);
-    let events = take(&told);
+    let events = take(&log);
     let [
         Event::Grown { .. },
         Event::Grown { file_bytes, .. },
@@ -86,22 +86,22 @@ fn opening_committing_and_closing_are_told() {
 
     let lazy = fill(&database, Durability::Lazy, 10);
     assert!(matches!(
-        take(&told)[..],
+        take(&log)[..],
         [Event::Commit { transaction, durability: Durability::Lazy, .. }] if transaction == lazy
     ));
     let mut txn = database.begin_write().unwrap();
     txn.set_durability(Durability::Lazy);
     txn.commit().unwrap();
     database.begin_write().unwrap().abort();
-    assert_eq!(format!("{:?}", take(&told)), "[]", "nothing has changed");
+    assert_eq!(format!("{:?}", take(&log)), "[]", "nothing has changed");
     database.sync().unwrap();
-    assert!(matches!(take(&told)[..], [Event::Flush { .. }]));
+    assert!(matches!(take(&log)[..], [Event::Flush { .. }]));
     let mut txn = database.begin_write().unwrap();
     txn.drop_table("numbers").unwrap();
     txn.commit().unwrap();
-    take(&told);
+    take(&log);
     database.close().unwrap();
-    let events = take(&told);
+    let events = take(&log);
     let words: Vec<_> = events.iter().map(Event::to_string).collect();
     assert!(
         matches!(
@@ -118,16 +118,16 @@ fn opening_committing_and_closing_are_told() {
 }
 
 #[test]
-fn checkpoints_and_commits_that_go_on_to_read_are_told() {
-    let (_directory, path) = place();
-    let (database, told) = open(&path);
+fn events_report_checkpoints_and_continuing_commits() {
+    let (_directory, path) = temporary_path();
+    let (database, log) = open(&path);
     let mut txn = database.begin_write().unwrap();
     let numbers: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
     let first = txn.checkpoint().unwrap();
     numbers.insert(&mut txn, 1, b"").unwrap();
     let reader = txn.commit_and_read().unwrap();
-    let told = || {
-        let events = told.lock().unwrap();
+    let log = || {
+        let events = log.lock().unwrap();
         let commits = events.iter().filter_map(|event| match event {
             Event::Commit { transaction, .. } => Some(*transaction),
             _ => None,
@@ -136,17 +136,17 @@ fn checkpoints_and_commits_that_go_on_to_read_are_told() {
         commits.sort_unstable();
         commits
     };
-    // The thread that flushes tells of the checkpoint.
-    while told().len() < 2 {
+    // The flushing thread reports the checkpoint.
+    while log().len() < 2 {
         thread::yield_now();
     }
-    assert_eq!(told(), [first, reader.id()]);
+    assert_eq!(log(), [first, reader.id()]);
 }
 
-/// Whoever is told holds nothing, so it may use the database, and what happens by that is told behind it.
+/// The callback runs without locks, so it may use the database, and the resulting events follow.
 #[test]
-fn who_is_told_may_write() {
-    let (_directory, path) = place();
+fn an_event_callback_may_write() {
+    let (_directory, path) = temporary_path();
     let known: Arc<OnceLock<Weak<Database>>> = Arc::default();
     let (written, known_there) = (Arc::new(AtomicU64::new(0)), Arc::clone(&known));
     let noted = Arc::clone(&written);
@@ -168,18 +168,18 @@ fn who_is_told_may_write() {
     assert_eq!(database.metrics().commits, 4);
 }
 
-/// What happens to another database while one is told of is told at once, by what that was opened with.
+/// An event of another database during a callback is reported at once, to that database's callback.
 #[test]
-fn another_database_is_told_of_meanwhile() {
-    let ((_first, path), (_second, other_path)) = (place(), place());
-    let (other, other_told) = open(&other_path);
-    take(&other_told);
+fn events_of_another_database_are_reported_meanwhile() {
+    let ((_first, path), (_second, other_path)) = (temporary_path(), temporary_path());
+    let (other, other_log) = open(&other_path);
+    take(&other_log);
     let noted = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&noted);
     let options = Options::new().on_event(move |event| {
         if matches!(event, Event::Commit { .. }) {
             fill(&other, Durability::Lazy, 1);
-            counted.store(take(&other_told).len() as u64, Relaxed);
+            counted.store(take(&other_log).len() as u64, Relaxed);
         }
     });
     fill(&options.open(&path).unwrap(), Durability::Lazy, 1);
@@ -187,10 +187,10 @@ fn another_database_is_told_of_meanwhile() {
 }
 
 #[test]
-fn a_panic_of_who_is_told_breaks_nothing() {
+fn a_panic_in_an_event_callback_breaks_nothing() {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Options::new()
         .on_event(|_| panic::panic_any(Worse))
         .open(&path)
@@ -203,7 +203,7 @@ fn a_panic_of_who_is_told_breaks_nothing() {
     database.close().unwrap();
     panic::set_hook(hook);
 
-    /// What is thrown panics once more when it is dropped.
+    /// The payload panics once more when it is dropped.
     struct Worse;
     impl Drop for Worse {
         fn drop(&mut self) {
@@ -213,10 +213,10 @@ fn a_panic_of_who_is_told_breaks_nothing() {
 }
 
 #[test]
-fn slow_readers_are_told() {
+fn events_report_slow_readers() {
     for asks in [false, true] {
-        let (_directory, path) = place();
-        let (options, told) = collecting();
+        let (_directory, path) = temporary_path();
+        let (options, log) = collecting();
         let options = match asks {
             true => options.on_slow_reader(|_| SlowReaderChoice::Grow),
             false => options,
@@ -237,42 +237,42 @@ fn slow_readers_are_told() {
             }
             _ => false,
         };
-        while !told.lock().unwrap().iter().any(is_slow) {
+        while !log.lock().unwrap().iter().any(is_slow) {
             thread::yield_now();
         }
     }
 }
 
 #[test]
-fn a_writer_that_died_is_told() {
-    let (_directory, path) = place();
-    let (database, told) = open(&path);
+fn events_report_a_dead_writer() {
+    let (_directory, path) = temporary_path();
+    let (database, log) = open(&path);
     let newest = fill(&database, Durability::Durable, 1);
     let mut other = Other::start(&path);
     other.ask("open");
     assert_eq!(other.ask("begin-write"), "begun");
     other.kill();
     fill(&database, Durability::Durable, 2);
-    let events = take(&told);
+    let events = take(&log);
     let died =
         |event: &Event| matches!(event, Event::WriterDied { newest: is, .. } if *is == newest);
     assert!(events.iter().any(died), "{events:?}");
 }
 
 #[test]
-fn a_flush_that_fails_is_told_once() {
+fn a_failed_flush_is_reported_once() {
     let disk = SimDisk::new(16 << 20);
-    let (options, told) = collecting();
+    let (options, log) = collecting();
     let database = teak::testing::open(&disk, &options, true, [1; 16]).unwrap();
     fill(&database, Durability::Lazy, 100);
-    take(&told);
+    take(&log);
     disk.fail_on(disk.calls(), Fault::DISK_ERROR);
     for _ in 0..3 {
         assert!(database.sync().is_err());
     }
     let refused = database.begin_write().map(drop);
-    assert!(matches!(refused, Err(Error::Poisoned)));
-    let events = take(&told);
+    assert!(matches!(refused, Err(Error::Poisoned { .. })));
+    let events = take(&log);
     let [event @ Event::Poisoned { operation, .. }] = &events[..] else {
         panic!("{events:?}");
     };
@@ -282,7 +282,7 @@ fn a_flush_that_fails_is_told_once() {
 
 #[test]
 fn work_is_counted() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     fill(&database, Durability::Durable, 1000);
     let before = database.metrics();

@@ -1,4 +1,4 @@
-//! Files that are cut short while they are open, after their pages were read and verified.
+//! Files that are truncated while they are open, after their pages were read and verified.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -14,7 +14,7 @@ use teak::{
 
 const PAGE: u64 = 4096;
 const COUNT: u32 = 20_000;
-/// Pages that are left: the root is among them, and not all leaves are.
+/// The remaining pages: they include the root, and not all leaves.
 const KEPT: u64 = 500;
 
 type Raw = Table<Bytes, Bytes>;
@@ -62,7 +62,7 @@ impl Cut {
         OpenOptions::new().write(true).open(&self.path).unwrap()
     }
 
-    /// Takes all but the first pages away.
+    /// Removes all pages except the first ones.
     fn cut(&self) {
         self.cut_to(KEPT * PAGE);
     }
@@ -71,7 +71,7 @@ impl Cut {
         self.file().set_len(len).unwrap();
     }
 
-    /// Gives them back.
+    /// Restores them.
     fn mend(&self) {
         self.file().write_all_at(&self.bytes, 0).unwrap();
     }
@@ -83,7 +83,7 @@ fn refused<T>(result: Result<T>) {
             assert!(u64::from(page.0) >= KEPT, "{page}: {detail}");
             assert!(detail.contains("cannot be read from the file"), "{detail}");
         }
-        other => panic!("another error: {other}"),
+        other => panic!("unexpected error: {other}"),
     }
 }
 
@@ -94,7 +94,7 @@ fn first_error<T>(records: impl Iterator<Item = Result<T>>) -> Result<()> {
         .expect("an error")
 }
 
-fn every_way_to_read(verification: Verification) {
+fn all_reads(verification: Verification) {
     let cut = Cut::new(verification);
     let table = &cut.table;
     let txn = cut.database.begin_read().unwrap();
@@ -128,7 +128,7 @@ fn every_way_to_read(verification: Verification) {
             .find(Result::is_err)
             .unwrap(),
     );
-    // What is still there can be read.
+    // The remaining pages can be read.
     assert!((0..COUNT).filter(|number| !lost(number)).count() > 100);
 
     cut.mend();
@@ -143,13 +143,13 @@ fn every_way_to_read(verification: Verification) {
 }
 
 #[test]
-fn what_was_verified_and_is_gone_is_an_error() {
-    every_way_to_read(Verification::FirstTouch);
+fn a_missing_verified_page_is_an_error() {
+    all_reads(Verification::FirstTouch);
 }
 
 #[test]
 fn without_verification_too() {
-    every_way_to_read(Verification::Off);
+    all_reads(Verification::Off);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_cursor_in_the_middle_of_a_leaf_notices() {
 }
 
 #[test]
-fn bytes_that_are_looked_at_later_are_zeros_and_counted() {
+fn bytes_read_later_are_zeros_and_counted() {
     let cut = Cut::new(Verification::FirstTouch);
     let txn = cut.database.begin_read().unwrap();
     let value = cut.table.get_owned(&txn, b"large").unwrap().unwrap();
@@ -186,7 +186,7 @@ fn bytes_that_are_looked_at_later_are_zeros_and_counted() {
 }
 
 #[test]
-fn what_is_made_of_a_value_is_made_of_what_is_there() {
+fn a_value_is_used_only_if_it_is_still_there() {
     let cut = Cut::new(Verification::Off);
     let text = cut.table.retype::<Bytes, Str>();
     let mut txn = cut.database.begin_write().unwrap();
@@ -213,7 +213,7 @@ fn what_is_made_of_a_value_is_made_of_what_is_there() {
 }
 
 #[test]
-fn a_scan_gives_all_that_is_before_what_is_gone() {
+fn a_scan_returns_all_records_before_the_missing_part() {
     let cut = Cut::new(Verification::Off);
     let txn = cut.database.begin_read().unwrap();
     cut.cut();
@@ -249,7 +249,7 @@ fn a_scan_gives_all_that_is_before_what_is_gone() {
 }
 
 #[test]
-fn a_free_cursor_in_the_middle_of_a_leaf_stays_where_it_is() {
+fn a_detached_cursor_in_the_middle_of_a_leaf_keeps_its_position() {
     let cut = Cut::new(Verification::Off);
     let txn = cut.database.begin_read().unwrap();
     cut.cut();
@@ -272,7 +272,8 @@ fn a_free_cursor_in_the_middle_of_a_leaf_stays_where_it_is() {
     assert_eq!(*cursor.value(&txn).unwrap(), [7; 100]);
 }
 
-/// What a cursor that goes from one pair on hands out is that, up to an error; the last before it may be anything.
+/// The pairs that a cursor returns, starting at one pair, are correct up to an error; the last one
+/// before it may be wrong.
 fn expect_pairs(result: Result<bool>, mut seen: Pairs, expected: &[(Vec<u8>, Vec<u8>)]) -> bool {
     match result {
         Ok(is_there) => assert_eq!((seen.len() < expected.len(), &seen[..]), {
@@ -288,7 +289,7 @@ fn expect_pairs(result: Result<bool>, mut seen: Pairs, expected: &[(Vec<u8>, Vec
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 #[test]
-fn detached_cursors_hand_nothing_on_of_which_the_leaf_has_lost_a_part() {
+fn detached_cursors_return_nothing_of_a_partly_lost_leaf() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("parts.teak");
     let options = Options::new();
@@ -302,7 +303,7 @@ fn detached_cursors_hand_nothing_on_of_which_the_leaf_has_lost_a_part() {
         let value = key(number).repeat(10);
         plain.insert(&mut txn, &key(number), &value).unwrap();
         records.push((key(number), value.clone()));
-        // One value, four of each key, and at last so many that they have a tree.
+        // One value, four values of each key, and finally so many that they have a nested tree.
         let of = match number {
             0..500 => number,
             500..1000 => number / 4 * 4,
@@ -329,7 +330,7 @@ fn detached_cursors_hand_nothing_on_of_which_the_leaf_has_lost_a_part() {
                 at += 1;
             }
             for page in 4..page_count {
-                // The middle of the page is gone, and all behind it.
+                // The middle of the page and everything after it is missing.
                 file.set_len(page * 65536 + 32768).unwrap();
                 let mut other = cursor.clone();
                 let next = other.next(&txn);
@@ -342,7 +343,7 @@ fn detached_cursors_hand_nothing_on_of_which_the_leaf_has_lost_a_part() {
                 if let Ok(value) = &value
                     && **value != pairs[at].1
                 {
-                    assert_ne!(txn.read_faults(), before, "what was borrowed is gone");
+                    assert_ne!(txn.read_faults(), before, "the borrowed bytes are lost");
                 }
                 lost[0] += u32::from(next.is_err());
                 lost[1] += u32::from(prev.is_err());
@@ -375,7 +376,7 @@ fn detached_cursors_hand_nothing_on_of_which_the_leaf_has_lost_a_part() {
 }
 
 #[test]
-fn nobody_is_told_of_damage_when_all_is_mended() {
+fn no_damage_is_reported_after_a_repair() {
     let cut = Cut::new(Verification::FirstTouch);
     cut.cut();
     let txn = cut.database.begin_read().unwrap();
@@ -387,7 +388,7 @@ fn nobody_is_told_of_damage_when_all_is_mended() {
 }
 
 #[test]
-fn a_catalog_of_which_a_part_is_gone_is_not_committed() {
+fn a_partly_lost_catalog_is_not_committed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("catalog.teak");
     let database = Options::new()
@@ -407,7 +408,7 @@ fn a_catalog_of_which_a_part_is_gone_is_not_committed() {
     for page in 5..page_count {
         for name in [&b"aaa"[..], b"zzz"] {
             let mut txn = database.begin_write().unwrap();
-            // The middle of the page is gone, and all behind it.
+            // The middle of the page and everything after it is missing.
             file.set_len(page * 65536 + 32768).unwrap();
             let created = txn.create_table::<Bytes, Bytes>(name).map(drop);
             assert!(
@@ -421,7 +422,7 @@ fn a_catalog_of_which_a_part_is_gone_is_not_committed() {
 }
 
 #[test]
-fn what_a_transaction_has_built_and_is_gone_is_an_error() {
+fn a_lost_page_of_a_transaction_is_an_error() {
     let cut = Cut::new(Verification::Off);
     let mut txn = cut.database.begin_write().unwrap();
     txn.set_durability(Durability::Lazy);
@@ -443,7 +444,7 @@ fn what_a_transaction_has_built_and_is_gone_is_an_error() {
 }
 
 #[test]
-fn a_commit_into_a_file_that_was_cut_short_fails() {
+fn a_commit_into_a_truncated_file_fails() {
     let cut = Cut::new(Verification::FirstTouch);
     cut.cut();
     assert!(matches!(cut.database.begin_write(), Err(Error::Io { .. })));
@@ -453,7 +454,7 @@ fn a_commit_into_a_file_that_was_cut_short_fails() {
     cut.cut();
     match txn.commit().unwrap_err() {
         Error::Io { cause, .. } => assert!(cause.to_string().contains("truncated the file")),
-        other => panic!("another error: {other}"),
+        other => panic!("unexpected error: {other}"),
     }
     cut.mend();
     let mut txn = cut.database.begin_write().unwrap();
@@ -463,7 +464,7 @@ fn a_commit_into_a_file_that_was_cut_short_fails() {
 }
 
 #[test]
-fn a_change_of_what_is_gone_fails_and_the_transaction_with_it() {
+fn a_change_of_a_lost_page_breaks_the_transaction() {
     for durability in [Durability::Durable, Durability::Lazy] {
         let cut = Cut::new(Verification::Off);
         let mut txn = cut.database.begin_write().unwrap();
@@ -491,7 +492,7 @@ fn a_change_of_what_is_gone_fails_and_the_transaction_with_it() {
 }
 
 #[test]
-fn pages_that_were_built_in_what_is_gone_are_not_committed() {
+fn pages_built_in_lost_memory_are_not_committed() {
     let cut = Cut::new(Verification::Off);
     let mut txn = cut.database.begin_write().unwrap();
     txn.set_durability(Durability::Lazy);
@@ -511,7 +512,7 @@ fn pages_that_were_built_in_what_is_gone_are_not_committed() {
 }
 
 #[test]
-fn threads_that_read_elsewhere_go_on() {
+fn threads_that_read_elsewhere_continue() {
     let cut = Cut::new(Verification::FirstTouch);
     let txn = cut.database.begin_read().unwrap();
     let is_lost = |number: &u32| cut.table.get(&txn, &key(*number)).is_err();
@@ -526,7 +527,8 @@ fn threads_that_read_elsewhere_go_on() {
         });
         let mut read = 0;
         for number in kept.iter().cycle().take(20_000) {
-            // A fault elsewhere in the middle of a lookup is an error of this one too, and never a wrong value.
+            // A fault elsewhere during a lookup is an error of this one too, and never a wrong
+            // value.
             if let Ok(value) = cut.table.get(&txn, &key(*number)) {
                 assert_eq!(value, Some(&[7; 100][..]));
                 read += 1;
@@ -537,7 +539,7 @@ fn threads_that_read_elsewhere_go_on() {
 }
 
 #[test]
-fn a_file_that_was_cut_short_before_it_is_opened_again_is_refused() {
+fn a_file_truncated_before_it_is_reopened_is_refused() {
     let cut = Cut::new(Verification::FirstTouch);
     let path: &Path = &cut.path;
     let copy = path.with_extension("copy");
@@ -548,9 +550,10 @@ fn a_file_that_was_cut_short_before_it_is_opened_again_is_refused() {
     assert!(Database::open(&copy).is_err());
 }
 
-/// Zeros stood in place of what was cut off, up to the end of a page of the system's, and were returned where pages had been verified.
+/// Up to the end of a system page, zeros replaced the truncated bytes, and were returned from
+/// verified pages.
 #[test]
-fn the_end_of_a_large_value_that_was_cut_off_is_an_error() {
+fn a_large_value_with_a_truncated_end_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cut.teak");
     let database = Database::open(&path).unwrap();

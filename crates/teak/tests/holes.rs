@@ -1,4 +1,5 @@
-//! Blocks of free pages inside of a file: given back when there are many, taken again before they are written to.
+//! Blocks of free pages inside a file: returned when there are many, allocated again before they
+//! are written to.
 
 use std::{
     fs::{self, File},
@@ -14,12 +15,12 @@ use teak::{
 };
 
 const MIB: u64 = 1 << 20;
-/// Commits in which the free pages were not needed, so that they are given back.
+/// Commits in which the free pages were not needed, so that they are returned.
 const MANY: u64 = 250;
 
 type Numbers = Table<U64, Bytes>;
 
-/// Nothing is moved, so that the free pages stay where they are.
+/// Nothing is moved, so that the free pages keep their positions.
 fn options() -> Options {
     Options::new().move_percent(0)
 }
@@ -42,7 +43,7 @@ fn hollow_out(database: &Database, table: &Numbers, numbers: std::ops::Range<u64
     txn.commit().unwrap();
 }
 
-/// With a flush now and then, as time would bring it.
+/// Flushes sometimes, as the background thread would.
 fn small_commits(database: &Database, table: &Numbers, count: u64) {
     for number in 0..count {
         let mut txn = database.begin_write().unwrap();
@@ -78,7 +79,7 @@ fn assert_has(database: &Database, table: &Numbers, numbers: std::ops::Range<u64
     }
 }
 
-/// Whether the file system of this directory makes holes.
+/// Whether the file system of this directory supports holes.
 fn makes_holes(directory: &Path) -> bool {
     let path = directory.join("probe");
     let file = File::create(&path).unwrap();
@@ -88,7 +89,7 @@ fn makes_holes(directory: &Path) -> bool {
 }
 
 #[test]
-fn blocks_are_given_back_and_taken_again() {
+fn blocks_are_returned_and_allocated_again() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("holes.teak");
     let database = options().open(&path).unwrap();
@@ -127,7 +128,7 @@ fn blocks_are_given_back_and_taken_again() {
 }
 
 #[test]
-fn whoever_loads_and_removes_in_turns_keeps_the_blocks() {
+fn alternating_loads_and_removals_retain_the_blocks() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("turns.teak");
     let database = options().open(&path).unwrap();
@@ -143,7 +144,7 @@ fn whoever_loads_and_removes_in_turns_keeps_the_blocks() {
 }
 
 #[test]
-fn nothing_is_given_back_where_the_file_is_never_to_shrink() {
+fn nothing_is_returned_if_the_file_never_shrinks() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("never.teak");
     let never = Geometry {
@@ -159,7 +160,7 @@ fn nothing_is_given_back_where_the_file_is_never_to_shrink() {
     assert!(allocated(&path) >= whole);
 }
 
-/// A file system of 32 MiB, where the test may mount one.
+/// A file system of 32 MiB, if the test may mount one.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
@@ -173,7 +174,7 @@ impl SmallDisk {
         mount.ok()?.status.success().then(|| Self(directory))
     }
 
-    /// Takes what is free, and returns what holds it.
+    /// Occupies the free space. Returns the file that does.
     fn fill(&self) -> PathBuf {
         let path = self.0.path().join("filler");
         let mut file = File::create(&path).unwrap();
@@ -204,7 +205,7 @@ fn holes_that_cannot_be_filled_are_an_error() {
         return;
     };
     let path = disk.0.path().join("holes.teak");
-    // There is no lock file then, which may want to grow as well.
+    // There is no lock file then, which may need to grow as well.
     let options = || options().exclusive(true);
     let mut database = options().open(&path).unwrap();
     let table = fill(&database, 0..20_000, Durability::Lazy).unwrap();
@@ -212,18 +213,18 @@ fn holes_that_cannot_be_filled_are_an_error() {
     small_commits(&database, &table, MANY);
     assert!(allocated(&path) < 8 * MIB, "{} bytes", allocated(&path));
     let filler = disk.fill();
-    for is_opened_anew in [false, true] {
-        if is_opened_anew {
-            // Where the holes are is not known then.
+    for is_reopened in [false, true] {
+        if is_reopened {
+            // The positions of the holes are unknown then.
             database.close().unwrap();
             database = options().open(&path).unwrap();
         }
         for mode in [Durability::Lazy, Durability::Durable] {
             assert_disk_full(fill(&database, 100..19_000, mode));
             assert_has(&database, &table, 19_000..20_000);
-            // What is free and has blocks suffices for little.
+            // The free pages with blocks suffice for few changes.
             small_commits(&database, &table, 20);
-            let last = if is_opened_anew { 19_200 } else { 19_100 };
+            let last = if is_reopened { 19_200 } else { 19_100 };
             let from = last + if mode == Durability::Lazy { 0 } else { 50 };
             hollow_out(&database, &table, from..from + 50);
             fill(&database, from..from + 50, mode).unwrap();
@@ -237,7 +238,7 @@ fn holes_that_cannot_be_filled_are_an_error() {
 }
 
 #[test]
-fn a_backup_has_no_blocks_for_what_is_not_used() {
+fn a_backup_has_no_blocks_for_unused_pages() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("whole.teak");
     let database = options().open(&path).unwrap();
@@ -267,7 +268,7 @@ fn a_backup_has_no_blocks_for_what_is_not_used() {
     assert_has(&database, &table, 19_000..20_000);
 }
 
-/// A lazy commit used to allocate the whole of a file that had holes, and so filled the disk.
+/// A lazy commit used to allocate a whole file with holes, and so filled the disk.
 #[test]
 fn a_copy_with_holes_stays_one() {
     let directory = tempfile::tempdir().unwrap();
@@ -286,7 +287,7 @@ fn a_copy_with_holes_stays_one() {
         .args([&path, &copy])
         .status();
     assert!(copied.unwrap().success());
-    // What was free is not zeros: holes are made there by hand.
+    // Free pages are not zero: the holes are punched manually.
     let file = File::options().write(true).open(&copy).unwrap();
     file.set_len(len(&path) + 64 * MIB).unwrap();
     drop(file);

@@ -1,6 +1,6 @@
-//! Limits of the process and of the disk: whatever is reached is an error with a sentence, and no signal.
+//! Limits of the process and of the disk: each gives an error with a text, and no signal.
 
-use crate::{processes::Other, shared::place};
+use crate::{processes::Other, shared::temporary_path};
 use std::{
     fs::{self, File},
     io::Write,
@@ -15,11 +15,11 @@ use teak::{
 
 const MIB: u64 = 1 << 20;
 
-/// Does what another process is told in the tests here; `None` for an order that it does not know.
+/// Executes the commands of these tests in another process; `None` for an unknown command.
 pub(crate) fn order(path: &Path, words: &[&str]) -> Option<String> {
     let done = match words {
-        ["limit", what, most] => {
-            limit(what, most.parse().unwrap());
+        ["limit", limit_name, most] => {
+            limit(limit_name, most.parse().unwrap());
             return Some("limited".to_owned());
         }
         ["look"] => read(path).map(|value| format!("{value:?}")),
@@ -67,23 +67,23 @@ fn add(database: &Database, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-fn limit(what: &str, most: u64) {
-    let (resource, most) = match what {
+fn limit(limit_name: &str, most: u64) {
+    let (resource, most) = match limit_name {
         "file" => (libc::RLIMIT_FSIZE, most),
         "descriptors" => (libc::RLIMIT_NOFILE, most),
-        // Beyond what it has.
+        // Beyond the current addresses.
         "addresses" => {
             let pages = fs::read_to_string("/proc/self/statm").unwrap();
             let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
             (libc::RLIMIT_AS, pages * 4096 + most)
         }
-        _ => panic!("there is no limit {what:?}"),
+        _ => panic!("there is no limit {limit_name:?}"),
     };
     let mut limits = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: the structure is written to, and then read.
+    // SAFETY: the structure is written by the call, and then read.
     unsafe {
         assert_eq!(libc::getrlimit(resource, &raw mut limits), 0);
         limits.rlim_cur = most;
@@ -100,10 +100,11 @@ fn make(path: &Path) {
     database.close().unwrap();
 }
 
-/// A lock file was 67 MB long, so that a read of a process that may not make such files ended by a signal.
+/// A lock file was 67 MB long, so that a read of a process that may not make such files ended by a
+/// signal.
 #[test]
 fn small_files_suffice_for_a_read() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     make(&path);
     let mut other = Other::start(&path);
     for bytes in [MIB, 1 << 19] {
@@ -123,14 +124,14 @@ fn small_files_suffice_for_a_read() {
 
 #[test]
 fn a_database_that_may_not_grow_is_an_error() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     make(&path);
     let mut other = Other::start(&path);
     other.ask(&format!("limit file {MIB}"));
     let refused = other.ask(&format!("add {}", 4 * MIB));
     assert!(refused.contains("RLIMIT_FSIZE"), "{refused}");
     assert_eq!(other.ask("look"), "Some(1)");
-    // One that is longer already cannot be written to there.
+    // A file that is already longer cannot be written to there.
     add(&Database::open(&path).unwrap(), 4 * MIB as usize).unwrap();
     let refused = other.ask(&format!("add {}", 8 * MIB));
     assert!(refused.contains("RLIMIT_FSIZE"), "{refused}");
@@ -143,15 +144,15 @@ fn a_database_that_may_not_grow_is_an_error() {
 
 #[test]
 fn few_addresses_suffice_for_a_read() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     make(&path);
     for bytes in (3..40).step_by(3) {
         let mut other = Other::start(&path);
         other.ask(&format!("limit addresses {}", bytes * MIB));
         let answer = other.ask("look");
-        let is_told = answer.contains("RLIMIT_AS");
+        let is_reported = answer.contains("RLIMIT_AS");
         assert!(
-            answer == "Some(1)" || bytes < 12 && is_told,
+            answer == "Some(1)" || bytes < 12 && is_reported,
             "{bytes} MiB: {answer}"
         );
     }
@@ -159,26 +160,30 @@ fn few_addresses_suffice_for_a_read() {
 
 #[test]
 fn a_lack_of_descriptors_is_an_error() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     make(&path);
     let mut other = Other::start(&path);
     let mut last = String::new();
     for count in 0..20 {
         other.ask(&format!("limit descriptors {count}"));
         last = other.ask("look");
-        let is_told = last.contains("RLIMIT_NOFILE");
-        assert!(last == "Some(1)" || is_told, "{count} descriptors: {last}");
+        let is_reported = last.contains("RLIMIT_NOFILE");
+        assert!(
+            last == "Some(1)" || is_reported,
+            "{count} descriptors: {last}"
+        );
     }
     assert_eq!(last, "Some(1)");
 }
 
-/// A file system in a file, on a loop device: the kind of the file system, and the size of its blocks.
+/// A file system in a file, on a loop device: the kind of the file system, and the size of its
+/// blocks.
 struct Disk {
     directory: tempfile::TempDir,
 }
 
 impl Disk {
-    /// Says why not where none can be mounted, which takes root and a loop device.
+    /// Prints the reason if none can be mounted, which requires root and a loop device.
     fn mount(kind: &str, block_bytes: u32, bytes: u64) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("image");
@@ -200,7 +205,7 @@ impl Disk {
             Ok(output) if output.status.success() => Some(Self { directory }),
             Ok(output) => {
                 let why = String::from_utf8_lossy(&output.stderr);
-                println!("not run, since {kind} cannot be mounted (it takes root): {why}");
+                println!("not run, since {kind} cannot be mounted (it requires root): {why}");
                 None
             }
             Err(why) => {
@@ -214,7 +219,7 @@ impl Disk {
         self.directory.path().join("mounted").join(name)
     }
 
-    /// Takes what is free but for about so many bytes.
+    /// Occupies all free space except about this many bytes.
     fn fill(&self, but: u64) {
         let (kept, filler) = (self.path("kept"), self.path("filler"));
         fs::write(&kept, vec![1u8; but as usize]).unwrap();
@@ -238,7 +243,7 @@ impl Drop for Disk {
     }
 }
 
-/// What is stored in memory that is the file needs blocks for whole pages of the system's: a smaller block was all that was allocated.
+/// Stores to mapped memory need blocks for whole system pages: only a smaller block was allocated.
 #[test]
 fn a_disk_that_is_nearly_full_ends_no_process() {
     for (kind, block_bytes) in [
@@ -257,8 +262,8 @@ fn a_disk_that_is_nearly_full_ends_no_process() {
             disk.fill(free);
             let context = format!("{kind}, blocks of {block_bytes}, {free} bytes free");
             let mut other = Other::start(&path);
-            let looked = other.ask("look");
-            assert_eq!(looked, "Some(1)", "{context}");
+            let reply = other.ask("look");
+            assert_eq!(reply, "Some(1)", "{context}");
             reads += 1;
             assert_eq!(other.ask("check"), "true", "{context}");
             let added = other.ask("add 1000000");
@@ -273,10 +278,10 @@ fn a_disk_that_is_nearly_full_ends_no_process() {
     }
 }
 
-/// The table of readers is as long as is needed, and each process sees all of it.
+/// The reader table has the needed length, and each process sees all of it.
 #[test]
 fn a_lock_file_grows_with_its_readers() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     make(&path);
     let lock_len = || {
         fs::metadata(path.with_file_name("some.teak-lock"))
@@ -294,7 +299,7 @@ fn a_lock_file_grows_with_its_readers() {
         assert_eq!(database.readers().unwrap().len(), held);
         assert!(lock_len() as usize > held * 64);
     }
-    // Here the first one has a slot beyond all those.
+    // Here the first process has a slot after all those.
     let own = database.begin_read().unwrap();
     assert_eq!(database.readers().unwrap().len(), held + 1);
     add(&database, 100_000).unwrap();
@@ -325,14 +330,14 @@ fn answer_within(seconds: u64, mut other: Other, order: &str) -> String {
     })
 }
 
-/// Who came waited without an end for the gate.
+/// New processes waited at the gate without end.
 #[test]
-fn a_stranger_who_has_locked_the_gate_is_named() {
-    let (_directory, path) = place();
+fn an_unrelated_process_that_locked_the_gate_is_named() {
+    let (_directory, path) = temporary_path();
     make(&path);
     let _database = Database::open(&path).unwrap();
     let lock_path = path.with_file_name("some.teak-lock");
-    // A process of another kind, since closing the file would drop its lock.
+    // A separate process, because closing the file would drop its lock.
     // SAFETY: the structure is plain numbers.
     let mut all: libc::flock = unsafe { std::mem::zeroed() };
     all.l_type = libc::F_WRLCK as libc::c_short;
@@ -349,7 +354,7 @@ fn a_stranger_who_has_locked_the_gate_is_named() {
             &raw const all,
         )
     };
-    // The places of processes are locked by others.
+    // Other processes lock the process entries.
     assert_eq!(locked, -1);
     all.l_start = 1 << 62;
     all.l_len = 1;
@@ -370,7 +375,7 @@ fn a_stranger_who_has_locked_the_gate_is_named() {
 #[test]
 fn a_table_of_readers_that_was_emptied_is_an_error() {
     use std::os::unix::fs::FileExt;
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     make(&path);
     let database = Database::open(&path).unwrap();
     add(&database, 10_000).unwrap();
@@ -386,10 +391,10 @@ fn a_table_of_readers_that_was_emptied_is_an_error() {
     assert!(refused.contains("visible state"), "{refused}");
 }
 
-/// Those who had the database open ended by a signal.
+/// Processes that had the database open died of a signal.
 #[test]
-fn a_lock_file_that_is_cut_short_is_an_error() {
-    let (_directory, path) = place();
+fn a_truncated_lock_file_is_an_error() {
+    let (_directory, path) = temporary_path();
     make(&path);
     let lock_path = path.with_file_name("some.teak-lock");
     for len in [0, 8, 4096, 5000, 69_632, 100_000, 389_120, 393_216, 400_000] {
@@ -411,12 +416,12 @@ fn a_lock_file_that_is_cut_short_is_an_error() {
             assert!(!answer.contains("panic"), "{len}, {order}: {answer}");
         }
         let answer = other.ask("put durable a 2");
-        // The rest of a page that is still there in part is zeros.
+        // The rest of a partly existing page is zero.
         let is_noticed = answer.contains("it was truncated");
         assert!(is_noticed || len == 400_000, "{len}: {answer}");
         other.ask("close");
         drop(other);
-        // Where the file system has no attributes an empty file may be another program's.
+        // If the file system has no attributes, an empty file may belong to another program.
         if len == 0 && matches!(read(&path), Err(teak::Error::NotALockFile { .. })) {
             fs::remove_file(&lock_path).unwrap();
         }

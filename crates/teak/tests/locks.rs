@@ -1,7 +1,7 @@
-//! What keeps a process alive to the others, whatever else happens in it: other code opens, copies, closes and unlocks
-//! files, and forks.
+//! A process stays alive for the others whatever other code in it does: opening, copying, closing
+//! and unlocking files, and forking.
 
-use crate::{processes::Other, shared::place};
+use crate::{processes::Other, shared::temporary_path};
 use std::{
     fs::{self, File},
     path::Path,
@@ -12,7 +12,7 @@ use teak::{
     codec::{Str, U64},
 };
 
-/// Does to this process what other people's code does; `None` for an order that it does not know.
+/// Does to this process what other people's code does; `None` for an unknown command.
 pub(crate) fn harm(path: &Path, words: &[&str]) -> Option<String> {
     let lock_path = path.with_file_name("some.teak-lock");
     match words {
@@ -23,12 +23,12 @@ pub(crate) fn harm(path: &Path, words: &[&str]) -> Option<String> {
                 fs::copy(file, path.with_file_name("copy")).unwrap();
             }
         }
-        // The numbers stand for other files then.
+        // The numbers refer to other files then.
         ["close-descriptors"] => {
             let own = descriptors(path);
             assert!(own.len() >= 2, "{own:?}");
             for descriptor in own {
-                // SAFETY: closes descriptors of others, which is the point.
+                // SAFETY: closes descriptors of other code, which is the purpose.
                 assert_eq!(unsafe { libc::close(descriptor) }, 0);
             }
             for number in 0..8 {
@@ -38,19 +38,20 @@ pub(crate) fn harm(path: &Path, words: &[&str]) -> Option<String> {
         }
         ["unlock"] => {
             for descriptor in descriptors(&lock_path) {
-                // SAFETY: the structure is plain numbers, of which zero is one.
+                // SAFETY: the structure has plain numbers, which may be zero.
                 let mut all: libc::flock = unsafe { std::mem::zeroed() };
                 all.l_type = libc::F_UNLCK as libc::c_short;
-                // SAFETY: the structure is read only.
+                // SAFETY: the structure is only read.
                 let unlocked =
                     unsafe { libc::fcntl(descriptor, libc::F_OFD_SETLK, &raw const all) };
                 assert_eq!(unlocked, 0);
             }
         }
         ["fork"] => {
-            // SAFETY: the child makes nothing but calls to the system.
+            // SAFETY: the child only makes system calls.
             return Some(match unsafe { libc::fork() } {
-                // SAFETY: calls of the system that a child of threads may make; it ends here.
+                // SAFETY: system calls that a child of a process with threads may make; it ends
+                // here.
                 0 => unsafe {
                     libc::close(0);
                     libc::close(1);
@@ -65,7 +66,7 @@ pub(crate) fn harm(path: &Path, words: &[&str]) -> Option<String> {
     Some("done".to_owned())
 }
 
-/// The descriptors of this process that stand for files whose path begins like this.
+/// The descriptors of this process for files whose paths begin like this.
 fn descriptors(path: &Path) -> Vec<i32> {
     let named = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| {
         let entry = entry.ok()?;
@@ -94,10 +95,11 @@ fn assert_clean(database: &Database) {
     assert!(report.is_clean(), "{report:#?}");
 }
 
-/// By the rules of POSIX locks a process that closed any descriptor of the lock file was taken for dead: there were two writers at once.
+/// By the rules of POSIX locks, a process that closed any descriptor of the lock file lost its
+/// locks and counted as dead: there were two writers at the same time.
 #[test]
-fn who_opens_and_closes_the_lock_file_keeps_the_writers_place() {
-    let (_directory, path) = place();
+fn opening_and_closing_the_lock_file_keeps_the_writer_lock() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "a", 1);
     let mut other = Other::start(&path);
@@ -109,7 +111,7 @@ fn who_opens_and_closes_the_lock_file_keeps_the_writers_place() {
     assert_eq!(get(&database, "a"), Some(1));
     assert!(!other.ask("commit").starts_with("error"));
     assert_eq!(get(&database, "a"), Some(2));
-    // The other way round.
+    // In the other direction.
     let txn = database.begin_write().unwrap();
     harm(&path, &["open-and-close-files"]).unwrap();
     other.ask_later("put durable a 3");
@@ -121,8 +123,8 @@ fn who_opens_and_closes_the_lock_file_keeps_the_writers_place() {
 }
 
 #[test]
-fn who_opens_and_closes_the_lock_file_keeps_what_it_reads() {
-    let (_directory, path) = place();
+fn opening_and_closing_the_lock_file_keeps_snapshots() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     for key in 0..300 {
         put_lazily(&database, &format!("key-{key}"), 1);
@@ -151,11 +153,11 @@ fn put_lazily(database: &Database, key: &str, value: u64) {
     txn.commit().unwrap();
 }
 
-/// As loops over all descriptors do; the numbers stand for other files afterwards.
+/// Like loops over all descriptors. The numbers refer to other files afterwards.
 #[test]
-fn a_process_whose_descriptors_were_closed_writes_to_no_other_file() {
+fn a_process_with_closed_descriptors_writes_to_no_other_file() {
     for durability in ["durable", "async", "lazy"] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Database::open(&path).unwrap();
         put(&database, "a", 1);
         let mut other = Other::start(&path);
@@ -184,10 +186,11 @@ fn a_process_whose_descriptors_were_closed_writes_to_no_other_file() {
     }
 }
 
-/// Nothing but a call that unlocks what it has not locked takes these locks away. Who has lost them sees it.
+/// Only code that unlocks files it has not locked can remove these locks. The process notices the
+/// loss.
 #[test]
-fn a_process_that_was_taken_for_dead_writes_no_more() {
-    let (_directory, path) = place();
+fn a_process_declared_dead_writes_no_more() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "a", 1);
     let mut other = Other::start(&path);
@@ -197,7 +200,7 @@ fn a_process_that_was_taken_for_dead_writes_no_more() {
     other.ask("write a 2");
     assert_eq!(other.ask("unlock"), "done");
     put(&database, "a", 3);
-    // Its reader is not listed any more when the dead were looked for.
+    // Its reader is no longer listed after the search for dead processes.
     let began = Instant::now();
     while !database.readers().unwrap().is_empty() {
         put(&database, "b", 4);
@@ -234,7 +237,7 @@ fn a_process_that_was_taken_for_dead_writes_no_more() {
     assert_eq!(get(&Database::open(&path).unwrap(), "a"), Some(7));
 }
 
-/// Wants space, so that the dead are looked for.
+/// Needs space, so that dead processes are searched for.
 fn fill(database: &Database) {
     let mut txn = database.begin_write().unwrap();
     let table: Table<U64, U64> = txn.create_table("filler").unwrap();
@@ -244,10 +247,11 @@ fn fill(database: &Database) {
     txn.commit().unwrap();
 }
 
-/// A child had the files of its parent open, and kept the database locked when that had ended.
+/// A child had the files of its parent open, and kept the database locked after the parent had
+/// ended.
 #[test]
-fn a_child_that_outlives_its_parent_keeps_nobody_out() {
-    let (_directory, path) = place();
+fn a_child_that_outlives_its_parent_excludes_no_process() {
+    let (_directory, path) = temporary_path();
     let mut other = Other::start(&path);
     other.ask("open");
     other.ask("put durable a 1");
@@ -257,7 +261,7 @@ fn a_child_that_outlives_its_parent_keeps_nobody_out() {
     let began = Instant::now();
     let opened = Database::open(&path);
     let elapsed = began.elapsed();
-    // SAFETY: a child of the process that this test has started.
+    // SAFETY: signals a child process of this test.
     unsafe { libc::kill(child, libc::SIGKILL) };
     let database = opened.unwrap();
     assert!(elapsed < Duration::from_millis(900), "{elapsed:?}");
@@ -268,12 +272,12 @@ fn a_child_that_outlives_its_parent_keeps_nobody_out() {
     assert!(!matches!(Database::open(&path), Err(Error::InUse(_))));
 }
 
-/// Opening emptied and removed whatever had the name of the lock file.
+/// Opening truncated and removed any file with the name of the lock file.
 #[test]
-fn what_is_no_lock_file_stays_as_it_is() {
+fn other_files_with_the_name_of_the_lock_file_are_unchanged() {
     let mut of_lmdb = vec![0; 8192];
     of_lmdb[..4].copy_from_slice(&0xBEEF_C0DE_u32.to_le_bytes());
-    let (_other_place, other) = place();
+    let (_other_directory, other) = temporary_path();
     Database::open(&other).unwrap().close().unwrap();
     let foreign = [
         vec![],
@@ -284,7 +288,7 @@ fn what_is_no_lock_file_stays_as_it_is() {
     ];
     for content in foreign {
         for is_chosen in [false, true] {
-            let (_directory, path) = place();
+            let (_directory, path) = temporary_path();
             put(&Database::open(&path).unwrap(), "a", 1);
             let lock_path = match is_chosen {
                 true => path.with_file_name("chosen"),
@@ -304,7 +308,7 @@ fn what_is_no_lock_file_stays_as_it_is() {
                 Err(error @ Error::NotALockFile { .. }) => {
                     assert!(error.to_string().contains("nothing was changed"), "{error}");
                 }
-                // A new database would have a database for its lock file.
+                // A new database would have a database as its lock file.
                 Err(Error::InvalidArgument(text)) => {
                     assert!(text.contains("new.teak-lock is a database"), "{text}");
                 }
@@ -329,15 +333,15 @@ fn what_is_no_lock_file_stays_as_it_is() {
 }
 
 #[test]
-fn what_is_no_file_is_no_lock_file() {
-    let (_directory, path) = place();
+fn other_file_types_are_no_lock_files() {
+    let (_directory, path) = temporary_path();
     put(&Database::open(&path).unwrap(), "a", 1);
     let lock_path = path.with_file_name("some.teak-lock");
     let target = path.with_file_name("target");
-    let refused = |what: &str| {
+    let refused = |cause: &str| {
         let error = Database::open(&path).unwrap_err().to_string();
         assert!(
-            error.contains(what) && error.contains("some.teak-lock"),
+            error.contains(cause) && error.contains("some.teak-lock"),
             "{error}"
         );
     };
@@ -358,10 +362,10 @@ fn what_is_no_file_is_no_lock_file() {
     assert_eq!(get(&Database::open(&path).unwrap(), "a"), Some(1));
 }
 
-/// The database is looked at first, so that nothing is done to what lies beside another file.
+/// The database is checked first, so that files next to another kind of file are unchanged.
 #[test]
-fn beside_what_is_no_database_nothing_is_touched() {
-    let (_directory, path) = place();
+fn files_next_to_other_files_are_unchanged() {
+    let (_directory, path) = temporary_path();
     let lock_path = path.with_file_name("some.teak-lock");
     fs::write(&path, b"a letter to a friend").unwrap();
     for has_lock in [false, true] {
@@ -391,10 +395,10 @@ fn beside_what_is_no_database_nothing_is_touched() {
     assert_eq!(fs::read(&lock_path).unwrap(), b"another");
 }
 
-/// After the machine went down, or by another version.
+/// After a restart of the machine, or by another version.
 #[test]
-fn a_lock_file_that_was_left_is_made_anew() {
-    let (_directory, path) = place();
+fn an_abandoned_lock_file_is_reinitialized() {
+    let (_directory, path) = temporary_path();
     put(&Database::open(&path).unwrap(), "a", 1);
     let lock_path = path.with_file_name("some.teak-lock");
     for layout in [0_u64, 3, 5, 6, 7, 99] {
@@ -409,13 +413,13 @@ fn a_lock_file_that_was_left_is_made_anew() {
     }
 }
 
-/// A process of root's that was killed left a lock file that the owner of the database could not open.
+/// A killed process of root left a lock file that the owner of the database could not open.
 #[test]
 fn a_lock_file_has_the_owner_of_its_database() {
     use std::os::unix::fs::{MetadataExt, chown};
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     put(&Database::open(&path).unwrap(), "a", 1);
-    // Only root gives files away.
+    // Only root may change owners.
     if chown(&path, Some(4242), Some(4243)).is_err() {
         return;
     }
@@ -424,24 +428,25 @@ fn a_lock_file_has_the_owner_of_its_database() {
     assert_eq!((lock.uid(), lock.gid()), (4242, 4243));
 }
 
-/// A lock file that somebody of the group made was of another group, so that the owner could not open it: giving it to the owner failed, and its group
-/// stayed as it was, too.
+/// A lock file made by a group member had another group, so that the owner could not open it:
+/// changing the owner failed, and its group was not changed either.
 #[test]
 fn a_lock_file_has_the_group_of_its_database() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     const OWNER: u32 = 4242;
     const GROUP: u32 = 4243;
     const OTHER: u32 = 4244;
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     put(&Database::open(&path).unwrap(), "a", 1);
     if chown(&path, Some(OWNER), Some(GROUP)).is_err() {
-        println!("not run: it takes root, to have a file of somebody else's");
+        println!("not run: it requires root, for a file of another user");
         return;
     }
     fs::set_permissions(&path, fs::Permissions::from_mode(0o660)).unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let opened = std::thread::spawn(move || {
-        // SAFETY: the calls are given numbers, and one address of one. Made so they are about this thread alone.
+        // SAFETY: the calls are given numbers, and one address of one. Made so they are about this
+        // thread alone.
         unsafe {
             let groups = [GROUP];
             assert_eq!(libc::syscall(libc::SYS_setgroups, 1, groups.as_ptr()), 0);
@@ -460,7 +465,7 @@ fn a_lock_file_has_the_group_of_its_database() {
 fn a_database_may_have_the_longest_name() {
     for len in [249, 250, 251, 254, 255] {
         for letter in ["x", "\u{e4}"] {
-            let (directory, _) = place();
+            let (directory, _) = temporary_path();
             let name = format!("{}{}", letter.repeat((len - 1) / letter.len()), "y");
             let path = directory.path().join(
                 format!("{name:y<len$}")
@@ -482,7 +487,7 @@ fn a_database_may_have_the_longest_name() {
 
 #[test]
 fn a_renamed_directory_keeps_no_lock_file_and_is_the_same_database() {
-    let (directory, _) = place();
+    let (directory, _) = temporary_path();
     let (one, two) = (directory.path().join("one"), directory.path().join("two"));
     fs::create_dir(&one).unwrap();
     let database = Database::open(one.join("a")).unwrap();

@@ -1,4 +1,4 @@
-//! What the engine promises to programs: all of it in one binary, since each binary is linked anew.
+//! The engine's promises to programs, in one binary, because each binary is linked separately.
 
 mod access;
 mod backups;

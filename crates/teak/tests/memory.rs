@@ -1,6 +1,6 @@
-//! What the system is told about memory: locking, releasing, reading ahead.
+//! Memory advice to the system: locking, releasing, reading ahead.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{env, fs, path::Path, process::Command, time::Duration};
 use teak::{
     Database, Durability, Options, ReadAhead, Table, WarmUp,
@@ -8,7 +8,7 @@ use teak::{
 };
 
 const LONG: Duration = Duration::from_secs(3600);
-/// Says where the database of a process is that may lock next to nothing.
+/// The path of the database of a process that may lock almost nothing.
 const LIMITED: &str = "TEAK_TEST_LIMITED";
 
 fn fill(database: &Database) -> Table<U64, Bytes> {
@@ -23,7 +23,7 @@ fn fill(database: &Database) -> Table<U64, Bytes> {
     numbers
 }
 
-/// What the system says of this process, in KiB.
+/// The system's figures for this process, in KiB.
 fn locked_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmLck:"));
@@ -31,18 +31,18 @@ fn locked_kib() -> u64 {
     number.unwrap().parse().unwrap()
 }
 
-/// In a process of its own, since what is counted is that of the whole process.
+/// In a separate process, because the figures are those of the whole process.
 #[test]
-fn what_is_locked_stays_until_it_is_released() {
+fn locked_pages_stay_until_they_are_unlocked() {
     if let Some(path) = env::var_os(LIMITED) {
         return lock_with_a_limit(Path::new(&path));
     }
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     fill(&Database::open(&path).unwrap());
     for limit in ["unlimited", "1000"] {
         let ended = Command::new(env::current_exe().unwrap())
             .args([
-                "memory::what_is_locked_stays_until_it_is_released",
+                "memory::locked_pages_stay_until_they_are_unlocked",
                 "--exact",
             ])
             .env(LIMITED, &path)
@@ -76,7 +76,7 @@ fn lock_with_a_limit(path: &Path) {
     let locked = locked.unwrap();
     assert!(locked.is_whole && locked.bytes > 4_000_000);
     assert!(locked_kib() >= locked.bytes / 1024);
-    // Once more is no more.
+    // Locking again locks no more.
     database.warm_up(WarmUp::Lock, LONG).unwrap();
     assert!(locked_kib() < locked.bytes / 1024 + 1024);
     database.release_memory().unwrap();
@@ -85,26 +85,26 @@ fn lock_with_a_limit(path: &Path) {
     assert!(!none.is_whole && locked_kib() == 0);
 }
 
-/// Whether this process may lock so much.
+/// Whether this process may lock this much.
 fn may_lock(bytes: u64) -> bool {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: the structure is there to be written to; the other call has no requirements.
+    // SAFETY: the structure is writable; the other call has no requirements.
     unsafe {
         libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) == 0 && limit.rlim_cur >= bytes
             || libc::geteuid() == 0
     }
 }
 
-/// From now on this process may lock so many bytes, also if it is the superuser's.
+/// From now on this process may lock this many bytes, even as root.
 fn without_privileges(bytes: u64) {
     let limit = libc::rlimit {
         rlim_cur: bytes,
         rlim_max: bytes,
     };
-    // SAFETY: the structure is there to be read; changing the user has no requirements.
+    // SAFETY: the structure is readable; changing the user has no requirements.
     unsafe {
         assert_eq!(libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit), 0);
         if libc::geteuid() == 0 {
@@ -114,8 +114,8 @@ fn without_privileges(bytes: u64) {
 }
 
 #[test]
-fn what_was_released_is_read_again() {
-    let (_directory, path) = place();
+fn released_pages_are_read_again() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = fill(&database);
     let txn = database.begin_read().unwrap();
@@ -133,9 +133,9 @@ fn what_was_released_is_read_again() {
 }
 
 #[test]
-fn whatever_is_read_ahead_is_the_same() {
+fn read_ahead_modes_return_equal_records() {
     for read_ahead in [ReadAhead::Auto, ReadAhead::On, ReadAhead::Off] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let options = Options::new().read_ahead(read_ahead);
         let database = options.open(&path).unwrap();
         let numbers = fill(&database);
@@ -146,10 +146,10 @@ fn whatever_is_read_ahead_is_the_same() {
     }
 }
 
-/// Each leaf was read back and written once more for each record or two that came to it.
+/// Each leaf was read back and written again for every record or two inserted into it.
 #[test]
 fn a_leaf_that_was_written_early_is_not_written_again_for_each_change() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let options = Options::new().write_memory_bytes(1 << 20);
     let database = options.open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();

@@ -1,7 +1,7 @@
-//! Tables in which a key has several values, against a map of sets: with commits, reopening, savepoints, snapshots, rollbacks, and all that
-//! is done with files.
+//! Tables in which a key has several values, against a map of sets: with commits, reopening,
+//! savepoints, snapshots, rollbacks, and all operations on files.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ static BY_LENGTH: Comparison = Comparison::new("length, then bytes", &|a, b| {
     a.len().cmp(&b.len()).then(a.cmp(b))
 });
 
-/// Tables with all options that there are. Those with values of one size have that of `Some`.
+/// Tables with all options. Values of a fixed size have the size in `Some`.
 fn kinds() -> [(&'static str, TableOptions, Option<usize>); 6] {
     let options = TableOptions::new();
     [
@@ -59,7 +59,7 @@ fn open(path: &Path, durability: Durability) -> Database {
         .unwrap()
 }
 
-/// What all tables hold, and the tables.
+/// The contents of all tables, and the tables.
 #[derive(Clone)]
 struct State {
     tables: Vec<(Raw, Option<usize>)>,
@@ -104,7 +104,7 @@ impl State {
     }
 }
 
-/// What differs between two states is what differs between their models.
+/// The differences between two states are those between their models.
 fn assert_differences((old, older): &(ReadTxn, State), newer: &State, new: &ReadTxn) {
     for (index, (table, _)) in newer.tables.iter().enumerate() {
         let models = [&older.models[index], &newer.models[index]];
@@ -226,7 +226,7 @@ fn assert_clean(database: &Database) {
 fn random_transactions_match_a_model() {
     for seed in 0..3 {
         let mut random = Rng::with_seed(seed);
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let durability = [Durability::Lazy, Durability::Durable, Durability::Async][seed as usize];
         let mut database = open(&path, durability);
         let mut txn = database.begin_write().unwrap();
@@ -288,7 +288,7 @@ fn random_transactions_match_a_model() {
 #[test]
 fn named_snapshots_rollbacks_and_increments_have_nested_trees() {
     let mut random = Rng::with_seed(7);
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = open(&path, Durability::Lazy);
     let mut txn = database.begin_write().unwrap();
     let mut state = State::create(&mut txn);
@@ -359,10 +359,10 @@ fn named_snapshots_rollbacks_and_increments_have_nested_trees() {
     assert_clean(&copy);
 }
 
-/// The file becomes shorter, and the values are where they were.
+/// The file shrinks, and the values are unchanged.
 #[test]
 fn the_file_of_a_table_that_shrank_is_cut() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = open(&path, Durability::Lazy);
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().value_order(KeyOrder::Integer);
@@ -411,7 +411,7 @@ fn the_file_of_a_table_that_shrank_is_cut() {
 
 #[test]
 fn each_kind_of_handle_refuses_the_tables_of_the_other() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = open(&path, Durability::Lazy);
     let mut txn = database.begin_write().unwrap();
     let plain = txn.create_table::<Str, U32>("plain").unwrap();
@@ -433,7 +433,7 @@ fn each_kind_of_handle_refuses_the_tables_of_the_other() {
         txn.create_multi_table::<Str, U32>("plain"),
         Err(Error::TableMismatch { .. })
     ));
-    // Tables take the names of each other, and handles are still there.
+    // Tables exchange their names while handles still exist.
     txn.drop_table("plain").unwrap();
     txn.rename_table("multi", "plain").unwrap();
     let is_refused = |error: Error| matches!(error, Error::TableMismatch { .. });
@@ -454,7 +454,7 @@ fn each_kind_of_handle_refuses_the_tables_of_the_other() {
     assert_eq!(
         renamed.len(&txn).unwrap(),
         1,
-        "what is refused changes nothing"
+        "refused calls change nothing"
     );
     txn.commit().unwrap();
     let info = database.begin_read().unwrap().tables().unwrap();
@@ -462,8 +462,8 @@ fn each_kind_of_handle_refuses_the_tables_of_the_other() {
 }
 
 #[test]
-fn what_a_table_cannot_hold_is_refused_before_anything_changes() {
-    let (_directory, path) = place();
+fn unsuitable_records_are_refused_before_any_change() {
+    let (_directory, path) = temporary_path();
     let database = open(&path, Durability::Lazy);
     let mut txn = database.begin_write().unwrap();
     let any = txn.create_multi_table::<Bytes, Bytes>("any").unwrap();
@@ -530,8 +530,8 @@ fn what_a_table_cannot_hold_is_refused_before_anything_changes() {
 }
 
 #[test]
-fn cursors_and_ranges_go_both_ways() {
-    let (_directory, path) = place();
+fn cursors_and_ranges_move_in_both_directions() {
+    let (_directory, path) = temporary_path();
     let database = open(&path, Durability::Lazy);
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_multi_table::<U32, U32>("numbers").unwrap();
@@ -587,10 +587,10 @@ fn cursors_and_ranges_go_both_ways() {
     assert_eq!(keys, 29);
 }
 
-/// Ten million values of a key may be there: the walk passes what the states share.
+/// There may be ten million values of a key: the walk skips shared pages.
 #[test]
 fn few_changes_among_many_values_are_found() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().value_size(ValueSize::Bytes(4));

@@ -1,6 +1,7 @@
-//! What is done to single pairs, to ranges of them and by whoever owns the transaction, in tables in which a key has several values.
+//! Operations on single pairs and ranges of pairs, and with handles that own the transaction, in
+//! tables in which a key has several values.
 
-use crate::{detached_cursors::WITHOUT_CASE, shared::place};
+use crate::{detached_cursors::WITHOUT_CASE, shared::temporary_path};
 use fastrand::Rng;
 use std::{collections::BTreeSet, ops::Bound};
 use teak::{
@@ -13,7 +14,7 @@ type Raw = MultiTable<Bytes, Bytes>;
 type Pair = (Vec<u8>, Vec<u8>);
 
 fn open() -> (tempfile::TempDir, Database) {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let options = Options::new().page_size(4096).comparison(&WITHOUT_CASE);
     (directory, options.open(path).unwrap())
 }
@@ -23,7 +24,7 @@ fn all(table: &Raw, txn: &WriteTxn) -> Vec<Pair> {
     pairs.collect::<Result<_>>().unwrap()
 }
 
-/// Keys with one value, with a set and with a tree of them.
+/// Keys with one value, with a set, and with a nested tree.
 fn some_pairs(seed: u64) -> BTreeSet<Pair> {
     let mut random = Rng::with_seed(seed);
     (0..12_000)
@@ -46,7 +47,7 @@ fn ranges_of_pairs_are_copied_and_moved() -> Result<()> {
     let from: Raw = txn.create_multi_table("from")?;
     let pairs = some_pairs(1);
     from.insert_many(&mut txn, &slices(&pairs))?;
-    // More than is in memory at once.
+    // More than is in memory at the same time.
     let long: Vec<_> = (0..2000_u32)
         .map(|n| [&n.to_be_bytes()[..], &[7; 1000]].concat())
         .collect();
@@ -80,7 +81,7 @@ fn ranges_of_pairs_are_copied_and_moved() -> Result<()> {
 }
 
 #[test]
-fn what_cannot_be_copied_changes_nothing() -> Result<()> {
+fn a_refused_copy_changes_nothing() -> Result<()> {
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
     let from: MultiTable<Str, Str> = txn.create_multi_table("from")?;
@@ -92,7 +93,7 @@ fn what_cannot_be_copied_changes_nothing() -> Result<()> {
     let refused = from.move_range(&mut txn, .., &fixed);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     assert_eq!((from.len(&txn)?, fixed.len(&txn)?), (2, 0));
-    // Of another kind is a table that was dropped, and created again.
+    // A table that was dropped and recreated has another kind.
     txn.drop_table("fixed")?;
     txn.create_table::<Str, Str>("fixed")?;
     for range in ["".."z", "x".."z"] {
@@ -159,7 +160,7 @@ fn pairs_are_modified_and_swapped() -> Result<()> {
     table.modify(&mut txn, "teak", 4, |_| Ok((Action::keep(), ())))?;
     let refused = table.modify::<()>(&mut txn, "teak", 4, |_| Err(Error::TransactionBroken));
     assert!(refused.is_err());
-    assert_eq!(values(&txn), [4], "and the transaction goes on");
+    assert_eq!(values(&txn), [4], "and the transaction continues");
     table.modify(&mut txn, "teak", 4, |_| Ok((Action::remove(), ())))?;
     table.modify(&mut txn, "teak", 4, |_| Ok((Action::remove(), ())))?;
     assert!(table.is_empty(&txn)?);
@@ -181,9 +182,10 @@ fn pairs_are_modified_and_swapped() -> Result<()> {
     Ok(())
 }
 
-/// An empty table whose first value decides about the size of all takes what `modify` makes, whatever it was asked for.
+/// An empty table whose first value decides the size of all accepts the result of `modify`,
+/// whatever the requested size.
 #[test]
-fn the_size_of_the_first_value_is_that_of_what_is_put() -> Result<()> {
+fn the_first_value_decides_the_size() -> Result<()> {
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
     let options = TableOptions::new().value_size(ValueSize::AsFirst);
@@ -201,7 +203,7 @@ fn the_size_of_the_first_value_is_that_of_what_is_put() -> Result<()> {
 }
 
 #[test]
-fn who_owns_the_transaction_sees_what_who_borrows_it_does() -> Result<()> {
+fn owning_and_borrowing_handles_see_equal_records() -> Result<()> {
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
     let table: Raw = txn.create_multi_table("some")?;
@@ -252,7 +254,7 @@ fn who_owns_the_transaction_sees_what_who_borrows_it_does() -> Result<()> {
     same_walk(&table, &reader, &pairs, &mut random)
 }
 
-/// A cursor that owns the transaction goes where one that borrows it does.
+/// A cursor that owns the transaction moves like one that borrows it.
 fn same_walk(
     table: &Raw,
     reader: &teak::ReadTxn,
@@ -294,9 +296,9 @@ fn same_walk(
     Ok(())
 }
 
-/// What asks about a key or a pair refuses integers that the table cannot have, as it says.
+/// Functions with a key or a pair refuse integers that the table cannot have, as documented.
 #[test]
-fn integers_of_another_width_are_refused_wherever_they_are_asked_for() -> Result<()> {
+fn integers_of_another_width_are_refused_everywhere() -> Result<()> {
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
     let options = TableOptions::new()
@@ -321,9 +323,9 @@ fn integers_of_another_width_are_refused_wherever_they_are_asked_for() -> Result
     Ok(())
 }
 
-/// Giving a key the values that it has is no change, also where they are a tree of their own.
+/// Setting the existing values of a key is no change, even for a nested tree.
 #[test]
-fn setting_the_values_that_are_there_writes_nothing() -> Result<()> {
+fn setting_equal_values_writes_nothing() -> Result<()> {
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
     let table: MultiTable<Str, U32> = txn.create_multi_table("lines")?;
@@ -341,9 +343,10 @@ fn setting_the_values_that_are_there_writes_nothing() -> Result<()> {
     Ok(())
 }
 
-/// A value whose bytes have changed, which its order takes for the same, is a difference, wherever it stands.
+/// A value whose bytes have changed, but which compares as equal, is a difference, in any storage
+/// form.
 #[test]
-fn other_bytes_of_an_equal_value_are_a_difference_in_a_tree_of_values_too() -> Result<()> {
+fn different_bytes_of_an_equal_value_are_a_difference_in_nested_trees() -> Result<()> {
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
     let options = TableOptions::new().value_order(KeyOrder::Custom(&WITHOUT_CASE));

@@ -1,6 +1,6 @@
-//! What went wrong once with tables in which a key has several values.
+//! Past bugs of tables in which a key has several values.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{fs::OpenOptions, ops::Bound};
 use teak::{
     Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options, TableOptions,
@@ -9,18 +9,18 @@ use teak::{
 
 type Raw = MultiTable<Bytes, Bytes>;
 
-/// Keys are equal whatever spaces they end with.
+/// Keys are equal regardless of trailing spaces.
 static TRIMMED: Comparison = Comparison::new("without spaces at the end", &|a, b| {
     a.trim_ascii_end().cmp(b.trim_ascii_end())
 });
 static UP: Comparison = Comparison::new("some order", &|a, b| a.cmp(b));
 static DOWN: Comparison = Comparison::new("some order", &|a, b| b.cmp(a));
 
-/// The key that is stored decides how much fits beside it, not the one that was looked for.
+/// The stored key decides how much fits next to it, not the one that was searched for.
 #[test]
 fn equal_keys_of_other_lengths() {
     for (key_len, value_len) in [(3000, 100), (3800, 1500), (3800, 40)] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Options::new().comparison(&TRIMMED).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let order = TableOptions::new().order(KeyOrder::Custom(&TRIMMED));
@@ -50,8 +50,8 @@ fn equal_keys_of_other_lengths() {
 }
 
 #[test]
-fn replacing_a_value_leaves_the_key_as_it_is() {
-    let (_directory, path) = place();
+fn replacing_a_value_keeps_the_bytes_of_the_key() {
+    let (_directory, path) = temporary_path();
     let database = Options::new().comparison(&TRIMMED).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let order = TableOptions::new().order(KeyOrder::Custom(&TRIMMED));
@@ -64,7 +64,7 @@ fn replacing_a_value_leaves_the_key_as_it_is() {
 
 #[test]
 fn bounds_that_are_integers_of_another_length_are_refused() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let order = TableOptions::new().value_order(KeyOrder::Integer);
@@ -96,11 +96,11 @@ fn bounds_that_are_integers_of_another_length_are_refused() {
     assert_eq!(table.len(&txn).unwrap(), 5000);
 }
 
-/// A comparison of the same name that says otherwise would put values in twice.
+/// A different comparison of the same name would insert values twice.
 #[test]
 fn another_comparison_of_values_is_refused() {
     for count in [3_u32, 1000] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Options::new().comparison(&UP).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let order = TableOptions::new().value_order(KeyOrder::Custom(&UP));
@@ -120,11 +120,11 @@ fn another_comparison_of_values_is_refused() {
     }
 }
 
-/// Values of a set on a part of a page that is gone: an error, and no zeros.
+/// Values of a set on a missing part of a page: an error, and no zeros.
 #[test]
-fn a_set_that_cannot_be_read_is_an_error() {
+fn an_unreadable_set_is_an_error() {
     for size in [ValueSize::Bytes(8), ValueSize::Any] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Options::new().page_size(65536).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let options = TableOptions::new().value_size(size);
@@ -139,14 +139,14 @@ fn a_set_that_cannot_be_read_is_an_error() {
         }
         txn.commit().unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        // A key whose values lie on both sides of where a page of the system ends.
-        let place_of = |key, number| {
+        // A key whose values are on both sides of the end of a system page.
+        let process_slot_of = |key, number| {
             let wanted = value(key, number);
             bytes.windows(8).rposition(|bytes| bytes == wanted).unwrap()
         };
         let (key, cut) = (1..=20)
-            .map(|key| (key, place_of(key, COUNT) / 4096 * 4096))
-            .find(|&(key, cut)| place_of(key, 3) < cut)
+            .map(|key| (key, process_slot_of(key, COUNT) / 4096 * 4096))
+            .find(|&(key, cut)| process_slot_of(key, 3) < cut)
             .unwrap();
         let txn = database.begin_read().unwrap();
         let mut cursor = table.cursor(&txn).unwrap();
@@ -163,15 +163,15 @@ fn a_set_that_cannot_be_read_is_an_error() {
         });
         assert!(matches!(error, Some(Error::Corrupted { .. })), "{error:?}");
         assert!(!cursor.is_on_pair());
-        // What is left of the file is not closed as if it were whole.
+        // The rest of the file is not closed as if it were complete.
         std::mem::forget((txn, database));
     }
 }
 
-/// A commit that makes the file shorter moves few pages, also where a leaf leads to many nested trees.
+/// A commit that shrinks the file moves few pages, even if a leaf refers to many nested trees.
 #[test]
 fn a_small_commit_moves_few_nested_trees() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let options = Options::new().durability(Durability::Lazy);
     let database = options.open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -217,13 +217,13 @@ fn a_small_commit_moves_few_nested_trees() {
     assert!(database.check(&mut |_| {}).unwrap().is_clean());
 }
 
-/// Steps within a leaf, which go by index, on a part of the page that is gone: an error, and no zeros.
+/// Steps within a leaf, which use an index, on a missing part of the page: an error, and no zeros.
 #[test]
-fn steps_to_what_cannot_be_read_are_errors() {
+fn steps_to_unreadable_records_are_errors() {
     let pair = |kind: u8, number: u64| {
         let number = (u64::from(kind) << 32 | (number + 1) << 8 | 0xab).to_be_bytes();
         match kind {
-            // Keys with one value each, and a key with a tree of values.
+            // Keys with one value each, and a key with a nested tree.
             1 => (number, number),
             _ => ([kind; 8], number),
         }
@@ -235,24 +235,24 @@ fn steps_to_what_cannot_be_read_are_errors() {
         (2, 600, ValueSize::Any),
     ] {
         for is_back in [false, true] {
-            let (_directory, path) = place();
+            let (_directory, path) = temporary_path();
             let database = Options::new().page_size(16384).open(&path).unwrap();
             let mut txn = database.begin_write().unwrap();
             let options = TableOptions::new().value_size(size).share_prefixes(false);
             let table: Raw = txn.create_multi_table_with("pairs", options).unwrap();
             for number in 0..count {
-                // Where a page has a heap, what is inserted later lies before.
+                // In the heap of a page, records inserted later are at lower offsets.
                 let number = if is_back { number } else { count - 1 - number };
                 let (key, value) = pair(kind, number);
                 table.insert(&mut txn, &key, &value).unwrap();
             }
             txn.commit().unwrap();
             let bytes = std::fs::read(&path).unwrap();
-            let place_of = |number| {
+            let process_slot_of = |number| {
                 let (_, wanted) = pair(kind, number);
                 bytes.windows(8).rposition(|bytes| bytes == wanted).unwrap()
             };
-            let (first, last) = (place_of(0), place_of(count - 1));
+            let (first, last) = (process_slot_of(0), process_slot_of(count - 1));
             let goes_up = first < last;
             if goes_up == is_back {
                 continue;
@@ -291,16 +291,16 @@ fn steps_to_what_cannot_be_read_are_errors() {
                 "kind {kind} {size:?} {error:?}"
             );
             assert_eq!(cursor.value(), b"");
-            // What is left of the file is not closed as if it were whole.
+            // The rest of the file is not closed as if it were complete.
             std::mem::forget((txn, database));
         }
     }
 }
 
-/// Values of a page that are given together, of which a part is gone: an error, and no zeros.
+/// Packed values of a page, a part of which is missing: an error, and no zeros.
 #[test]
-fn packed_values_that_cannot_be_read_are_an_error() {
-    let (_directory, path) = place();
+fn unreadable_packed_values_are_an_error() {
+    let (_directory, path) = temporary_path();
     let database = Options::new().page_size(16384).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().value_size(ValueSize::Bytes(8));
@@ -322,6 +322,6 @@ fn packed_values_that_cannot_be_read_are_an_error() {
     file.set_len((last / 4096 * 4096) as u64).unwrap();
     let packed = cursor.read_packed();
     assert!(matches!(packed, Err(Error::Corrupted { .. })), "{packed:?}");
-    // What is left of the file is not closed as if it were whole.
+    // The rest of the file is not closed as if it were complete.
     std::mem::forget((txn, database));
 }

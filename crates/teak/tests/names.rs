@@ -1,7 +1,7 @@
-//! What becomes of commits when the file does not have its name any more, since somebody removed, renamed or replaced
-//! it while it was open.
+//! Commits to a file that has lost its name, because it was removed, renamed or replaced while it
+//! was open.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ use teak::{
     codec::U64,
 };
 
-/// Takes the name of the database at `path` away; says where the file is then.
+/// Takes the name from the database at `path`. Returns the present path of the file.
 type Harm = fn(path: &Path) -> Option<PathBuf>;
 
 const HARMS: [(&str, Harm); 6] = [
@@ -66,25 +66,25 @@ fn get(database: &Database, number: u64) -> Option<u64> {
     table.get(&txn, number).unwrap()
 }
 
-/// A database in a directory of its own, that has something in it.
+/// A database with contents in a directory of its own.
 fn made(options: &Options) -> (tempfile::TempDir, PathBuf, Database) {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let own = directory.path().join("own");
     fs::create_dir(&own).unwrap();
     let path = own.join(path.file_name().unwrap());
     let database = options.open(&path).unwrap();
     put(&database, Durability::Durable, 1).unwrap();
-    // What is noticed only by the name is noticed after this time.
+    // Losses that are only visible by name are noticed after this time.
     thread::sleep(Duration::from_millis(20));
     (directory, path, database)
 }
 
 #[test]
-fn a_commit_into_a_file_without_its_name_is_told_once() {
-    for (what, harm) in HARMS {
+fn a_commit_into_a_file_without_its_name_is_reported_once() {
+    for (label, harm) in HARMS {
         for durability in DURABILITIES {
-            let told = Arc::new(Mutex::new(Vec::new()));
-            let noted = Arc::clone(&told);
+            let reports = Arc::new(Mutex::new(Vec::new()));
+            let noted = Arc::clone(&reports);
             let options = Options::new().on_event(move |event| {
                 if let Event::NameLost { path, moved_to, .. } = event {
                     noted.lock().unwrap().push((path.clone(), moved_to.clone()));
@@ -93,21 +93,21 @@ fn a_commit_into_a_file_without_its_name_is_told_once() {
             let (_directory, path, database) = made(&options);
             let path = fs::canonicalize(path).unwrap();
             put(&database, durability, 2).unwrap();
-            assert!(told.lock().unwrap().is_empty(), "{what}");
+            assert!(reports.lock().unwrap().is_empty(), "{label}");
             thread::sleep(Duration::from_millis(20));
             let moved_to = harm(&path);
             for number in 3..6 {
                 put(&database, durability, number).unwrap();
             }
             assert_eq!(get(&database, 5), Some(5));
-            assert_eq!(told.lock().unwrap()[..], [(path, moved_to)], "{what}");
+            assert_eq!(reports.lock().unwrap()[..], [(path, moved_to)], "{label}");
         }
     }
 }
 
 #[test]
-fn a_commit_into_a_file_without_its_name_is_refused_where_that_is_asked_for() {
-    for (what, harm) in HARMS {
+fn a_commit_into_a_file_without_its_name_can_be_refused() {
+    for (label, harm) in HARMS {
         for durability in DURABILITIES {
             let (_directory, path, database) = made(&Options::new().require_name(true));
             let path = fs::canonicalize(path).unwrap();
@@ -116,21 +116,21 @@ fn a_commit_into_a_file_without_its_name_is_refused_where_that_is_asked_for() {
                 match put(&database, durability, number) {
                     Err(error @ Error::NameLost { .. }) => {
                         let text = error.to_string();
-                        assert!(text.contains(path.to_str().unwrap()), "{what}: {text}");
+                        assert!(text.contains(path.to_str().unwrap()), "{label}: {text}");
                         let now = at.as_ref().map_or("was removed", |at| at.to_str().unwrap());
-                        assert!(text.contains(now), "{what}: {text}");
+                        assert!(text.contains(now), "{label}: {text}");
                     }
-                    other => panic!("{what}: {other:?}"),
+                    other => panic!("{label}: {other:?}"),
                 }
-                assert_eq!(get(&database, number), None, "{what}");
+                assert_eq!(get(&database, number), None, "{label}");
             }
-            assert_eq!(get(&database, 1), Some(1), "{what}");
+            assert_eq!(get(&database, 1), Some(1), "{label}");
         }
     }
 }
 
 #[test]
-fn a_file_that_gets_its_name_back_is_written_to_again() {
+fn a_file_that_gets_its_name_back_is_writable_again() {
     let (_directory, path, database) = made(&Options::new().require_name(true));
     let other = path.with_file_name("other.teak");
     fs::rename(&path, &other).unwrap();
@@ -147,7 +147,7 @@ fn a_file_that_gets_its_name_back_is_written_to_again() {
 }
 
 #[test]
-fn a_file_has_its_name_whatever_path_it_was_opened_by() {
+fn a_file_has_its_name_regardless_of_the_opened_path() {
     let (_directory, path, database) = made(&Options::new());
     drop(database);
     let link = path.with_file_name("link");
@@ -155,7 +155,7 @@ fn a_file_has_its_name_whatever_path_it_was_opened_by() {
     let database = Options::new().require_name(true).open(&link).unwrap();
     thread::sleep(Duration::from_millis(20));
     put(&database, Durability::Durable, 2).unwrap();
-    // The link leads nowhere, and the file is where it was.
+    // The link is dangling, and the file is where it was.
     fs::remove_file(&link).unwrap();
     thread::sleep(Duration::from_millis(20));
     put(&database, Durability::Durable, 3).unwrap();
@@ -176,7 +176,7 @@ fn openings_of_one_database_agree_on_whether_it_needs_its_name() {
 #[test]
 fn a_new_file_is_known_to_the_system_by_its_name() {
     for is_exclusive in [false, true] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let path = fs::canonicalize(path.parent().unwrap())
             .unwrap()
             .join("new.teak");

@@ -1,6 +1,6 @@
-//! Tables in orders that the application brings, against models, and where the comparison is missing or another.
+//! Tables in custom orders, against models, and with missing or different comparisons.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{
     cmp::Ordering,
@@ -27,7 +27,7 @@ static BY_LENGTH: Comparison = Comparison::new("length, then bytes", &|a, b| {
 static WITHOUT_CASE: Comparison = Comparison::new("without case", &|a, b| {
     a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
 });
-/// Another one under the same name.
+/// Another comparison under the same name.
 static UPWARDS_AS_DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| a.cmp(b));
 
 /// A key as its order sees it.
@@ -77,7 +77,7 @@ fn ordered(comparison: &'static Comparison) -> TableOptions {
     TableOptions::new().order(KeyOrder::Custom(comparison))
 }
 
-/// Now and then empty, and of letters in both cases.
+/// Sometimes empty, and with letters in both cases.
 fn random_key(random: &mut Rng) -> Vec<u8> {
     let letters = b"aAbBcCdDeE";
     let len = random.u64(..9) * (1 + 20 * u64::from(random.u64(..8) == 0));
@@ -95,7 +95,7 @@ fn found(txn: &impl Transaction, table: &Raw) -> Vec<(Vec<u8>, Vec<u8>)> {
     records.map(|(key, value)| (key, value.to_vec())).collect()
 }
 
-/// The key of the model that is equal stays as it was.
+/// The equal key of the model stays unchanged.
 fn put(model: &mut Model, key: Key, value: Vec<u8>) {
     *model.entry(key).or_default() = value;
 }
@@ -217,12 +217,13 @@ fn found_differences(
         .collect()
 }
 
-/// Random changes, commits, savepoints, differences of states, reopening, and a check at the end; with pages that are moved meanwhile.
+/// Random changes, commits, savepoints, differences of states, reopening, and a check at the end;
+/// with pages moved meanwhile.
 #[test]
-fn tables_keep_the_order_of_their_comparison() {
+fn tables_preserve_the_order_of_their_comparison() {
     for (seed, order) in (1..).zip(all()) {
         let mut random = Rng::with_seed(seed);
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = options().move_percent(400).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let table: Raw = txn
@@ -284,10 +285,10 @@ fn tables_keep_the_order_of_their_comparison() {
     }
 }
 
-/// A walk that moves pages began where the empty key belongs, which is the end here.
+/// A walk that moves pages began at the position of the empty key, which is the end here.
 #[test]
-fn compacting_moves_tables_whose_first_key_is_not_the_empty_one() {
-    let (_directory, path) = place();
+fn compacting_moves_tables_with_a_first_key_that_is_not_empty() {
+    let (_directory, path) = temporary_path();
     let database = options().open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let junk: Raw = txn.create_table("junk").unwrap();
@@ -321,7 +322,7 @@ fn compacting_moves_tables_whose_first_key_is_not_the_empty_one() {
 
 #[test]
 fn sorted_and_unsorted_input_is_loaded() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = options().open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let sorted: Raw = txn
@@ -366,10 +367,10 @@ fn sorted_and_unsorted_input_is_loaded() {
     ));
 }
 
-/// Keys that compare as equal are one, which stays as it was first, wherever its value goes.
+/// Keys that compare as equal are one key. Its first bytes stay, wherever its value is moved.
 #[test]
 fn equal_keys_are_one() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = options().open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let table: Raw = txn.create_table_with("t", ordered(&WITHOUT_CASE)).unwrap();
@@ -400,7 +401,7 @@ fn equal_keys_are_one() {
     assert_eq!(found(&txn, &table), now);
     assert!(table.remove(&mut txn, b"teaK").unwrap());
 
-    // Many that come to one leaf are laid out together.
+    // Many that are inserted into one leaf are laid out together.
     let keys: Vec<Vec<u8>> = (0..3000)
         .map(|number| format!("key{number:06}").into_bytes())
         .collect();
@@ -418,7 +419,7 @@ fn equal_keys_are_one() {
     assert!(database.check(&mut |_| {}).unwrap().is_clean());
 }
 
-/// A database with a table in the order of bytes and one in that of `DOWNWARDS`.
+/// A database with a table in byte order and one in the order of `DOWNWARDS`.
 fn with_both(path: &Path) {
     let database = options().open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -448,10 +449,11 @@ fn is_missing<T>(result: Result<T>) -> bool {
     matches!(&result, Err(error @ Error::ComparisonMissing { .. }) if is_named(error))
 }
 
-/// The table cannot be opened; it is listed, checked and copied, and can be dropped; the other is none the worse for it.
+/// The table cannot be opened. It is listed, checked and copied, and can be dropped. The other
+/// table is not affected.
 #[test]
-fn a_missing_comparison_hinders_no_other_table() {
-    let (directory, path) = place();
+fn a_missing_comparison_does_not_affect_other_tables() {
+    let (directory, path) = temporary_path();
     with_both(&path);
     let database = Database::open(&path).unwrap();
     let txn = database.begin_read().unwrap();
@@ -490,7 +492,7 @@ fn a_missing_comparison_hinders_no_other_table() {
     assert!(is_missing(txn.rename_table("custom", "other")));
     let other = txn.create_table_with::<Bytes, Bytes>("other", ordered(&BY_LENGTH));
     assert!(matches!(other, Err(Error::ComparisonMissing { .. })));
-    // What a savepoint undoes is there again.
+    // A rolled back change is undone.
     let savepoint = txn.savepoint().unwrap();
     assert!(txn.drop_table("custom").unwrap());
     assert!(!txn.drop_table("custom").unwrap());
@@ -528,7 +530,7 @@ fn a_missing_comparison_hinders_no_other_table() {
 
 #[test]
 fn another_comparison_of_that_name_is_refused() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     with_both(&path);
     let wrong = Options::new().comparison(&UPWARDS_AS_DOWNWARDS);
     let database = wrong.open(&path).unwrap();
@@ -562,7 +564,7 @@ fn impossible_comparisons_are_refused() {
         "a name of sixty-five bytes, which is one more than there may be..",
         &|a, b| a.cmp(b),
     );
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let refused = |options: Options| match options.open(&path) {
         Err(Error::InvalidArgument(text)) => text,
         other => panic!("{other:?}"),
@@ -595,10 +597,10 @@ fn impossible_comparisons_are_refused() {
     drop(database);
 }
 
-/// What a snapshot of old says of the order counts for it, whatever the order is now.
+/// The order stored in an old snapshot counts for it, whatever the order is now.
 #[test]
 fn a_table_that_was_created_again_in_another_order_is_not_compared() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     with_both(&path);
     let database = options().open(&path).unwrap();
     let older = database.begin_read().unwrap();
@@ -616,8 +618,8 @@ fn a_table_that_was_created_again_in_another_order_is_not_compared() {
 }
 
 #[test]
-fn dense_copies_and_salvage_keep_the_order() {
-    let (directory, path) = place();
+fn dense_copies_and_salvage_preserve_the_order() {
+    let (directory, path) = temporary_path();
     with_both(&path);
     let database = options().open(&path).unwrap();
     let dense = directory.path().join("dense.teak");
@@ -658,7 +660,7 @@ fn dense_copies_and_salvage_keep_the_order() {
 /// Leaves of the table are damaged, one by one: the rest is saved, in order.
 #[test]
 fn salvage_of_a_damaged_table_in_an_order_of_its_own() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     with_both(&path);
     let database = options().open(&path).unwrap();
     let kinds = database.page_kinds().unwrap();
@@ -672,7 +674,7 @@ fn salvage_of_a_damaged_table_in_an_order_of_its_own() {
         fs::write(&path, &bytes).unwrap();
         let saved = directory.path().join(format!("saved-{round}.teak"));
         let report = match teak::salvage_with(&path, &saved, &[&DOWNWARDS], &mut |_| {}) {
-            // That of the catalog.
+            // The root of the catalog.
             Err(Error::Corrupted { .. }) => continue,
             report => report.unwrap(),
         };
@@ -688,7 +690,7 @@ fn salvage_of_a_damaged_table_in_an_order_of_its_own() {
     assert!(damaged > 3);
 }
 
-/// A panic in a comparison goes to the caller; nothing of it stays.
+/// A panic in a comparison reaches the caller, and has no other effect.
 #[test]
 fn a_panic_of_a_comparison_loses_nothing() {
     static IS_PANICKING: AtomicBool = AtomicBool::new(false);
@@ -696,7 +698,7 @@ fn a_panic_of_a_comparison_loses_nothing() {
         assert!(!IS_PANICKING.load(Relaxed), "told to");
         a.cmp(b)
     });
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Options::new().comparison(&PANICKING).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let table: Raw = txn.create_table_with("t", ordered(&PANICKING)).unwrap();
@@ -733,9 +735,10 @@ fn a_panic_of_a_comparison_loses_nothing() {
     assert!(database.check(&mut |_| {}).unwrap().is_clean());
 }
 
-/// A comparison that is no order has no table to speak of, but each operation comes to an end, and the check says so.
+/// A table with an inconsistent comparison is useless, but each operation ends, and the check
+/// reports it.
 #[test]
-fn a_comparison_that_is_no_order_ends_all_the_same() {
+fn an_inconsistent_comparison_causes_no_endless_loop() {
     static NO_ORDER: Comparison = Comparison::new("no order", &|a, b| {
         let mix = |bytes: &[u8], start: u32| {
             bytes
@@ -744,7 +747,7 @@ fn a_comparison_that_is_no_order_ends_all_the_same() {
         };
         (mix(a, 1) % 7).cmp(&(mix(b, 2) % 7))
     });
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Options::new()
         .comparison(&NO_ORDER)
         .durability(Durability::Lazy)

@@ -1,6 +1,6 @@
-//! What is left of a write transaction when something panics that the application gave it, and the panic is caught.
+//! The state of a write transaction after a caught panic in code of the application.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -21,9 +21,10 @@ fn name(number: u64) -> String {
     format!("a table whose name is so long that few fit into a page {number:050}")
 }
 
-/// A database with many tables, in which most of what is free is kept by the reader; whom to ask about it panics while that is set.
+/// A database with many tables, in which the reader keeps most of the free pages. The callback for
+/// slow readers panics while that is set.
 fn tight() -> (tempfile::TempDir, Database, ReadTxn, Arc<AtomicBool>) {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let panics = Arc::new(AtomicBool::new(false));
     let is_to_panic = Arc::clone(&panics);
     let database = Options::new()
@@ -54,9 +55,9 @@ fn assert_clean(database: &Database) {
     assert!(report.is_clean(), "{report:#?}");
 }
 
-/// The catalog is changed when a table is created: halfway through that, nothing may be committed.
+/// The catalog changes when a table is created. Nothing may be committed halfway through that.
 #[test]
-fn a_panic_while_a_table_is_created_leaves_nothing_but_rolling_back() {
+fn after_a_panic_in_table_creation_only_rollback_is_possible() {
     let (_directory, database, _reader, panics) = tight();
     let mut txn = database.begin_write().unwrap();
     panics.store(true, SeqCst);
@@ -64,14 +65,14 @@ fn a_panic_while_a_table_is_created_leaves_nothing_but_rolling_back() {
         let create = AssertUnwindSafe(|| txn.create_table::<U64, Bytes>(name(*number)));
         catch_unwind(create).is_err()
     });
-    assert!(created.is_some(), "it asked for space");
+    assert!(created.is_some(), "it needed space");
     panics.store(false, SeqCst);
     assert!(matches!(txn.savepoint(), Err(Error::TransactionBroken)));
     assert!(matches!(txn.commit(), Err(Error::TransactionBroken)));
     assert_clean(&database);
 }
 
-/// A checkpoint had written some roots to the catalog; the next one would have committed what there was.
+/// A checkpoint had written some roots to the catalog; the next one would have committed these.
 #[test]
 fn a_panic_in_a_checkpoint_undoes_it() {
     let (_directory, database, _reader, panics) = tight();
@@ -82,7 +83,7 @@ fn a_panic_in_a_checkpoint_undoes_it() {
     }
     panics.store(true, SeqCst);
     let checkpoint = AssertUnwindSafe(|| txn.checkpoint().map(drop));
-    assert!(catch_unwind(checkpoint).is_err(), "it asked for space");
+    assert!(catch_unwind(checkpoint).is_err(), "it needed space");
     panics.store(false, SeqCst);
     assert!(matches!(txn.checkpoint(), Err(Error::TransactionBroken)));
     txn.roll_back().unwrap();
@@ -92,7 +93,7 @@ fn a_panic_in_a_checkpoint_undoes_it() {
     assert_clean(&database);
 }
 
-/// It took the panic that was under way for one of its own.
+/// It mistook the running panic for one of its own.
 #[test]
 fn a_nested_transaction_may_run_while_a_panic_unwinds() {
     struct Noting<'t>(&'t mut WriteTxn, Numbers);
@@ -104,7 +105,7 @@ fn a_nested_transaction_may_run_while_a_panic_unwinds() {
         }
     }
 
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let numbers: Numbers = txn.create_table("numbers").unwrap();

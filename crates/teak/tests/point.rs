@@ -1,6 +1,7 @@
-//! What is done to one record, and to many at once, against a `BTreeMap`; what is refused, and what that leaves behind.
+//! Operations on one record and on many at once, against a `BTreeMap`; refused operations, and
+//! their effects.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::Path};
 use teak::{
@@ -20,7 +21,7 @@ fn database(path: &Path, durability: Durability) -> Database {
         .unwrap()
 }
 
-/// Tables with all options that there are.
+/// Tables with all options.
 fn options() -> [(&'static str, TableOptions); 4] {
     let order = |order| TableOptions::new().order(order);
     [
@@ -37,7 +38,7 @@ fn options() -> [(&'static str, TableOptions); 4] {
     ]
 }
 
-/// A table, what it must hold, and how it sorts.
+/// A table, its expected contents, and its order.
 struct Checked {
     table: Raw,
     order: KeyOrder,
@@ -201,7 +202,7 @@ impl Checked {
         }
     }
 
-    /// All ways to read one record.
+    /// All ways of reading one record.
     fn audit(&self, txn: &impl Transaction, random: &mut Rng) {
         let records = self.sorted();
         let all: Vec<_> = self
@@ -248,7 +249,7 @@ fn some_value(random: &mut Rng) -> Vec<u8> {
 #[test]
 fn random_operations_on_one_record_match_a_map() {
     for (seed, durability) in [(1, Durability::Lazy), (2, Durability::Durable)] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let mut open = database(&path, durability);
         let mut random = Rng::with_seed(seed);
         let mut txn = open.begin_write().unwrap();
@@ -296,7 +297,7 @@ fn random_operations_on_one_record_match_a_map() {
     }
 }
 
-/// A table of texts in which a number stands too, and a transaction on it.
+/// A table of texts, one of which is a number, and a transaction on it.
 fn words(database: &Database) -> (WriteTxn, Table<Str, Str>, Raw) {
     let mut txn = database.begin_write().unwrap();
     let words = txn.create_table::<Str, Str>("words").unwrap();
@@ -307,8 +308,8 @@ fn words(database: &Database) -> (WriteTxn, Table<Str, Str>, Raw) {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_refused_and_stays() {
-    let (_directory, path) = place();
+fn undecodable_records_are_refused_and_kept() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let (mut txn, words, raw) = words(&database);
     let refused = |result: teak::Result<()>| {
@@ -324,7 +325,7 @@ fn what_cannot_be_decoded_is_refused_and_stays() {
     refused(words.get_record(&txn, "teak").map(drop));
     refused(words.get_or_next(&txn, "p").map(drop));
     assert_eq!(raw.get(&txn, b"teak").unwrap(), Some(&[0xff][..]));
-    // What needs not look at the old value does not.
+    // Actions that do not need the old value do not read it.
     assert!(!words.remove_if(&mut txn, "teak", "2").unwrap());
     assert!(words.update(&mut txn, "teak", "2").unwrap());
     txn.commit().unwrap();
@@ -333,8 +334,8 @@ fn what_cannot_be_decoded_is_refused_and_stays() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing() {
-    let (_directory, path) = place();
+fn refused_calls_change_nothing() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let (mut txn, words, raw) = words(&database);
     let before: Vec<_> = raw.iter(&txn).unwrap().map(Result::unwrap).collect();
@@ -377,7 +378,7 @@ fn what_is_refused_changes_nothing() {
 
 #[test]
 fn integers_of_another_length_are_refused() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().order(KeyOrder::Integer);
@@ -402,8 +403,8 @@ fn integers_of_another_length_are_refused() {
 }
 
 #[test]
-fn a_panic_in_the_middle_leaves_nothing_but_rolling_back() {
-    let (_directory, path) = place();
+fn after_a_panic_only_rollback_is_possible() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let (txn, words, _) = words(&database);
     txn.commit().unwrap();
@@ -434,8 +435,8 @@ fn a_panic_in_the_middle_leaves_nothing_but_rolling_back() {
 }
 
 #[test]
-fn what_changes_nothing_commits_nothing() {
-    let (_directory, path) = place();
+fn empty_transactions_make_no_commit() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let (txn, words, _) = words(&database);
     txn.commit().unwrap();
@@ -469,10 +470,10 @@ fn what_changes_nothing_commits_nothing() {
     assert_eq!(database.begin_read().unwrap().id(), before);
 }
 
-/// Many records at once leave full pages also between those that there were.
+/// Batches leave full pages, even between existing records.
 #[test]
 fn many_records_fill_their_pages() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_table::<U64, U64>("numbers").unwrap();
@@ -489,8 +490,8 @@ fn many_records_fill_their_pages() {
 }
 
 #[test]
-fn a_place_is_kept_until_the_table_changes() {
-    let (_directory, path) = place();
+fn a_position_is_kept_until_the_table_changes() {
+    let (_directory, path) = temporary_path();
     let open = database(&path, Durability::Durable);
     let mut txn = open.begin_write().unwrap();
     let numbers = txn.create_table::<U32, Bytes>("numbers").unwrap();
@@ -503,11 +504,11 @@ fn a_place_is_kept_until_the_table_changes() {
     numbers.insert(&mut txn, 5, &[5; 50_000]).unwrap();
     txn.commit().unwrap();
     let (renewed, kept) = (CacheOutcome::Miss, CacheOutcome::Hit);
-    let mut place = CachedLookup::default();
+    let mut cached = CachedLookup::default();
     let mut absent = CachedLookup::default();
     let txn = open.begin_read().unwrap();
     for freshness in [renewed, kept] {
-        let found = numbers.get_cached(&txn, 5, &mut place).unwrap();
+        let found = numbers.get_cached(&txn, 5, &mut cached).unwrap();
         assert_eq!(found, (Some(&[5; 50_000][..]), freshness));
         let found = numbers.get_cached(&txn, 9999, &mut absent).unwrap();
         assert_eq!(found, (None, freshness));
@@ -518,34 +519,34 @@ fn a_place_is_kept_until_the_table_changes() {
     others.insert(&mut txn, 1, b"").unwrap();
     txn.commit().unwrap();
     let txn = open.begin_read().unwrap();
-    assert_eq!(numbers.get_cached(&txn, 5, &mut place).unwrap().1, kept);
+    assert_eq!(numbers.get_cached(&txn, 5, &mut cached).unwrap().1, kept);
     assert_eq!(
         numbers.get_cached(&txn, 9999, &mut absent).unwrap(),
         (None, kept)
     );
     drop(txn);
-    // To this one, elsewhere, and to this key.
+    // To this table, elsewhere, and to this key.
     let mut txn = open.begin_write().unwrap();
     numbers.insert(&mut txn, 2000, b"").unwrap();
     numbers.insert(&mut txn, 9999, b"new").unwrap();
     txn.commit().unwrap();
     let txn = open.begin_read().unwrap();
-    assert_eq!(numbers.get_cached(&txn, 5, &mut place).unwrap().1, renewed);
+    assert_eq!(numbers.get_cached(&txn, 5, &mut cached).unwrap().1, renewed);
     let found = numbers.get_cached(&txn, 9999, &mut absent).unwrap();
     assert_eq!(found, (Some(&b"new"[..]), renewed));
     // Another key, another table, and back.
-    let found = numbers.get_cached(&txn, 6, &mut place).unwrap();
+    let found = numbers.get_cached(&txn, 6, &mut cached).unwrap();
     assert_eq!(found, (Some(&6u32.to_be_bytes()[..]), renewed));
-    let found = others.get_cached(&txn, 6, &mut place).unwrap();
+    let found = others.get_cached(&txn, 6, &mut cached).unwrap();
     assert_eq!(found, (None, renewed));
-    let found = numbers.get_cached(&txn, 6, &mut place).unwrap();
+    let found = numbers.get_cached(&txn, 6, &mut cached).unwrap();
     assert_eq!(found, (Some(&6u32.to_be_bytes()[..]), renewed));
     drop(txn);
-    // The file opened anew holds the same trees.
+    // The reopened file holds equal trees.
     open.close().unwrap();
     let open = database(&path, Durability::Durable);
     let txn = open.begin_read().unwrap();
-    let found = numbers.get_cached(&txn, 6, &mut place).unwrap();
+    let found = numbers.get_cached(&txn, 6, &mut cached).unwrap();
     assert_eq!(found, (Some(&6u32.to_be_bytes()[..]), kept));
     drop(txn);
     let mut txn = open.begin_write().unwrap();
@@ -553,7 +554,7 @@ fn a_place_is_kept_until_the_table_changes() {
     txn.commit().unwrap();
     let txn = open.begin_read().unwrap();
     assert_eq!(
-        numbers.get_cached(&txn, 6, &mut place).unwrap(),
+        numbers.get_cached(&txn, 6, &mut cached).unwrap(),
         (None, renewed)
     );
 }

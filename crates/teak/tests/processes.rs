@@ -1,6 +1,7 @@
-//! One database in many processes. Each test starts this program again as another process, with an action for it.
+//! One database in many processes. Each test starts this program again as another process, with a
+//! role in the test.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{
     env,
     io::{BufRead, BufReader, Write},
@@ -15,10 +16,10 @@ use teak::{
     codec::{Bytes, Str, U64},
 };
 
-/// Says what the other process is to do, and where.
+/// Tells the other process its role and path.
 const ROLE: &str = "TEAK_TEST_ROLE";
 
-/// Another process, which does line by line what it is told, and answers each line with one.
+/// Another process, which executes one command per line, and answers each with one line.
 pub(crate) struct Other {
     process: Child,
     orders: ChildStdin,
@@ -46,12 +47,12 @@ impl Other {
             orders,
             answers,
         };
-        // What the test runner says comes first.
+        // Output of the test runner comes first.
         while other.answer() != "ready" {}
         other
     }
 
-    /// The system's number of it.
+    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
@@ -63,17 +64,17 @@ impl Other {
         line.trim().to_owned()
     }
 
-    /// Gives an order whose answer is read later.
+    /// Sends a command whose answer is read later.
     pub(crate) fn ask_later(&mut self, order: &str) {
-        self.tell(order);
+        self.send(order);
     }
 
-    fn tell(&mut self, order: &str) {
+    fn send(&mut self, order: &str) {
         writeln!(self.orders, "{order}").unwrap();
     }
 
     pub(crate) fn ask(&mut self, order: &str) -> String {
-        self.tell(order);
+        self.send(order);
         self.answer()
     }
 
@@ -90,13 +91,14 @@ impl Drop for Other {
     }
 }
 
-/// That another process starts, opens a database and ends when it is told to; and, in that process, what it does.
+/// Tests that another process starts, opens a database and ends on request. In that process, it is
+/// its main function.
 #[test]
 fn another_process_answers() {
     if let Some(path) = env::var_os(ROLE) {
         return obey(Path::new(&path));
     }
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let mut other = Other::start(&path);
     assert_eq!(other.ask("open"), "Clean");
     assert!(path.with_file_name("some.teak-lock").exists());
@@ -104,7 +106,7 @@ fn another_process_answers() {
     assert!(!path.with_file_name("some.teak-lock").exists());
 }
 
-/// Does what the lines of the standard input say.
+/// Executes the lines of the standard input.
 fn obey(path: &Path) {
     println!("\nready");
     let mut database = None;
@@ -116,6 +118,11 @@ fn obey(path: &Path) {
         let words: Vec<_> = order.split(' ').collect();
         let done = match words[..] {
             ["open"] => Database::open(path).map(|opened| {
+                let recovery = format!("{:?}", opened.recovery());
+                database = Some(opened);
+                recovery
+            }),
+            ["open", "unflushed"] => unflushed().open(path).map(|opened| {
                 let recovery = format!("{:?}", opened.recovery());
                 database = Some(opened);
                 recovery
@@ -159,7 +166,7 @@ fn obey(path: &Path) {
                     held.len().to_string()
                 })
             }
-            // Reads until that fails, and then begins anew.
+            // Reads until that fails, and then restarts.
             ["read-on", key] => {
                 let failed = loop {
                     if let Err(error) = get_in(reader.as_ref().unwrap(), key) {
@@ -182,7 +189,7 @@ fn obey(path: &Path) {
                 writer = Some(begun);
                 "begun".to_owned()
             }),
-            // On what the reader sees.
+            // On the reader's state.
             ["begin-write-at"] => {
                 let begun = database
                     .as_ref()
@@ -255,13 +262,19 @@ fn obey(path: &Path) {
     }
 }
 
-/// From now on no write to a file of this process succeeds.
+/// Closing flushes no lazy commits.
+fn unflushed() -> Options {
+    Options::new().flush_on_close(false)
+}
+
+/// From now on every write to a file of this process fails.
 fn limit_files() {
     let none = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: the first makes what exceeds the limit an error and not a signal; the second reads the structure.
+    // SAFETY: the first call makes exceeding the limit an error instead of a signal; the second
+    // reads the structure.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const none), 0);
@@ -294,7 +307,7 @@ fn put(
     txn.commit()
 }
 
-/// Makes the file longer by about so many pages.
+/// Grows the file by about this many pages.
 fn fill(database: &Database, count: u64) -> teak::Result<()> {
     let mut txn = database.begin_write()?;
     let table: Table<U64, Bytes> = txn.create_table("filler")?;
@@ -318,8 +331,8 @@ fn assert_clean(database: &Database) {
 }
 
 #[test]
-fn what_one_process_commits_the_other_sees() {
-    let (_directory, path) = place();
+fn commits_of_one_process_are_visible_to_the_other() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let mut other = Other::start(&path);
@@ -351,8 +364,8 @@ fn what_one_process_commits_the_other_sees() {
 }
 
 #[test]
-fn who_waits_for_a_commit_is_woken_by_another_process() {
-    let (_directory, path) = place();
+fn waiting_for_a_commit_ends_with_one_of_another_process() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut seen = put(&database, "durable", "a", 0).unwrap();
     let (mut other, mut third) = (Other::start(&path), Other::start(&path));
@@ -360,8 +373,8 @@ fn who_waits_for_a_commit_is_woken_by_another_process() {
     third.ask("open");
     let began = Instant::now();
     for round in 1..=40 {
-        other.tell(&format!("wait-for-commit {seen}"));
-        third.tell(&format!("wait-for-commit {seen}"));
+        other.send(&format!("wait-for-commit {seen}"));
+        third.send(&format!("wait-for-commit {seen}"));
         // Sometimes they sleep by then, sometimes they do not.
         thread::sleep(Duration::from_millis(round % 4 * 5));
         let durability = ["durable", "async", "lazy"][round as usize % 3];
@@ -369,14 +382,14 @@ fn who_waits_for_a_commit_is_woken_by_another_process() {
         assert_eq!(other.answer(), seen.to_string());
         assert_eq!(third.answer(), seen.to_string());
     }
-    // A look each second would take far longer.
+    // Polling once a second would take far longer.
     assert!(began.elapsed() < Duration::from_secs(20));
-    // One that dies waiting is no harm to anybody.
-    other.tell(&format!("wait-for-commit {seen}"));
+    // A process that dies while waiting does no harm.
+    other.send(&format!("wait-for-commit {seen}"));
     thread::sleep(Duration::from_millis(20));
     other.kill();
     for round in 1..=20 {
-        third.tell(&format!("wait-for-commit {seen}"));
+        third.send(&format!("wait-for-commit {seen}"));
         seen = put(&database, "lazy", "a", round).unwrap();
         assert_eq!(third.answer(), seen.to_string());
     }
@@ -387,8 +400,8 @@ fn who_waits_for_a_commit_is_woken_by_another_process() {
 }
 
 #[test]
-fn who_has_the_database_open_sees_the_file_grow() {
-    let (_directory, path) = place();
+fn a_process_sees_the_file_grow() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let before = database.begin_read().unwrap();
@@ -413,8 +426,8 @@ fn who_has_the_database_open_sees_the_file_grow() {
 }
 
 #[test]
-fn what_another_process_asks_for_is_kept_and_its_limits_hold_for_all() {
-    let (_directory, path) = place();
+fn limits_set_by_another_process_hold_for_all() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let mut other = Other::start(&path);
@@ -426,7 +439,7 @@ fn what_another_process_asks_for_is_kept_and_its_limits_hold_for_all() {
         matches!(full, Error::Full { limit_bytes } if limit_bytes < 4_000_001),
         "{full}"
     );
-    // The next choice counts as much.
+    // The next choice counts as well.
     put(&database, "durable", "a", 4).unwrap();
     assert_eq!(other.ask("close"), "closed");
     database.close().unwrap();
@@ -440,15 +453,15 @@ fn what_another_process_asks_for_is_kept_and_its_limits_hold_for_all() {
 }
 
 #[test]
-fn of_two_that_close_at_the_same_moment_one_closes_cleanly() {
+fn one_of_two_simultaneous_closes_is_clean() {
     for _ in 0..20 {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Database::open(&path).unwrap();
         let mut other = Other::start(&path);
         other.ask("open");
         other.ask("put lazy a 1");
         put(&database, "lazy", "b", 2).unwrap();
-        other.tell("close");
+        other.send("close");
         database.close().unwrap();
         assert_eq!(other.answer(), "closed");
         let database = Database::open(&path).unwrap();
@@ -457,8 +470,84 @@ fn of_two_that_close_at_the_same_moment_one_closes_cleanly() {
 }
 
 #[test]
+fn lazy_commits_that_a_process_closes_unflushed_are_found_by_the_next_one() {
+    let (_directory, path) = temporary_path();
+    let lock_file = path.with_file_name("some.teak-lock");
+    let mut last = 0;
+    for session in 1..10 {
+        let mut other = Other::start(&path);
+        let opened = other.ask("open unflushed");
+        match session {
+            1 => assert_eq!(opened, "Clean"),
+            _ => assert!(opened.starts_with("Killed"), "{opened}"),
+        }
+        for round in 0..30 {
+            last += 1;
+            let durability = match round {
+                10 | 20 if session % 2 == 0 => "durable",
+                _ => "lazy",
+            };
+            other.ask(&format!("put {durability} last {last}"));
+            other.ask(&format!("put {durability} {last} {last}"));
+        }
+        match session % 3 {
+            // The operating system closes its files.
+            0 => other.kill(),
+            _ => assert_eq!(other.ask("close"), "closed"),
+        }
+        assert_eq!(lock_file.exists(), session % 3 == 0);
+        let database = unflushed().open(&path).unwrap();
+        assert!(matches!(database.recovery(), Recovery::Killed { .. }));
+        assert_eq!(get(&database, "last").unwrap(), Some(last));
+        for number in 1..=last {
+            let found = get(&database, &number.to_string()).unwrap();
+            assert_eq!(found, Some(number));
+        }
+        assert_clean(&database);
+        last += 1;
+        put(&database, "lazy", "last", last).unwrap();
+        put(&database, "lazy", &last.to_string(), last).unwrap();
+    }
+    let database = Database::open(&path).unwrap();
+    assert_eq!(get(&database, "last").unwrap(), Some(last));
+    database.close().unwrap();
+    assert_eq!(Database::open(&path).unwrap().recovery(), Recovery::Clean);
+}
+
+#[test]
+fn a_lock_file_that_is_not_removed_serves_the_next_process() {
+    let (_directory, path) = temporary_path();
+    let lock_file = path.with_file_name("some.teak-lock");
+    let keeping = Options::new().remove_lock_file(false);
+    for session in 0..4 {
+        let database = keeping.open(&path).unwrap();
+        assert_eq!(database.recovery(), Recovery::Clean);
+        put(&database, "durable", "a", session).unwrap();
+        let reader = database.begin_read().unwrap();
+        let mut other = Other::start(&path);
+        assert_eq!(other.ask("open"), "Joined");
+        assert_eq!(other.ask("get a"), format!("Some({session})"));
+        if session % 2 == 0 {
+            assert_eq!(other.ask("close"), "closed");
+        } else {
+            other.kill();
+        }
+        drop(reader);
+        database.close().unwrap();
+        assert!(lock_file.exists());
+    }
+    // The last process decides.
+    let mut other = Other::start(&path);
+    assert_eq!(other.ask("open"), "Clean");
+    let database = keeping.open(&path).unwrap();
+    database.close().unwrap();
+    assert_eq!(other.ask("close"), "closed");
+    assert!(!lock_file.exists());
+}
+
+#[test]
 fn a_reader_of_another_process_keeps_its_state() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let mut other = Other::start(&path);
@@ -482,7 +571,7 @@ fn a_reader_of_another_process_keeps_its_state() {
     assert_eq!(database.stat().unwrap().readers, 1);
     other.kill();
     assert_clean(&database);
-    // What the dead process held is given up when somebody wants space.
+    // Resources of the dead process are released when a writer needs space.
     let numbers = table(&database);
     for round in 0..2000 {
         let mut txn = database.begin_write().unwrap();
@@ -500,7 +589,7 @@ fn a_reader_of_another_process_keeps_its_state() {
 
 #[test]
 fn sixty_four_thousand_readers_of_sixty_four_processes() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let mut others: Vec<_> = (0..64).map(|_| Other::start(&path)).collect();
@@ -523,8 +612,8 @@ fn sixty_four_thousand_readers_of_sixty_four_processes() {
 }
 
 #[test]
-fn a_writer_that_dies_leaves_the_place_to_the_next() {
-    let (_directory, path) = place();
+fn the_next_writer_follows_a_dead_one() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let mut other = Other::start(&path);
@@ -546,7 +635,7 @@ fn a_writer_that_dies_leaves_the_place_to_the_next() {
 
 #[test]
 fn a_killed_process_is_followed_by_another() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     for round in 0..5 {
         let mut other = Other::start(&path);
         let recovery = other.ask("open");
@@ -564,7 +653,7 @@ fn a_killed_process_is_followed_by_another() {
 
 #[test]
 fn one_process_flushes_for_the_other() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let mut other = Other::start(&path);
@@ -584,7 +673,7 @@ fn one_process_flushes_for_the_other() {
 
 #[test]
 fn a_database_that_is_opened_again_is_the_same_one() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let again = Database::open(&path).unwrap();
@@ -600,10 +689,7 @@ fn a_database_that_is_opened_again_is_the_same_one() {
     assert_eq!(get(&reader, "a").unwrap(), Some(2));
     let clone = again.clone();
     again.close().unwrap();
-    assert!(
-        clone.begin_read().is_err(),
-        "what is closed is closed for clones too"
-    );
+    assert!(clone.begin_read().is_err(), "closing applies to clones too");
     assert_eq!(get(&reader, "a").unwrap(), Some(2));
     drop((clone, reader));
     let database = Database::open(&path).unwrap();
@@ -611,8 +697,8 @@ fn a_database_that_is_opened_again_is_the_same_one() {
 }
 
 #[test]
-fn openings_that_disagree_are_refused_with_the_reason() {
-    let (_directory, path) = place();
+fn conflicting_openings_are_refused_with_the_reason() {
+    let (_directory, path) = temporary_path();
     let database = Options::new()
         .durability(Durability::Lazy)
         .open(&path)
@@ -648,8 +734,8 @@ fn openings_that_disagree_are_refused_with_the_reason() {
 }
 
 #[test]
-fn who_is_to_be_alone_is_alone() {
-    let (_directory, path) = place();
+fn exclusive_access_excludes_others() {
+    let (_directory, path) = temporary_path();
     let exclusive = || Options::new().exclusive(true).open(&path);
     let database = exclusive().unwrap();
     put(&database, "durable", "a", 1).unwrap();
@@ -674,8 +760,8 @@ fn who_is_to_be_alone_is_alone() {
 }
 
 #[test]
-fn a_database_whose_reader_outlives_it_is_opened_again() {
-    let (_directory, path) = place();
+fn a_database_is_opened_again_while_its_old_reader_lives() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let reader = database.begin_read().unwrap();
@@ -686,11 +772,11 @@ fn a_database_whose_reader_outlives_it_is_opened_again() {
     assert_eq!(get(&database, "a").unwrap(), Some(2));
 }
 
-/// Forks; the child runs `child` and says by its exit code whether it returned true.
+/// Forks. The child runs `child` and returns its result as the exit code.
 fn in_child(child: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child only runs `child` and ends, without unwinding into the test runner. The threads of other
-    // tests may hold locks of the allocator's, which the C library sees to, and of the standard library's, which the
-    // child does not need.
+    // SAFETY: the child only runs `child` and ends, without unwinding into the test runner. Threads
+    // of other tests may hold locks of the allocator, which the C library handles, and of the
+    // standard library, which the child does not need.
     match unsafe { libc::fork() } {
         0 => {
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
@@ -700,7 +786,7 @@ fn in_child(child: impl FnOnce() -> bool) -> bool {
         pid => {
             assert!(pid > 0, "the system forks");
             let mut status = 0;
-            // SAFETY: waits for the child that was just made.
+            // SAFETY: waits for the child that was just started.
             let waited = unsafe { libc::waitpid(pid, &raw mut status, 0) };
             waited == pid && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
         }
@@ -708,8 +794,8 @@ fn in_child(child: impl FnOnce() -> bool) -> bool {
 }
 
 #[test]
-fn a_forked_child_is_refused_and_harms_nobody() {
-    let (_directory, path) = place();
+fn a_forked_child_is_refused_and_harms_no_other_process() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let numbers = table(&database);
@@ -745,7 +831,7 @@ fn a_forked_child_is_refused_and_harms_nobody() {
         drop((reader.clone(), database.clone()));
         refused.iter().all(|is_refused| *is_refused)
     }));
-    // `writer` went with the closure in the child only: the parent's is here.
+    // Only the child dropped `writer` with the closure: the parent still has its own.
     assert_eq!(numbers.get(&reader, "a").unwrap(), Some(1));
     drop(reader);
     put(&database, "durable", "d", 4).unwrap();
@@ -753,8 +839,8 @@ fn a_forked_child_is_refused_and_harms_nobody() {
 }
 
 #[test]
-fn a_forked_child_goes_on_from_no_commit() {
-    let (_directory, path) = place();
+fn a_forked_child_cannot_continue_from_a_commit() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let numbers = table(&database);
@@ -767,20 +853,20 @@ fn a_forked_child_goes_on_from_no_commit() {
     let txn = writer.take().unwrap();
     let reader = txn.commit_and_read().unwrap();
     assert_eq!(numbers.get(&reader, "b").unwrap(), Some(2));
-    let mut place = Some(database.lock_writer().unwrap());
+    let mut guard = Some(database.lock_writer().unwrap());
     assert!(in_child(|| {
-        let begun = place.take().unwrap().begin();
+        let begun = guard.take().unwrap().begin();
         matches!(begun, Err(Error::Forked))
     }));
-    let mut txn = place.take().unwrap().begin().unwrap();
+    let mut txn = guard.take().unwrap().begin().unwrap();
     numbers.insert(&mut txn, "c", 3).unwrap();
     txn.commit().unwrap();
     assert_clean(&database);
 }
 
 #[test]
-fn checkpoints_of_one_process_are_seen_by_another_which_cannot_write_in_between() {
-    let (_directory, path) = place();
+fn checkpoints_are_visible_to_another_process_that_cannot_write_in_between() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = {
         put(&database, "durable", "a", 1000).unwrap();
@@ -790,7 +876,7 @@ fn checkpoints_of_one_process_are_seen_by_another_which_cannot_write_in_between(
     other.ask("open");
     let mut txn = database.begin_write().unwrap();
     let first = txn.id().0;
-    other.tell("put lazy b 1");
+    other.send("put lazy b 1");
     for round in 0..30 {
         txn.set_durability(durability_of(
             ["durable", "async", "lazy"][round as usize % 3],
@@ -803,7 +889,7 @@ fn checkpoints_of_one_process_are_seen_by_another_which_cannot_write_in_between(
     drop(txn);
     assert_eq!(other.answer(), (first + 30).to_string());
     assert_eq!(other.ask("get a"), "Some(29)");
-    // The same the other way round.
+    // And in the other direction.
     other.ask("begin-write");
     for round in 0..30 {
         other.ask(&format!("write a {round}"));
@@ -824,10 +910,10 @@ fn checkpoints_of_one_process_are_seen_by_another_which_cannot_write_in_between(
     assert_clean(&database);
 }
 
-/// Who dies after checkpoints leaves what these made, and the place.
+/// A process that dies after checkpoints leaves their state, and releases the lock.
 #[test]
-fn a_process_that_is_killed_behind_a_checkpoint_leaves_that() {
-    let (_directory, path) = place();
+fn a_process_killed_after_a_checkpoint_leaves_its_state() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 0).unwrap();
     for round in 1..10 {
@@ -846,8 +932,8 @@ fn a_process_that_is_killed_behind_a_checkpoint_leaves_that() {
 }
 
 #[test]
-fn who_begins_on_a_reader_is_refused_after_a_commit_of_another_process() {
-    let (_directory, path) = place();
+fn beginning_on_a_reader_is_refused_after_a_commit_of_another_process() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1000).unwrap();
     let mut other = Other::start(&path);
@@ -867,7 +953,7 @@ fn who_begins_on_a_reader_is_refused_after_a_commit_of_another_process() {
                 panic!("{refused:?}");
             };
             assert_eq!((held, newest.to_string()), (reader.id(), id));
-            // What it reads is just what it committed, however many commits follow.
+            // It reads exactly its own commit, however many commits follow.
             put(&database, "lazy", "b", round).unwrap();
             put(&database, "durable", "a", 1000).unwrap();
             assert_eq!(other.ask("read a"), format!("Some({round})"));
@@ -892,7 +978,7 @@ fn who_begins_on_a_reader_is_refused_after_a_commit_of_another_process() {
 
 #[test]
 fn a_failed_write_of_one_process_is_known_to_all() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     for round in 0..50 {
         put(&database, "durable", &format!("key {round}"), round).unwrap();
@@ -903,16 +989,20 @@ fn a_failed_write_of_one_process_is_known_to_all() {
     third.ask("open");
     failing.ask("begin-read");
     failing.ask("limit-files");
-    // A commit that writes its record alone; with pages to be built it would store that where they are.
+    // A commit that only writes its record. With pages to be built, it would store those in place.
     let failed = failing.ask("mark lazy");
     assert!(failed.starts_with("error"), "{failed}");
     let refused = |answer: String| assert!(answer.contains("an earlier write"), "{answer}");
     refused(third.ask("put lazy a 3"));
-    assert!(matches!(database.begin_write(), Err(Error::Poisoned)));
-    // Everybody still reads, and nobody sees what failed.
+    assert!(matches!(
+        database.begin_write(),
+        Err(Error::Poisoned { .. })
+    ));
+    // All processes still read, and none sees the failed commit.
     assert_eq!(third.ask("get a"), "Some(1)");
     assert_eq!(get(&database, "a").unwrap(), Some(1));
-    // Who opens it anew, while the others still have it open, finds out what counts, and goes on.
+    // A process that reopens it, while the others still have it open, finds the valid state, and
+    // continues.
     drop(database);
     let database = Database::open(&path).unwrap();
     assert!(!matches!(
@@ -923,7 +1013,8 @@ fn a_failed_write_of_one_process_is_known_to_all() {
         put(&database, ["durable", "lazy"][round % 2], "a", round as u64).unwrap();
     }
     assert_clean(&database);
-    // To those who were there when it failed it stays closed for writing, and open for reading.
+    // For processes that were attached when it failed, it stays closed for writing, and open for
+    // reading.
     refused(third.ask("put lazy a 3"));
     assert_eq!(third.ask("get a"), "Some(49)");
     assert_eq!(failing.ask("read a"), "Some(1)");
@@ -937,10 +1028,10 @@ fn a_failed_write_of_one_process_is_known_to_all() {
     assert_clean(&database);
 }
 
-/// The place in which a thread leaves its slot kept a database open that had been opened again.
+/// The cached slot of a thread kept a database open that had been reopened.
 #[test]
 fn a_database_that_was_opened_again_is_closed_with_its_last_handle() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     get(&database, "a").unwrap();
@@ -955,11 +1046,11 @@ fn a_database_that_was_opened_again_is_closed_with_its_last_handle() {
     assert_eq!(database.recovery(), Recovery::Clean);
 }
 
-/// Closing what it has inherited made a child lose its own locks on the lock file, by the rules of POSIX locks, so that
-/// others took it for dead.
+/// A child that closed inherited descriptors lost its own locks on the lock file, by the rules of
+/// POSIX locks, so that others considered it dead.
 #[test]
-fn a_child_that_drops_what_it_inherited_stays_alive_to_others() {
-    let (_directory, path) = place();
+fn a_child_that_drops_inherited_handles_still_counts_as_alive() {
+    let (_directory, path) = temporary_path();
     let mut database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let mut other = Other::start(&path);
@@ -967,7 +1058,7 @@ fn a_child_that_drops_what_it_inherited_stays_alive_to_others() {
     assert!(in_child(|| {
         database = Database::open(&path).unwrap();
         let writer = database.begin_write().unwrap();
-        other.tell("put durable a 2");
+        other.send("put durable a 2");
         std::thread::sleep(std::time::Duration::from_millis(200));
         let is_waiting = database.begin_read().unwrap().id().next() == writer.id();
         drop(writer);
@@ -976,10 +1067,11 @@ fn a_child_that_drops_what_it_inherited_stays_alive_to_others() {
     assert!(!other.answer().starts_with("error"));
 }
 
-/// Who found a database closed, but its process still reading, took pages for free that the reader saw.
+/// A process that found a database closed, but its process still reading, treated pages of the
+/// reader as free.
 #[test]
-fn a_closed_database_that_is_still_read_keeps_what_is_read() {
-    let (_directory, path) = place();
+fn a_closed_database_keeps_the_snapshots_of_its_readers() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     for key in 0..500 {
         put(&database, "lazy", &format!("key {key}"), 1).unwrap();
@@ -1005,10 +1097,10 @@ fn a_closed_database_that_is_still_read_keeps_what_is_read() {
     }
 }
 
-/// A file that took the place of one in use was joined with the shared memory of the other one.
+/// A file that replaced one in use was attached to the shared memory of the other one.
 #[test]
-fn a_file_that_was_replaced_is_not_joined() {
-    let (_directory, path) = place();
+fn a_replaced_file_is_not_shared() {
+    let (_directory, path) = temporary_path();
     let backup = path.with_file_name("backup.teak");
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
@@ -1025,8 +1117,8 @@ fn a_file_that_was_replaced_is_not_joined() {
 }
 
 #[test]
-fn a_forked_child_opens_the_database_anew() {
-    let (_directory, path) = place();
+fn a_forked_child_opens_the_database_itself() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "durable", "a", 1).unwrap();
     assert!(in_child(|| {
@@ -1041,7 +1133,7 @@ fn a_forked_child_opens_the_database_anew() {
 
 #[test]
 fn a_reader_of_another_process_is_cancelled() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Options::new()
         .on_slow_reader(|_| SlowReaderChoice::Cancel)
         .open(&path)
@@ -1060,7 +1152,7 @@ fn a_reader_of_another_process_is_cancelled() {
     assert!(!database.cancel_reader(&readers[0]).unwrap());
     assert_eq!(other.ask("read a"), "Some(1)");
 
-    // A writer that wants what it keeps cancels it by itself.
+    // A writer that needs its pages cancels it automatically.
     fill(&database, 2000).unwrap();
     other.ask("end-read");
     other.ask("begin-read");
@@ -1070,12 +1162,12 @@ fn a_reader_of_another_process_is_cancelled() {
         txn.drop_table("filler").unwrap();
         txn.commit().unwrap();
         if round == 0 {
-            other.tell("read-on a");
+            other.send("read-on a");
         }
         fill(&database, 2000).unwrap();
     }
     assert_eq!(other.answer(), format!("{lost}, Some(0)"));
-    // What a dead one leaves behind is not for who gets its slots.
+    // Remains of a dead process are not inherited by the next owner of its slots.
     assert!(
         database
             .cancel_reader(&database.readers().unwrap()[0])

@@ -1,6 +1,6 @@
-//! Ranges that are copied and moved from one table to another.
+//! Ranges that are copied and moved between tables.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{collections::BTreeMap, ops::Bound};
 use teak::{
@@ -34,12 +34,13 @@ fn fill(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model: &mut Model, co
     }
 }
 
-/// Several batches, tables that are empty or not, behind each other or mixed, in the same order or another.
+/// Several batches; empty and filled tables, before and after each other or interleaved, in equal
+/// or different orders.
 #[test]
-fn ranges_are_copied_and_moved_as_the_model_says() {
+fn copied_and_moved_ranges_match_the_model() {
     for seed in 0..12 {
         let mut random = Rng::with_seed(seed);
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let options = Options::new().durability(Durability::Lazy);
         let database = options.comparison(&DOWNWARDS).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
@@ -87,8 +88,8 @@ fn ranges_are_copied_and_moved_as_the_model_says() {
 }
 
 #[test]
-fn what_cannot_be_copied_changes_nothing() {
-    let (_directory, path) = place();
+fn a_refused_copy_changes_nothing() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let words: Table<Str, U32> = txn.create_table("words").unwrap();
@@ -120,10 +121,10 @@ fn what_cannot_be_copied_changes_nothing() {
     assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 2);
 }
 
-/// Many batches; what is in memory at once is bounded by what a transaction may have there.
+/// Many batches. The memory limit of a transaction bounds the memory.
 #[test]
 fn a_large_table_is_moved_in_parts() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let options = Options::new().durability(Durability::Lazy);
     let database = options.write_memory_bytes(4 << 20).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();

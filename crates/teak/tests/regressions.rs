@@ -1,10 +1,10 @@
-//! What went wrong once, each as a small test that says what happened. Those that need a look
-//! inside stand beside the code that they concern.
+//! Past bugs, each with a small test that describes the bug. Tests that need internals are next to
+//! the code that they concern.
 
 use teak::{Database, Error, KeyOrder, Options, TableOptions, Transaction, codec::Bytes};
 
-/// A handle knew its table by a number that its own database had given it. Used with another one,
-/// or with the same one opened again, it read and changed whatever table had that number there.
+/// A handle identified its table by a number of its own database. Used with another database, or
+/// with a reopened one, it read and changed whatever table had that number there.
 #[test]
 fn a_handle_of_another_database_is_the_table_of_that_name() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -40,8 +40,8 @@ fn a_handle_of_another_database_is_the_table_of_that_name() -> teak::Result<()> 
     Ok(())
 }
 
-/// Savepoints were numbered by their transaction, so that one of an earlier transaction passed for
-/// one of the present.
+/// Savepoints were numbered by their transaction, so that one of an earlier transaction was
+/// accepted as one of the present transaction.
 #[test]
 fn a_savepoint_of_another_transaction_is_refused() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -62,8 +62,8 @@ fn a_savepoint_of_another_transaction_is_refused() -> teak::Result<()> {
     Ok(())
 }
 
-/// Bounds that were integers of another length than the keys were compared by their upper half, and
-/// removing a range up to 5 removed everything.
+/// Integer bounds of another length than the keys were compared by their upper half, and removing a
+/// range up to 5 removed everything.
 #[test]
 fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -97,8 +97,8 @@ fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
     Ok(())
 }
 
-/// A transaction takes pages in runs. With the size limit near, a large value was refused although
-/// it would have fitted in what was left of the run.
+/// A transaction allocates pages in extents. Near the size limit, a large value was refused
+/// although it would have fitted into the rest of the extent.
 #[test]
 fn a_value_may_have_the_last_pages_below_the_limit() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -116,9 +116,9 @@ fn a_value_may_have_the_last_pages_below_the_limit() -> teak::Result<()> {
     Ok(())
 }
 
-/// The limit of size that a file holds was documented as lifted when it is opened without one.
+/// The size limit stored in a file was documented as removed when it is opened without one.
 #[test]
-fn a_limit_of_size_stays_until_it_is_lifted() -> teak::Result<()> {
+fn a_size_limit_is_kept_until_it_is_removed() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("a.teak");
     let fill = |limit: Option<u64>| {
@@ -145,8 +145,8 @@ fn a_limit_of_size_stays_until_it_is_lifted() -> teak::Result<()> {
     txn.commit().map(drop)
 }
 
-/// A transaction that wanted a run of pages was told that the database is full although single
-/// pages were left below the limit.
+/// A transaction that needed an extent of pages failed with a full database although single pages
+/// were left below the limit.
 #[test]
 fn every_page_below_the_limit_is_used() -> teak::Result<()> {
     for pages in 12..40u64 {
@@ -168,15 +168,15 @@ fn every_page_below_the_limit_is_used() -> teak::Result<()> {
     Ok(())
 }
 
-/// Runs `work` and says whether it panicked, as a thread of the caller might do.
+/// Runs `work` and returns whether it panicked, like a thread of the caller might.
 fn panics(work: impl FnOnce() + Send) -> bool {
     std::thread::scope(|scope| scope.spawn(work).join().is_err())
 }
 
-/// A panic of the iterator that gives records, or in a nested transaction, left a half-done change
-/// in the transaction, which could then be committed.
+/// A panic in the iterator of records, or in a nested transaction, left a half-done change in the
+/// transaction, which could then be committed.
 #[test]
-fn what_a_panic_interrupted_is_not_committed() -> teak::Result<()> {
+fn changes_interrupted_by_a_panic_are_not_committed() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let database = teak::Database::open(directory.path().join("a.teak"))?;
     let record = |i: u32| (i.to_be_bytes(), [7; 100]);
@@ -209,7 +209,7 @@ fn what_a_panic_interrupted_is_not_committed() -> teak::Result<()> {
 }
 
 #[test]
-fn a_batch_with_a_key_that_cannot_be_is_refused_whole() -> teak::Result<()> {
+fn a_batch_with_an_invalid_key_is_refused_completely() -> teak::Result<()> {
     let directory = tempfile::tempdir().expect("a directory");
     let database = Database::open(directory.path().join("x.teak"))?;
     let mut txn = database.begin_write()?;

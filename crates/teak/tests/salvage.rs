@@ -1,4 +1,5 @@
-//! What is saved of damaged files: all records whose pages are sound, and the names of the others.
+//! The results of salvage from damaged files: all records on intact pages, and the names of the
+//! lost ones.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,12 +14,12 @@ use teak::{
 
 const PAGE: usize = 4096;
 const LARGE: usize = 20_000;
-/// Where a commit record has its sequence, and the root of the catalog.
+/// Offsets in a commit record: the sequence, and the root of the catalog.
 const SEQUENCE: usize = 88;
 const CATALOG: usize = 160;
 
 /// A database with tables of several kinds, closed, in a directory of its own.
-struct Place {
+struct Fixture {
     directory: tempfile::TempDir,
     content: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>>,
 }
@@ -37,7 +38,7 @@ fn tables() -> [(&'static str, TableOptions, u32, usize); 4] {
     ]
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let database = Database::open(directory.path().join("a.teak")).unwrap();
@@ -64,7 +65,7 @@ impl Place {
         self.directory.path().join("a.teak")
     }
 
-    /// Changes the file behind the engine's back.
+    /// Changes the file without the engine.
     fn damage(&self, page: PageNumber, change: impl FnOnce(&mut [u8])) {
         let mut bytes = fs::read(self.path()).unwrap();
         let start = page.0 as usize * PAGE;
@@ -72,7 +73,7 @@ impl Place {
         fs::write(self.path(), bytes).unwrap();
     }
 
-    /// Salvages, and checks that the source is as it was and that nothing was saved that was not there.
+    /// Salvages, and checks that the source is unchanged and that nothing was invented.
     fn salvage(&self) -> (SalvageReport, Database) {
         let before = fs::read(self.path()).unwrap();
         let target = self.directory.path().join("saved.teak");
@@ -82,7 +83,7 @@ impl Place {
             done = progress.pages_done;
         });
         let report = report.unwrap();
-        assert!(done > 0, "progress was told");
+        assert!(done > 0, "progress was reported");
         assert!(
             before == fs::read(self.path()).unwrap(),
             "the source is never changed"
@@ -100,7 +101,7 @@ impl Place {
         (report, saved)
     }
 
-    /// A page of this use that is the root of no tree: the middle one of those that there are.
+    /// A page with this use that is no root: the middle one of all.
     fn page_of(&self, page_use: PageUse) -> PageNumber {
         let database = Database::open(self.path()).unwrap();
         let kinds = database.page_kinds().unwrap();
@@ -134,9 +135,9 @@ fn is_among(key: &[u8], loss: &Loss) -> bool {
     }
 }
 
-/// All records are there but those of one table whose keys the losses name, and there are some of these.
-fn assert_lost_as_told(
-    place: &Place,
+/// All records exist except some of one table, whose keys the losses name.
+fn assert_lost_as_reported(
+    fixture: &Fixture,
     report: &SalvageReport,
     saved: &Database,
     damaged: PageNumber,
@@ -145,7 +146,7 @@ fn assert_lost_as_told(
     let losses: Vec<_> = report.tables.iter().flat_map(|t| &t.losses).collect();
     assert_eq!(losses.len(), 1, "{report}");
     assert_eq!(losses[0].page, damaged);
-    for (name, known) in &place.content {
+    for (name, known) in &fixture.content {
         let found = records(saved, name);
         let losses = &report
             .tables
@@ -154,8 +155,8 @@ fn assert_lost_as_told(
             .unwrap()
             .losses;
         for key in known.keys() {
-            let is_told = losses.iter().any(|loss| is_among(key, loss));
-            assert_eq!(found.contains_key(key), !is_told, "{report}");
+            let is_reported = losses.iter().any(|loss| is_among(key, loss));
+            assert_eq!(found.contains_key(key), !is_reported, "{report}");
         }
         let lost = (known.len() - found.len()) as u64;
         let max = losses.iter().filter_map(|loss| loss.records_max).max();
@@ -164,9 +165,9 @@ fn assert_lost_as_told(
 }
 
 #[test]
-fn a_sound_database_is_saved_whole() {
-    let place = Place::new();
-    let (report, saved) = place.salvage();
+fn an_intact_database_is_salvaged_completely() {
+    let fixture = Fixture::new();
+    let (report, saved) = fixture.salvage();
     assert!(report.is_complete(), "{report}");
     assert_eq!(report.passed_over, Vec::<String>::new());
     let txn = saved.begin_read().unwrap();
@@ -179,11 +180,11 @@ fn a_sound_database_is_saved_whole() {
 
 #[test]
 fn a_damaged_leaf_costs_its_own_records() {
-    let place = Place::new();
-    let leaf = place.page_of(PageUse::Leaf);
-    place.damage(leaf, |page| page[2000] ^= 4);
-    let (report, saved) = place.salvage();
-    assert_lost_as_told(&place, &report, &saved, leaf);
+    let fixture = Fixture::new();
+    let leaf = fixture.page_of(PageUse::Leaf);
+    fixture.damage(leaf, |page| page[2000] ^= 4);
+    let (report, saved) = fixture.salvage();
+    assert_lost_as_reported(&fixture, &report, &saved, leaf);
     assert!(
         report
             .to_string()
@@ -192,53 +193,54 @@ fn a_damaged_leaf_costs_its_own_records() {
 }
 
 #[test]
-fn a_damaged_inner_page_costs_what_is_below_it() {
-    let place = Place::new();
-    let inner = place.page_of(PageUse::Inner);
-    place.damage(inner, |page| page[512..1024].fill(0));
-    let (report, saved) = place.salvage();
-    assert_lost_as_told(&place, &report, &saved, inner);
+fn a_damaged_inner_page_costs_the_pages_below_it() {
+    let fixture = Fixture::new();
+    let inner = fixture.page_of(PageUse::Inner);
+    fixture.damage(inner, |page| page[512..1024].fill(0));
+    let (report, saved) = fixture.salvage();
+    assert_lost_as_reported(&fixture, &report, &saved, inner);
 }
 
 #[test]
 fn a_damaged_large_value_costs_one_record() {
-    let place = Place::new();
-    let value = place.page_of(PageUse::Value);
-    place.damage(value, |page| page.fill(0xaa));
-    let (report, saved) = place.salvage();
+    let fixture = Fixture::new();
+    let value = fixture.page_of(PageUse::Value);
+    fixture.damage(value, |page| page.fill(0xaa));
+    let (report, saved) = fixture.salvage();
     let large = table(&report, "large");
     assert_eq!((large.records, large.records_lost()), (4, 1));
-    assert_lost_as_told(&place, &report, &saved, large.losses[0].page);
+    assert_lost_as_reported(&fixture, &report, &saved, large.losses[0].page);
 }
 
-/// Without its newest record a database is the state before, which may lack pages that were free then.
+/// Without its newest record, a database is in the state before, which may lack pages that were
+/// free then.
 #[test]
-fn a_damaged_newest_record_leads_to_the_one_before() {
-    let place = Place::new();
-    for slot in newest_slots(&place.path(), 1) {
-        place.damage(PageNumber(slot), |page| page[100] ^= 1);
+fn a_damaged_newest_record_selects_the_previous_one() {
+    let fixture = Fixture::new();
+    for slot in newest_slots(&fixture.path(), 1) {
+        fixture.damage(PageNumber(slot), |page| page[100] ^= 1);
     }
-    let (report, _) = place.salvage();
+    let (report, _) = fixture.salvage();
     assert_eq!(report.passed_over.len(), 1, "{report}");
     assert!(report.is_complete(), "{report}");
 }
 
 #[test]
-fn a_damaged_catalog_leads_to_the_record_before() {
-    let place = Place::new();
-    let database = Database::open(place.path()).unwrap();
+fn a_damaged_catalog_selects_the_previous_record() {
+    let fixture = Fixture::new();
+    let database = Database::open(fixture.path()).unwrap();
     let mut txn = database.begin_write().unwrap();
     let small = txn.create_table::<Bytes, Bytes>("small").unwrap();
     small.insert(&mut txn, b"key", b"value").unwrap();
     txn.commit().unwrap();
     database.close().unwrap();
-    let catalog = catalog_page(&place.path());
-    place.damage(catalog, |page| page.fill(0));
+    let catalog = catalog_page(&fixture.path());
+    fixture.damage(catalog, |page| page.fill(0));
     assert!(matches!(
-        Database::open(place.path()).and_then(|d| d.begin_read()?.tables()),
+        Database::open(fixture.path()).and_then(|d| d.begin_read()?.tables()),
         Err(Error::Corrupted { .. })
     ));
-    let (report, _) = place.salvage();
+    let (report, _) = fixture.salvage();
     assert_eq!(
         report.passed_over.len(),
         3,
@@ -249,42 +251,42 @@ fn a_damaged_catalog_leads_to_the_record_before() {
 }
 
 #[test]
-fn a_file_cut_short_loses_what_was_behind_its_end() {
-    let place = Place::new();
-    let bytes = fs::read(place.path()).unwrap();
-    fs::write(place.path(), &bytes[..bytes.len() / 2]).unwrap();
-    assert!(Database::open(place.path()).is_err());
-    let (report, saved) = place.salvage();
+fn a_truncated_file_loses_the_records_after_its_end() {
+    let fixture = Fixture::new();
+    let bytes = fs::read(fixture.path()).unwrap();
+    fs::write(fixture.path(), &bytes[..bytes.len() / 2]).unwrap();
+    assert!(Database::open(fixture.path()).is_err());
+    let (report, saved) = fixture.salvage();
     assert!(!report.is_complete());
-    // The newest catalog is behind the end, and the state before may lack tables that came later.
+    // The newest catalog is after the end, and the state before may lack later tables.
     assert!(!report.passed_over.is_empty(), "{report}");
     for table in report.tables.iter().filter(|t| t.name != b"integers") {
         let found = records(&saved, &table.name);
-        for key in place.content[&table.name].keys() {
-            let is_told = table.losses.iter().any(|loss| is_among(key, loss));
-            assert_eq!(found.contains_key(key), !is_told, "{report}");
+        for key in fixture.content[&table.name].keys() {
+            let is_reported = table.losses.iter().any(|loss| is_among(key, loss));
+            assert_eq!(found.contains_key(key), !is_reported, "{report}");
         }
     }
 }
 
 #[test]
-fn without_any_record_there_is_nothing_to_save() {
-    let place = Place::new();
+fn salvage_needs_at_least_one_commit_record() {
+    let fixture = Fixture::new();
     for slot in 0..4 {
-        place.damage(PageNumber(slot), |page| page.fill(0));
+        fixture.damage(PageNumber(slot), |page| page.fill(0));
     }
-    let target = place.directory.path().join("saved.teak");
-    let salvaged = teak::salvage(place.path(), &target, &mut |_| {});
+    let target = fixture.directory.path().join("saved.teak");
+    let salvaged = teak::salvage(fixture.path(), &target, &mut |_| {});
     assert!(matches!(salvaged, Err(Error::NotADatabase { .. })));
     assert!(!target.exists());
 }
 
 #[test]
-fn an_existing_target_is_left_alone() {
-    let place = Place::new();
-    let target = place.directory.path().join("saved.teak");
+fn an_existing_target_is_unchanged() {
+    let fixture = Fixture::new();
+    let target = fixture.directory.path().join("saved.teak");
     fs::write(&target, "something").unwrap();
-    let salvaged = teak::salvage(place.path(), &target, &mut |_| {});
+    let salvaged = teak::salvage(fixture.path(), &target, &mut |_| {});
     assert!(matches!(salvaged, Err(Error::AlreadyExists(_))));
     assert_eq!(fs::read(&target).unwrap(), b"something");
 }
@@ -310,9 +312,9 @@ fn catalog_page(path: &Path) -> PageNumber {
 }
 
 #[test]
-fn named_snapshots_are_told_as_lost() {
-    let place = Place::new();
-    let path = place.directory.path().join("a.teak");
+fn named_snapshots_are_reported_as_lost() {
+    let fixture = Fixture::new();
+    let path = fixture.directory.path().join("a.teak");
     let database = Database::open(&path).unwrap();
     let names: Vec<_> = (0..200).map(|number| format!("day {number:03}")).collect();
     let mut txn = database.begin_write().unwrap();
@@ -323,7 +325,7 @@ fn named_snapshots_are_told_as_lost() {
     database.drop_snapshot("dropped").unwrap();
     let first = database.snapshots().unwrap().remove(0);
     database.close().unwrap();
-    let (report, saved) = place.salvage();
+    let (report, saved) = fixture.salvage();
     let lost: Vec<_> = report
         .lost_snapshots
         .iter()
@@ -333,12 +335,13 @@ fn named_snapshots_are_told_as_lost() {
     assert!(!report.is_complete() && report.snapshot_list_losses.is_empty());
     assert!(report.to_string().contains("snapshot \"day 007\" is lost"));
     assert!(saved.snapshots().unwrap().is_empty());
-    for (name, known) in &place.content {
+    for (name, known) in &fixture.content {
         assert_eq!(records(&saved, name), *known);
     }
     drop(saved);
 
-    // A leaf of the list has the transaction and the time of each; copies of leaves that are free are of no account.
+    // A leaf of the list has the transaction and the time of each. Stale copies of leaves in free
+    // pages do not matter.
     let bytes = fs::read(&path).unwrap();
     let time = first.time.duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
     let needle = [first.transaction.0.to_le_bytes(), time.to_le_bytes()].concat();
@@ -350,9 +353,9 @@ fn named_snapshots_are_told_as_lost() {
     let mut hits = 0;
     for page in pages {
         fs::write(&path, &bytes).unwrap();
-        place.damage(PageNumber(page as u32), |bytes| bytes[PAGE - 1] ^= 1);
-        fs::remove_file(place.directory.path().join("saved.teak")).unwrap();
-        let (report, _) = place.salvage();
+        fixture.damage(PageNumber(page as u32), |bytes| bytes[PAGE - 1] ^= 1);
+        fs::remove_file(fixture.directory.path().join("saved.teak")).unwrap();
+        let (report, _) = fixture.salvage();
         let [loss] = &report.snapshot_list_losses[..] else {
             continue;
         };

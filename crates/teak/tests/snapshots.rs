@@ -1,6 +1,6 @@
-//! Named snapshots: states that stay, and rolling back to them.
+//! Named snapshots: states that are kept, and rolling back to them.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     ops::ControlFlow,
@@ -46,7 +46,7 @@ fn assert_clean(database: &Database) {
 
 #[test]
 fn a_snapshot_stays_as_it_was() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = open(&path);
     let table = numbers(&database);
     let mut txn = database.begin_write().unwrap();
@@ -85,8 +85,8 @@ fn a_snapshot_stays_as_it_was() {
 }
 
 #[test]
-fn what_a_dropped_snapshot_kept_is_used_again() {
-    let (_directory, path) = place();
+fn pages_of_a_dropped_snapshot_are_reused() {
+    let (_directory, path) = temporary_path();
     let database = open(&path);
     let table = numbers(&database);
     let mut txn = database.begin_write().unwrap();
@@ -127,7 +127,7 @@ fn what_a_dropped_snapshot_kept_is_used_again() {
 
 #[test]
 fn names_are_unique_and_follow_their_transaction() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = open(&path);
     let table = numbers(&database);
     let mut txn = database.begin_write().unwrap();
@@ -179,7 +179,7 @@ fn names_are_unique_and_follow_their_transaction() {
 
 #[test]
 fn the_database_is_rolled_back_and_forward() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = open(&path);
     let table = numbers(&database);
     let mut txn = database.begin_write().unwrap();
@@ -235,7 +235,7 @@ fn the_database_is_rolled_back_and_forward() {
 
 #[test]
 fn the_state_before_a_rollback_gets_a_name_in_the_same_transaction() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     for durability in [Durability::Durable, Durability::Lazy, Durability::Async] {
         let database = open(&path);
         let table = numbers(&database);
@@ -283,7 +283,7 @@ fn the_state_before_a_rollback_gets_a_name_in_the_same_transaction() {
 
 #[test]
 fn a_rollback_is_a_change_that_may_be_undone() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = open(&path);
     let table = numbers(&database);
     database.create_snapshot("empty").unwrap();
@@ -322,7 +322,7 @@ fn a_rollback_is_a_change_that_may_be_undone() {
 
 #[test]
 fn a_copy_has_the_snapshots_of_its_original() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = open(&path);
     let table = numbers(&database);
     let mut txn = database.begin_write().unwrap();
@@ -353,10 +353,11 @@ fn a_copy_has_the_snapshots_of_its_original() {
     );
 }
 
-/// Many changes at random: snapshots that come and go, rollbacks, restarts, all compared with a model.
+/// Many random changes: snapshots that are made and dropped, rollbacks, restarts, all compared with
+/// a model.
 #[test]
 fn many_snapshots_agree_with_a_model() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let mut database = open(&path);
     numbers(&database);
     let mut seed = 0x5eed_u64;
@@ -429,13 +430,13 @@ fn many_snapshots_agree_with_a_model() {
     }
 }
 
-fn keep_on(_: teak::BackupProgress) -> ControlFlow<()> {
+fn proceed(_: teak::BackupProgress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
 #[test]
 fn increments_lead_from_a_copy_to_the_present() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = open(&path);
     let table = numbers(&database);
     let mut txn = database.begin_write().unwrap();
@@ -448,7 +449,7 @@ fn increments_lead_from_a_copy_to_the_present() {
     txn.commit().unwrap();
     // The copy is of a later state than the snapshot.
     let full = directory.path().join("full.teak");
-    database.backup(&full, &mut keep_on).unwrap();
+    database.backup(&full, &mut proceed).unwrap();
     let mut increments = Vec::new();
     let mut models = vec![all(&table, &database.begin_read().unwrap())];
     let mut since = "one".to_owned();
@@ -474,11 +475,11 @@ fn increments_lead_from_a_copy_to_the_present() {
         let older = database.open_snapshot(&since).unwrap();
         let newer = database.begin_read().unwrap();
         let done = newer
-            .write_backup_since(&older, &mut increment, &mut keep_on)
+            .write_backup_since(&older, &mut increment, &mut proceed)
             .unwrap();
         assert_eq!(done.bytes, done.total_bytes);
         assert!(done.bytes < 60 * 4096, "{done:?}");
-        let refused = older.write_backup_since(&newer, &mut Vec::new(), &mut keep_on);
+        let refused = older.write_backup_since(&newer, &mut Vec::new(), &mut proceed);
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
         increments.push(increment);
         models.push(all(&table, &newer));
@@ -492,15 +493,15 @@ fn increments_lead_from_a_copy_to_the_present() {
             .map(|part| part as &mut dyn std::io::Read)
             .collect();
         let mut source = std::fs::File::open(&full).unwrap();
-        let mut told = Vec::new();
+        let mut reports = Vec::new();
         let restored = teak::restore(&mut source, &mut parts, &target, &mut |done| {
-            told.push(done);
+            reports.push(done);
             ControlFlow::Continue(())
         });
         restored.unwrap();
-        assert!(told.is_sorted_by_key(|done| (done.bytes, done.check.map(|c| c.pages_done))));
-        assert!(told.iter().any(|done| done.check.is_none()));
-        // It ends where that is wanted, and leaves nothing.
+        assert!(reports.is_sorted_by_key(|done| (done.bytes, done.check.map(|c| c.pages_done))));
+        assert!(reports.iter().any(|done| done.check.is_none()));
+        // It ends when requested, and leaves nothing.
         for is_checking in [false, true] {
             let target = target.with_extension("ended");
             let mut source = std::fs::File::open(&full).unwrap();
@@ -532,7 +533,7 @@ fn increments_lead_from_a_copy_to_the_present() {
         txn.commit().unwrap();
         assert_clean(&restored);
     }
-    // In another order, with one missing, damaged, or cut short, nothing is restored.
+    // If parts are reordered, missing, damaged, or truncated, nothing is restored.
     let (first, second, third) = (&increments[0][..], &increments[1][..], &increments[2][..]);
     let mut damaged = first.to_vec();
     damaged[30_000] ^= 1;
@@ -567,7 +568,7 @@ fn increments_lead_from_a_copy_to_the_present() {
 
 #[test]
 fn a_rollback_from_a_state_without_tables_is_not_lost() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = open(&path);
     let table = numbers(&database);
     let mut txn = database.begin_write().unwrap();
@@ -588,10 +589,10 @@ fn a_rollback_from_a_state_without_tables_is_not_lost() {
     assert!(!kinds.contains(&teak::PageUse::Unreachable));
 }
 
-/// Where there are many slots for readers, writers do not look at all of them each time.
+/// With many reader slots, writers do not scan all of them each time.
 #[test]
-fn who_reads_a_dropped_snapshot_is_seen_among_many_readers() {
-    let (_directory, path) = place();
+fn a_reader_of_a_dropped_snapshot_is_found_among_many() {
+    let (_directory, path) = temporary_path();
     let database = open(&path);
     let table = numbers(&database);
     let readers: Vec<_> = (0..2100).map(|_| database.begin_read().unwrap()).collect();

@@ -1,6 +1,6 @@
-//! How long files are: limits, growth, and files that become shorter while they are used.
+//! The length of files: limits, growth, and files that shrink while they are used.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{
     fs,
@@ -53,8 +53,8 @@ fn assert_clean(database: &Database) {
 }
 
 #[test]
-fn the_file_becomes_shorter_while_it_is_used() {
-    let (_directory, path) = place();
+fn the_file_shrinks_while_it_is_used() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 0..10_000, 1000).unwrap();
     let full = len(&path);
@@ -79,8 +79,8 @@ fn the_file_becomes_shorter_while_it_is_used() {
 }
 
 #[test]
-fn a_file_is_not_cut_for_little() {
-    let (_directory, path) = place();
+fn a_file_is_not_truncated_for_few_pages() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 0..500, 1000).unwrap();
     let before = len(&path);
@@ -91,7 +91,7 @@ fn a_file_is_not_cut_for_little() {
 
 #[test]
 fn a_threshold_may_be_set() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let geometry = Geometry {
         shrink_threshold_bytes: 64 << 10,
         ..Geometry::default()
@@ -117,8 +117,8 @@ fn a_threshold_may_be_set() {
 }
 
 #[test]
-fn limits_and_steps_are_kept_and_kept_to() {
-    let (_directory, path) = place();
+fn limits_and_steps_are_stored_and_enforced() {
+    let (_directory, path) = temporary_path();
     let geometry = Geometry {
         lower_limit_bytes: MIB,
         upper_limit_bytes: 4 * MIB,
@@ -131,7 +131,7 @@ fn limits_and_steps_are_kept_and_kept_to() {
     fill(&database, 0..1000, 1000).unwrap();
     assert_eq!(len(&path), 2 * MIB);
 
-    // A full database is an error, can be rolled back, and goes on.
+    // A full database gives an error, can be rolled back, and continues.
     let mut txn = database.begin_write().unwrap();
     let put = |txn: &mut _, number| table.insert(txn, number, &[1; 1000]);
     let full = (0..10_000)
@@ -143,7 +143,7 @@ fn limits_and_steps_are_kept_and_kept_to() {
     small_commits(&database, &table, 3);
     assert!(len(&path) <= 4 * MIB);
 
-    // Space comes back when readers end.
+    // Space becomes free when readers end.
     let reader = database.begin_read().unwrap();
     fill(&database, 0..1800, 1001).unwrap();
     let full = fill(&database, 0..1800, 999).map(drop);
@@ -180,7 +180,7 @@ fn limits_and_steps_are_kept_and_kept_to() {
     assert_clean(&database);
 }
 
-/// Commits that change little, of which one in twenty is durable.
+/// Commits with few changes, one in twenty of them durable.
 fn many_small_commits(database: &Database, table: &Numbers, count: u64) {
     for number in 0..count {
         let mut txn = database.begin_write().unwrap();
@@ -195,9 +195,9 @@ fn many_small_commits(database: &Database, table: &Numbers, count: u64) {
 }
 
 #[test]
-fn what_is_left_of_a_large_database_moves_to_the_front() {
+fn the_rest_of_a_large_database_moves_to_the_front() {
     for value_len in [200, 6000] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Database::open(&path).unwrap();
         let count = 8_000_000 / value_len as u64;
         let table = fill(&database, 0..count, value_len).unwrap();
@@ -231,8 +231,8 @@ fn what_is_left_of_a_large_database_moves_to_the_front() {
 }
 
 #[test]
-fn leaves_that_became_thin_are_laid_out_anew() {
-    let (_directory, path) = place();
+fn thin_leaves_are_rewritten() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 0..60_000, 100).unwrap();
     let leaves = || {
@@ -241,7 +241,7 @@ fn leaves_that_became_thin_are_laid_out_anew() {
     };
     let full = leaves();
     let mut txn = database.begin_write().unwrap();
-    // Neighbours merge where both are less than half full; these are a little more.
+    // Neighbours merge if both are less than half full; these are a little fuller.
     for number in (0..60_000).filter(|number| number % 20 < 9) {
         table.remove(&mut txn, number).unwrap();
     }
@@ -254,8 +254,8 @@ fn leaves_that_became_thin_are_laid_out_anew() {
 }
 
 #[test]
-fn nothing_is_moved_where_that_is_not_wanted() {
-    let (_directory, path) = place();
+fn nothing_is_moved_if_that_is_disabled() {
+    let (_directory, path) = temporary_path();
     let database = Options::new().move_percent(0).open(&path).unwrap();
     let table = fill(&database, 0..10_000, 400).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -271,7 +271,7 @@ fn nothing_is_moved_where_that_is_not_wanted() {
 
 #[test]
 fn many_tables_and_their_catalog_move_too() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let filler = fill(&database, 0..10_000, 1000).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -294,7 +294,7 @@ fn many_tables_and_their_catalog_move_too() {
 #[test]
 fn compacting_makes_the_file_as_short_as_it_can_be() {
     for value_len in [200, 6000] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Options::new().move_percent(0).open(&path).unwrap();
         let count = 12_000_000 / value_len as u64;
         let table = fill(&database, 0..count, value_len).unwrap();
@@ -344,7 +344,7 @@ fn compacting_makes_the_file_as_short_as_it_can_be() {
 
 #[test]
 fn a_parked_reader_does_not_make_the_file_grow() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 0..2000, 1000).unwrap();
     let early = database.begin_read().unwrap();
@@ -369,8 +369,8 @@ fn a_parked_reader_does_not_make_the_file_grow() {
 }
 
 #[test]
-fn a_program_is_asked_about_slow_readers() {
-    let (_directory, path) = place();
+fn the_application_is_asked_about_slow_readers() {
+    let (_directory, path) = temporary_path();
     let asked: Arc<Mutex<Vec<SlowReader>>> = Arc::default();
     let choice = Arc::new(Mutex::new(SlowReaderChoice::GiveUp));
     let (noted, chosen) = (Arc::clone(&asked), Arc::clone(&choice));
@@ -396,7 +396,7 @@ fn a_program_is_asked_about_slow_readers() {
         ..
     } = failed
     else {
-        panic!("another error: {failed}")
+        panic!("unexpected error: {failed}")
     };
     assert_eq!(process, Some(std::process::id()));
     assert_eq!(transaction, reader.id());
@@ -434,8 +434,8 @@ fn a_program_is_asked_about_slow_readers() {
 }
 
 #[test]
-fn a_backup_is_the_state_that_it_was_begun_with() {
-    let (directory, path) = place();
+fn a_backup_is_the_state_at_its_beginning() {
+    let (directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 0..3000, 1000).unwrap();
     fill(&database, 0..1000, 5000).unwrap();
@@ -445,16 +445,16 @@ fn a_backup_is_the_state_that_it_was_begun_with() {
     }
     txn.commit().unwrap();
     let [exact, dense] = ["exact", "dense"].map(|name| directory.path().join(name));
-    let mut told = Vec::new();
+    let mut progress_bytes = Vec::new();
     let done = database.backup(&exact, &mut |progress| {
         // Others write meanwhile.
-        fill(&database, 0..300, 100 + told.len()).unwrap();
-        told.push(progress.bytes);
+        fill(&database, 0..300, 100 + progress_bytes.len()).unwrap();
+        progress_bytes.push(progress.bytes);
         ControlFlow::Continue(())
     });
     let done = done.unwrap();
     assert_eq!((done.bytes, done.total_bytes), (len(&exact), len(&exact)));
-    assert!(told.is_sorted() && told.len() > 3);
+    assert!(progress_bytes.is_sorted() && progress_bytes.len() > 3);
     database.close().unwrap();
 
     let original = |number: u64| match (number % 3, number) {
@@ -506,8 +506,8 @@ fn a_backup_is_the_state_that_it_was_begun_with() {
 }
 
 #[test]
-fn compacting_ends_where_values_find_no_room_before() {
-    let (_directory, path) = place();
+fn compacting_ends_if_values_find_no_room() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 0..1000, 8000).unwrap();
     fill(&database, 2000..2001, 12_000).unwrap();
@@ -541,7 +541,7 @@ fn compacting_ends_where_values_find_no_room_before() {
 
 #[test]
 fn a_dense_copy_has_the_options_of_its_original() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let geometry = Geometry {
         growth_step_bytes: 12 << 12,
         ..Geometry::default()
@@ -569,18 +569,18 @@ fn a_dense_copy_has_the_options_of_its_original() {
 }
 
 #[test]
-fn a_parked_reader_of_what_is_needed_anyway_keeps_it() {
-    let (_directory, path) = place();
+fn a_parked_reader_of_a_needed_state_keeps_it() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     fill(&database, 0..10, 1000).unwrap();
     let parked = database.begin_read().unwrap().park().unwrap();
     fill(&database, 10..3000, 1000).unwrap();
-    assert!(parked.resume().is_ok(), "there was nothing to be won by it");
+    assert!(parked.resume().is_ok(), "cancelling it would free nothing");
 }
 
 #[test]
 fn a_geometry_is_rolled_back_with_its_savepoint() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let geometry = Geometry {
         growth_step_bytes: MIB,
         ..Geometry::default()
@@ -589,7 +589,7 @@ fn a_geometry_is_rolled_back_with_its_savepoint() {
         .geometry(geometry)
         .size_limit_bytes(Some(64 * MIB));
     let database = options.open(&path).unwrap();
-    assert!(options.open(&path).is_ok(), "the same once more");
+    assert!(options.open(&path).is_ok(), "it can be set again");
     fill(&database, 0..10, 10).unwrap();
     let mut txn = database.begin_write().unwrap();
     let savepoint = txn.savepoint().unwrap();
@@ -601,7 +601,7 @@ fn a_geometry_is_rolled_back_with_its_savepoint() {
         (kept.growth_step_bytes, kept.upper_limit_bytes),
         (MIB, 64 * MIB)
     );
-    // A step that is larger than the file does not come and go.
+    // A step larger than the file does not alternate.
     fill(&database, 0..500, 1000).unwrap();
     let before = len(&path);
     small_commits(&database, &fill(&database, 0..1, 10).unwrap(), 20);
@@ -610,7 +610,7 @@ fn a_geometry_is_rolled_back_with_its_savepoint() {
 
 #[test]
 fn thousands_of_tables_move_without_handles() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let filler = fill(&database, 0..10_000, 1000).unwrap();
     database.close().unwrap();
@@ -642,11 +642,11 @@ fn thousands_of_tables_move_without_handles() {
     }
 }
 
-/// A file of which most is free, all over it.
+/// A file with free pages everywhere, most of all pages.
 fn bloated(path: &Path) -> Database {
-    // So that commits do not make it shorter by themselves.
+    // So that commits do not shrink it automatically.
     let database = Options::new().move_percent(0).open(path).unwrap();
-    // A leaf for each record, so that those that are left stay where they are.
+    // A leaf for each record, so that the remaining ones keep their positions.
     let table = fill(&database, 0..3000, 3000).unwrap();
     let mut txn = database.begin_write().unwrap();
     for number in (0..3000).filter(|number| number % 8 > 0) {
@@ -657,8 +657,8 @@ fn bloated(path: &Path) -> Database {
 }
 
 #[test]
-fn compacting_ends_where_it_is_to() {
-    let (directory, path) = place();
+fn compacting_ends_at_the_requested_length() {
+    let (directory, path) = temporary_path();
     let database = bloated(&path);
     let before = database.stat().unwrap();
     let mut go_on = |_| ControlFlow::Continue(());
@@ -676,7 +676,7 @@ fn compacting_ends_where_it_is_to() {
         "{done:?} of {before:?}"
     );
     assert_clean(&database);
-    // So much of it free.
+    // The free part.
     let options = CompactOptions::new().until_free_percent(50);
     let half = database.compact_with(&options, &mut go_on).unwrap();
     let stat = database.stat().unwrap();
@@ -701,7 +701,7 @@ fn compacting_ends_where_it_is_to() {
     assert_clean(&database);
     database.close().unwrap();
 
-    // So much in all, with each commit, and so slowly.
+    // The total per commit, and the pauses.
     let database = bloated(&directory.path().join("other.teak"));
     let pause = std::time::Duration::from_millis(20);
     let options = CompactOptions::new()
@@ -724,10 +724,11 @@ fn compacting_ends_where_it_is_to() {
     assert_clean(&database);
 }
 
-/// A file of which every second page or so is free, but which has few free pages that one commit could fill.
+/// A file in which about every second page is free, but one commit could fill few of the free
+/// pages.
 #[test]
 fn compacting_waits_for_room() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let table: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
@@ -765,8 +766,8 @@ fn compacting_waits_for_room() {
 }
 
 #[test]
-fn compacting_beside_who_keeps_all_pages_says_so() {
-    let (_directory, path) = place();
+fn compacting_reports_a_reader_that_keeps_all_pages() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let table = fill(&database, 0..4000, 1000).unwrap();
     database.create_snapshot("held").unwrap();
@@ -793,11 +794,11 @@ fn compacting_beside_who_keeps_all_pages_says_so() {
     assert_clean(&database);
 }
 
-/// The list of names is moved as tables are.
+/// The list of names is moved like tables.
 #[test]
-fn what_names_were_does_not_hold_the_end_of_the_file() {
+fn pages_of_dropped_names_do_not_hold_the_end_of_the_file() {
     for is_compacted in [true, false] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Database::open(&path).unwrap();
         let table = fill(&database, 0..8000, 1000).unwrap();
         database.create_snapshot("m").unwrap();
@@ -822,8 +823,8 @@ fn what_names_were_does_not_hold_the_end_of_the_file() {
 }
 
 #[test]
-fn closing_cuts_what_the_last_durable_commit_saw() {
-    let (_directory, path) = place();
+fn closing_truncates_pages_of_the_last_durable_commit() {
+    let (_directory, path) = temporary_path();
     let database = Options::new()
         .durability(Durability::Lazy)
         .open(&path)
@@ -840,12 +841,12 @@ fn closing_cuts_what_the_last_durable_commit_saw() {
     assert!(len(&path) < MIB, "{}", len(&path));
 }
 
-/// A file that random lazy changes have stretched is short again when it is closed, unless that is not wanted.
+/// A file stretched by random lazy changes is short again after closing, unless that is disabled.
 #[test]
 fn closing_makes_a_stretched_file_shorter() {
     let mut lens = Vec::new();
     for percent in [100, 0] {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let options = || {
             let options = Options::new().durability(Durability::Lazy);
             options.move_percent(percent)
@@ -872,10 +873,10 @@ fn closing_makes_a_stretched_file_shorter() {
     assert!(lens[0] * 5 < lens[1] * 4, "{lens:?}");
 }
 
-/// A thread makes such a file longer before that is needed.
+/// A thread grows such a file in advance.
 #[test]
-fn a_file_that_grows_quickly_keeps_to_its_limit_and_is_cut_when_it_is_closed() {
-    let (_directory, path) = place();
+fn a_quickly_growing_file_respects_its_limit_and_is_truncated_on_close() {
+    let (_directory, path) = temporary_path();
     let limit = 33 * MIB;
     let options = Options::new().durability(Durability::Lazy);
     let database = options.size_limit_bytes(Some(limit)).open(&path).unwrap();
@@ -894,10 +895,11 @@ fn a_file_that_grows_quickly_keeps_to_its_limit_and_is_cut_when_it_is_closed() {
     assert_clean(&database);
 }
 
-/// What is free between two flushes only, because lazy commits need it again, is neither cut off nor taken for waste.
+/// Pages that are free only between two flushes, because lazy commits need them again, are neither
+/// truncated nor counted as waste.
 #[test]
-fn lazy_commits_do_not_move_what_they_need_again() {
-    let (_directory, path) = place();
+fn lazy_commits_do_not_move_pages_they_need_again() {
+    let (_directory, path) = temporary_path();
     let options = Options::new().durability(Durability::Lazy);
     let database = options.open(&path).unwrap();
     let table = fill(&database, 0..20_000, 100).unwrap();
@@ -920,10 +922,10 @@ fn lazy_commits_do_not_move_what_they_need_again() {
     assert_clean(&database);
 }
 
-/// Readers of states that follow each other keep little each alone, and much together.
+/// Readers of consecutive states keep few pages each, and many together.
 #[test]
-fn readers_that_keep_much_together_are_asked() {
-    let (_directory, path) = place();
+fn readers_that_pin_much_together_are_reported() {
+    let (_directory, path) = temporary_path();
     let asked: Arc<Mutex<u32>> = Arc::default();
     let noted = Arc::clone(&asked);
     let database = Options::new()
@@ -950,11 +952,11 @@ fn readers_that_keep_much_together_are_asked() {
     assert_clean(&database);
 }
 
-/// A compaction needs some pages itself. Where there are none it does nothing, which is no error.
+/// A compaction needs some pages itself. Without them it does nothing, which is no error.
 #[test]
 fn compacting_a_full_database_is_no_error() {
     for pages in 24..72 {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let options = Options::new()
             .page_size(4096)
             .durability(Durability::Lazy)

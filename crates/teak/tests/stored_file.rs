@@ -1,11 +1,11 @@
-//! Files of earlier days: what format version 1 wrote once must be read for ever.
+//! Stored files: files written by format version 1 must be readable forever.
 //!
-//! `data/closed-v1.db` was closed; `data/killed-v1.db` is what a process left that was killed, and
-//! the machine has gone down since, so opening it verifies what was written lazily. Both are
-//! opened as copies. The golden text is what the page printer says of every page of the first.
+//! `data/closed-v1.db` was closed. `data/killed-v1.db` is the file of a killed process, and the
+//! machine has been restarted since, so opening it verifies the lazy commits. Both are opened as
+//! copies. The golden text is the output of the page printer for every page of the first.
 //!
-//! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test main stored_file` writes such files anew, for
-//! a new version of the format; `TEAK_WRITE_GOLDEN=1` writes the golden text anew.
+//! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test main stored_file` writes new files for a
+//! new version of the format; `TEAK_WRITE_GOLDEN=1` rewrites the golden text.
 
 use std::{
     collections::BTreeMap,
@@ -110,7 +110,7 @@ fn change(round: u32) -> Vec<u8> {
     format!("changed by {round}").into_bytes()
 }
 
-/// What the last round that changed record `i`, of 100, has left there.
+/// The value of record `i`, of 100, after the last round that changed it.
 fn last_change(i: u32) -> Vec<u8> {
     change(CLOSED_COMMITS - 100 + i)
 }
@@ -129,7 +129,8 @@ fn create(txn: &mut WriteTxn, table: &Stored) -> teak::Result<()> {
     Ok(())
 }
 
-/// Writes the closed file: all tables, and then so many small commits that the space map is folded.
+/// Writes the closed file: all tables, followed by so many small commits that the free map is
+/// checkpointed.
 fn write_closed(path: &Path) -> teak::Result<()> {
     let database = Options::new().create_new(true).open(path)?;
     let mut txn = database.begin_write()?;
@@ -152,7 +153,7 @@ fn write_closed(path: &Path) -> teak::Result<()> {
     database.close()
 }
 
-/// Writes the killed file, of larger pages, to `path`, by way of a file at `scratch`.
+/// Writes the killed file, with larger pages, to `path`, using a file at `scratch`.
 fn write_killed(scratch: &Path, path: &Path) -> Outcome {
     let options = Options::new()
         .page_size(8192)
@@ -212,7 +213,7 @@ fn in_tests(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A copy of a stored file, in a directory that goes away.
+/// A copy of a stored file in a temporary directory.
 fn copy_of(name: &str) -> Outcome<(tempfile::TempDir, PathBuf)> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join(name);
@@ -221,7 +222,7 @@ fn copy_of(name: &str) -> Outcome<(tempfile::TempDir, PathBuf)> {
 }
 
 #[test]
-fn a_closed_file_is_read_and_written_on() -> Outcome {
+fn a_closed_file_can_be_read_and_written() -> Outcome {
     let (_directory, path) = copy_of("closed-v1.db")?;
     let reading = Options::new().read_only(true).open(&path)?;
     assert_eq!(reading.recovery(), Recovery::Clean);
@@ -250,7 +251,7 @@ fn a_killed_file_is_verified_and_read() -> Outcome {
     let last = TransactionId(u64::from(KILLED_COMMITS));
     match database.recovery() {
         Recovery::Verified { last: found } => assert_eq!(found, last),
-        // Before the machine that wrote the file has gone down.
+        // The boot before the restart of the machine that wrote the file.
         Recovery::Killed { last: found } => assert_eq!(found, last),
         other => panic!("{other:?}"),
     }
@@ -259,7 +260,7 @@ fn a_killed_file_is_verified_and_read() -> Outcome {
 }
 
 #[test]
-fn files_written_anew_hold_the_same() -> Outcome {
+fn rewritten_files_have_equal_contents() -> Outcome {
     let directory = tempfile::tempdir()?;
     let kept = std::env::var_os("TEAK_STORED_FILES").map(PathBuf::from);
     let target = kept.as_deref().unwrap_or(directory.path());
@@ -273,7 +274,7 @@ fn files_written_anew_hold_the_same() -> Outcome {
     assert_killed_holds(&Options::new().read_only(true).open(&killed)?)
 }
 
-/// Every page of the closed file but the commit records, in words.
+/// Every page of the closed file except the commit records, as text.
 fn loss_text(database: &Database) -> teak::Result<String> {
     let mut text = String::new();
     for (number, page_use) in (0..).zip(database.page_kinds()?) {
@@ -290,7 +291,7 @@ fn loss_text(database: &Database) -> teak::Result<String> {
 }
 
 #[test]
-fn the_pages_of_a_closed_file_read_as_ever() -> Outcome {
+fn the_pages_of_a_closed_file_are_unchanged() -> Outcome {
     let (_directory, path) = copy_of("closed-v1.db")?;
     let database = Options::new().read_only(true).open(&path)?;
     let found = loss_text(&database)?;

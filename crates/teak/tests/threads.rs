@@ -1,4 +1,4 @@
-//! Databases in several threads: readers beside a writer, and transactions, cursors, ranges and
+//! Databases in several threads: readers during writes, and transactions, cursors, ranges and
 //! values that move to another thread or outlive the handle of their database.
 
 use fastrand::Rng;
@@ -20,12 +20,12 @@ use teak::{
 const ACCOUNTS: u64 = 2000;
 const BALANCE: u64 = 1000;
 const TRANSFERS: u64 = 1500;
-/// One in so many commits is durable.
+/// One in this many commits is durable.
 const DURABLE_EVERY: u64 = 20;
 const READERS: usize = 3;
 
 type Accounts = Table<U64, U64>;
-/// What was moved, by the number of the transfer; only the newest are kept.
+/// The transfers by number; only the newest are kept.
 type Journal = Table<U64, Bytes>;
 
 const JOURNAL_LEN: u64 = 100;
@@ -55,7 +55,7 @@ fn bank(path: &Path) -> Result<(Database, Accounts, Journal)> {
     Ok((database, accounts, journal))
 }
 
-/// Moves money between some accounts and makes a note of it.
+/// Moves money between some accounts and records the transfer.
 fn transfer(
     txn: &mut WriteTxn,
     accounts: &Accounts,
@@ -71,7 +71,7 @@ fn transfer(
         let raised = accounts.get(txn, to)?.unwrap_or(0) + amount;
         accounts.insert(txn, to, raised)?;
     }
-    // Now and then a value that has pages of its own.
+    // Sometimes a value that has pages of its own.
     let len = if number.is_multiple_of(7) { 9000 } else { 60 };
     journal.insert(txn, number, &vec![number as u8; len])?;
     if let Some(old) = number.checked_sub(JOURNAL_LEN) {
@@ -80,7 +80,7 @@ fn transfer(
     Ok(())
 }
 
-/// Checks everything that has to hold in each committed state.
+/// Checks all invariants of a committed state.
 fn verify(txn: &ReadTxn, accounts: &Accounts, journal: &Journal) -> Result<()> {
     let mut sum = 0;
     for (expected, record) in (0..).zip(accounts.iter(txn)?) {
@@ -99,8 +99,8 @@ fn verify(txn: &ReadTxn, accounts: &Accounts, journal: &Journal) -> Result<()> {
     Ok(())
 }
 
-/// Verifies snapshots until `is_done`, and holds each for a while, so that the writer has to spare
-/// pages of several states.
+/// Verifies snapshots until `is_done`, and holds each for a while, so that the writer must not
+/// reuse pages of several states.
 fn read_on(
     database: &Database,
     (accounts, journal): (&Accounts, &Journal),
@@ -127,7 +127,7 @@ fn read_on(
     Ok(())
 }
 
-/// Tells the readers to stop, also when the writer panics.
+/// Tells the readers to stop, even if the writer panics.
 struct Done<'d>(&'d AtomicBool);
 
 impl Drop for Done<'_> {
@@ -174,7 +174,7 @@ fn readers_see_whole_transactions() -> Result<()> {
     verify(&txn, &accounts, &journal)
 }
 
-/// Commits lazily and durably, and undoes every ninth transfer.
+/// Commits lazily and durably, and aborts every ninth transfer.
 fn write_on(database: &Database, accounts: &Accounts, journal: &Journal) -> Result<()> {
     let mut random = Rng::with_seed(11);
     for number in 0..TRANSFERS {
@@ -195,7 +195,7 @@ fn write_on(database: &Database, accounts: &Accounts, journal: &Journal) -> Resu
     Ok(())
 }
 
-/// Several threads write in turn: no change of one is lost to another.
+/// Several threads write in turn: no update is lost.
 #[test]
 fn writers_take_turns() -> Result<()> {
     const WRITERS: u64 = 4;
@@ -212,7 +212,7 @@ fn writers_take_turns() -> Result<()> {
             let (database, counters) = (&database, &counters);
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
-                    let mut txn = database.begin_write().expect("a turn comes");
+                    let mut txn = database.begin_write().expect("the lock becomes free");
                     for counter in [0, writer] {
                         let count = counters.get(&txn, counter).expect("a count").unwrap_or(0);
                         counters.insert(&mut txn, counter, count + 1).expect("room");
@@ -230,7 +230,7 @@ fn writers_take_turns() -> Result<()> {
     Ok(())
 }
 
-/// A table of small and large values, as a map too.
+/// A table of small and large values, and a map of it.
 fn library(path: &Path) -> Result<(Database, Journal, BTreeMap<u64, Vec<u8>>)> {
     let database = Database::open(path)?;
     let mut txn = database.begin_write()?;
@@ -276,10 +276,10 @@ fn walk(mut cursor: OwnedCursor, model: &BTreeMap<u64, Vec<u8>>) -> Result<()> {
     Ok(())
 }
 
-/// Cursors, ranges and values keep their state when the transaction, the database's handle and all
-/// that the state held are gone, in whatever thread they are.
+/// Cursors, ranges and values keep their state after the transaction, the database handle and all
+/// other owners are dropped, in any thread.
 #[test]
-fn what_is_owned_outlives_the_handle_of_the_database() -> Result<()> {
+fn owned_handles_outlive_the_database_handle() -> Result<()> {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let path = directory.path().join("library.teak");
     let (database, books, model) = library(&path)?;
@@ -294,7 +294,7 @@ fn what_is_owned_outlives_the_handle_of_the_database() -> Result<()> {
     assert_eq!(
         again.stat()?.readers,
         1,
-        "what is owned keeps the database, and its state"
+        "owned handles keep the database and its state"
     );
     rewrite(&again, &books)?;
     drop(again);
@@ -332,7 +332,7 @@ fn what_is_owned_outlives_the_handle_of_the_database() -> Result<()> {
     Ok(())
 }
 
-/// Closing cuts the file, but not below what a transaction still reads.
+/// Closing truncates the file, but not below the pages of an open transaction.
 #[test]
 fn a_reader_outlives_closing() -> Result<()> {
     let directory = tempfile::tempdir().expect("a directory for the test");
@@ -354,8 +354,8 @@ fn a_reader_outlives_closing() -> Result<()> {
     walked.join().expect("the cursor walks")
 }
 
-/// A write transaction belongs to no thread: it is begun in one, goes on in a second, and is
-/// committed in a third, while another writer waits and the handle of its database goes.
+/// A write transaction belongs to no thread: it is begun in one, continues in a second, and is
+/// committed in a third, while another writer waits and the database handle is dropped.
 #[test]
 fn a_write_transaction_moves_between_threads() -> Result<()> {
     let directory = tempfile::tempdir().expect("a directory for the test");
@@ -369,7 +369,11 @@ fn a_write_transaction_moves_between_threads() -> Result<()> {
     let same = words.clone();
     let waiter = thread::spawn(move || -> Result<TransactionId> {
         let mut txn = waiting.begin_write()?;
-        assert_eq!(same.get(&txn, 2)?, Some(&b"second"[..]), "it came behind");
+        assert_eq!(
+            same.get(&txn, 2)?,
+            Some(&b"second"[..]),
+            "it was inserted later"
+        );
         same.insert(&mut txn, 3, b"third")?;
         txn.commit()
     });
@@ -392,7 +396,7 @@ fn a_write_transaction_moves_between_threads() -> Result<()> {
     Ok(())
 }
 
-/// Dropping a write transaction in another thread undoes it and lets the next writer in.
+/// Dropping a write transaction in another thread rolls it back and admits the next writer.
 #[test]
 fn a_write_transaction_is_undone_in_another_thread() -> Result<()> {
     let directory = tempfile::tempdir().expect("a directory for the test");

@@ -1,7 +1,8 @@
-//! What transactions can do beside beginning and committing: checkpoints, going on to read, beginning on what was read, rolling back and
-//! going on; marks and sequences. Tests of what LMDB and libmdbx have, too, say in their names what they call it.
+//! Transactions beyond begin and commit: checkpoints, continuing as a reader, beginning on a
+//! reader, rolling back and continuing; marks and sequences. Tests of features of LMDB and libmdbx
+//! use their names for them.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use std::{
     collections::BTreeSet,
     ops::ControlFlow,
@@ -58,18 +59,18 @@ fn is_taken(database: &Database) -> bool {
     })
 }
 
-/// Opens what a kill at this moment would leave.
+/// Opens the state that a kill at this moment would leave.
 fn opened_copy(path: &Path) -> (tempfile::TempDir, Database) {
-    let (directory, copy) = place();
+    let (directory, copy) = temporary_path();
     std::fs::copy(path, &copy).unwrap();
     let database = Database::open(&copy).unwrap();
     (directory, database)
 }
 
 #[test]
-fn checkpoint_commits_and_goes_on_with_the_writers_place() {
+fn checkpoint_commits_and_retains_the_writer_lock() {
     for durability in DURABILITIES {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Database::open(&path).unwrap();
         let numbers = create(&database);
         let mut txn = database.begin_write().unwrap();
@@ -105,7 +106,7 @@ fn checkpoint_commits_and_goes_on_with_the_writers_place() {
 
 #[test]
 fn a_checkpoint_ends_savepoints_and_is_refused_in_nested_transactions() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -118,9 +119,9 @@ fn a_checkpoint_ends_savepoints_and_is_refused_in_nested_transactions() {
     txn.rollback_to(&savepoint).unwrap();
     txn.checkpoint().unwrap();
     assert_eq!(all(&database.begin_read().unwrap(), &numbers), [1]);
-    // A savepoint of before means nothing afterwards.
+    // A savepoint from before is invalid afterwards.
     assert!(txn.rollback_to(&savepoint).is_err());
-    // One that nobody has any more is in nobody's way.
+    // A dropped savepoint has no effect.
     txn.savepoint().unwrap();
     put(&mut txn, &numbers, 2);
     txn.checkpoint().unwrap();
@@ -132,8 +133,8 @@ fn a_checkpoint_ends_savepoints_and_is_refused_in_nested_transactions() {
 }
 
 #[test]
-fn checkpoints_use_again_what_they_give_up() {
-    let (_directory, path) = place();
+fn checkpoints_reuse_the_pages_they_release() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -155,7 +156,7 @@ fn checkpoints_use_again_what_they_give_up() {
 
 #[test]
 fn checkpoint_names_states_and_rolls_back_to_them() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -188,10 +189,10 @@ fn checkpoint_names_states_and_rolls_back_to_them() {
     assert_clean(&database);
 }
 
-/// What a full database could not take is undone, and no more.
+/// Only changes that a full database could not take are undone.
 #[test]
 fn checkpoints_stay_when_the_database_is_full() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let options = Options::new().size_limit_bytes(Some(1 << 20));
     let database = options.open(&path).unwrap();
     let numbers = create(&database);
@@ -221,7 +222,7 @@ fn checkpoints_stay_when_the_database_is_full() {
 
 #[test]
 fn txn_rollback_discards_all_and_goes_on() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -255,10 +256,10 @@ fn txn_rollback_discards_all_and_goes_on() {
     assert_clean(&database);
 }
 
-/// Rolling back makes alive again what an error had left unfinished.
+/// Rolling back makes a transaction usable again that an error had left unfinished.
 #[test]
 fn txn_break_leaves_nothing_but_rolling_back() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -289,10 +290,10 @@ fn txn_break_leaves_nothing_but_rolling_back() {
     assert_eq!(all(&database.begin_read().unwrap(), &numbers), [4]);
 }
 
-/// It told of a savepoint that had ended, and not of what had happened.
+/// The error reported an ended savepoint, and not its cause.
 #[test]
-fn work_that_rolls_everything_back_tells_why() {
-    let (_directory, path) = place();
+fn work_that_rolls_everything_back_reports_the_reason() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -316,11 +317,11 @@ fn work_that_rolls_everything_back_tells_why() {
     assert_eq!(all(&txn, &numbers), [3]);
 }
 
-/// Inner pages stay in memory. Where they alone were more than is allowed, all of them were looked at for each page that came, and each
-/// leaf was written as soon as another one was wanted.
+/// Inner pages stay in memory. When they alone exceeded the limit, all of them were scanned for
+/// each new page, and each leaf was written as soon as another one was needed.
 #[test]
 fn inner_pages_that_fill_the_memory_leave_room_for_leaves() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let options = Options::new().write_memory_bytes(16 << 10);
     let database = options.open(&path).unwrap();
     let numbers = create(&database);
@@ -344,11 +345,11 @@ fn inner_pages_that_fill_the_memory_leave_room_for_leaves() {
     assert_clean(&database);
 }
 
-/// Threads commit as fast as they can and begin to read: each finds its own commit, whole, and as the newest that it sees, however long it
-/// keeps it.
+/// Threads commit as fast as they can and begin to read: each finds its own commit, complete, as
+/// its newest visible state, however long it keeps it.
 #[test]
-fn commit_embark_read_reads_just_what_was_committed() {
-    let (_directory, path) = place();
+fn commit_embark_read_reads_just_the_committed_state() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let seen = Mutex::new(BTreeSet::new());
@@ -402,9 +403,9 @@ fn assert_own(reader: &ReadTxn, numbers: &Numbers) {
 }
 
 #[test]
-fn commit_and_read_of_a_transaction_that_changed_nothing_reads_what_it_began_with() {
+fn commit_and_read_of_a_transaction_that_changed_nothing_reads_its_base() {
     for durability in DURABILITIES {
-        let (_directory, path) = place();
+        let (_directory, path) = temporary_path();
         let database = Database::open(&path).unwrap();
         let numbers = create(&database);
         let newest = database.stat().unwrap().transaction;
@@ -418,8 +419,8 @@ fn commit_and_read_of_a_transaction_that_changed_nothing_reads_what_it_began_wit
 }
 
 #[test]
-fn txn_amend_begins_exactly_on_what_was_read() {
-    let (_directory, path) = place();
+fn txn_amend_begins_exactly_on_the_state_that_was_read() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut reader = database.begin_read().unwrap();
@@ -449,9 +450,9 @@ fn txn_amend_begins_exactly_on_what_was_read() {
 }
 
 #[test]
-fn who_begins_on_a_reader_is_refused_what_makes_no_sense() {
-    let (_directory, path) = place();
-    let (_other_directory, other_path) = place();
+fn a_write_begun_on_a_reader_is_refused_invalid_requests() {
+    let (_directory, path) = temporary_path();
+    let (_other_directory, other_path) = temporary_path();
     let (database, other) = (
         Database::open(&path).unwrap(),
         Database::open(&other_path).unwrap(),
@@ -494,10 +495,10 @@ fn who_begins_on_a_reader_is_refused_what_makes_no_sense() {
     }));
 }
 
-/// Threads that read, decide, and write only if nothing has changed meanwhile, lose no step.
+/// Threads that read, decide, and write only if nothing has changed meanwhile lose no update.
 #[test]
-fn who_begins_on_what_was_read_overwrites_nobody() {
-    let (_directory, path) = place();
+fn a_write_begun_on_the_state_that_was_read_overwrites_no_other_commit() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let number = |reader: &ReadTxn| {
@@ -522,7 +523,7 @@ fn who_begins_on_what_was_read_overwrites_nobody() {
                             Err(Error::SnapshotStale { held, newest }) => assert!(held < newest),
                             Err(error) => panic!("{error}"),
                         }
-                        // A commit that is not durable yet is not seen yet.
+                        // A commit that is not durable yet is not visible yet.
                         reader.refresh().unwrap();
                     }
                 }
@@ -535,7 +536,7 @@ fn who_begins_on_what_was_read_overwrites_nobody() {
 
 #[test]
 fn txn_refresh_goes_on_to_the_newest_state() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     database.create_snapshot("empty").unwrap();
@@ -550,11 +551,11 @@ fn txn_refresh_goes_on_to_the_newest_state() {
     assert!(reader.refresh().unwrap());
     assert_eq!(reader.lag(), 0);
     assert_eq!(all(&reader, &numbers), [1]);
-    assert_eq!(all(&clone, &numbers), [], "clones stay where they are");
+    assert_eq!(all(&clone, &numbers), [], "clones keep their state");
     let mut named = database.open_snapshot("empty").unwrap();
     assert!(named.refresh().unwrap());
     assert_eq!(all(&named, &numbers), [1]);
-    // One that was cancelled comes to life again.
+    // A cancelled one becomes usable again.
     for info in database.readers().unwrap() {
         database.cancel_reader(&info).unwrap();
     }
@@ -563,7 +564,7 @@ fn txn_refresh_goes_on_to_the_newest_state() {
     assert_eq!(all(&reader, &numbers), [1]);
     drop((clone, named));
     assert_eq!(database.stat().unwrap().readers, 1);
-    // After closing it reads on, and goes nowhere.
+    // After closing it continues to read, and cannot be refreshed.
     let mut txn = database.begin_write().unwrap();
     put(&mut txn, &numbers, 2);
     txn.commit().unwrap();
@@ -572,10 +573,11 @@ fn txn_refresh_goes_on_to_the_newest_state() {
     assert_eq!(all(&reader, &numbers), [1]);
 }
 
-/// What ends with one transaction serves the next of the same thread, without a search for a place.
+/// The next transaction of the same thread reuses the resources of the ended one, without searching
+/// for a slot.
 #[test]
 fn txn_reset_and_renew_is_ending_and_beginning() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     for number in 0..100 {
@@ -591,7 +593,7 @@ fn txn_reset_and_renew_is_ending_and_beginning() {
 
 #[test]
 fn txn_clone_reads_the_same_state_in_many_threads() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -621,10 +623,11 @@ fn txn_clone_reads_the_same_state_in_many_threads() {
     });
 }
 
-/// Leaves that were written early, values of their own, savepoints: all of it is read by many threads at once.
+/// Leaves that were written early, large values, savepoints: many threads read all of these at the
+/// same time.
 #[test]
-fn nested_readers_see_what_is_not_committed_in_many_threads() {
-    let (_directory, path) = place();
+fn nested_readers_see_uncommitted_changes_in_many_threads() {
+    let (_directory, path) = temporary_path();
     let options = Options::new().write_memory_bytes(64 << 10);
     let database = options.open(&path).unwrap();
     let numbers = create(&database);
@@ -658,7 +661,7 @@ fn nested_readers_see_what_is_not_committed_in_many_threads() {
                     );
                     let count = numbers.range(shared, thread * 100..).unwrap().count() as u64;
                     assert_eq!(count, 2000 - thread * 100);
-                    // Who opens it anew finds the same.
+                    // Reopening finds equal records.
                     let again: Numbers = shared.open_table("numbers").unwrap();
                     assert_eq!(again.len(shared).unwrap(), 2000);
                     assert!(shared.open_table::<U64, Bytes>("none").is_err());
@@ -675,8 +678,8 @@ fn nested_readers_see_what_is_not_committed_in_many_threads() {
 }
 
 #[test]
-fn txn_info_of_readers_tells_lag_age_and_what_they_keep() {
-    let (_directory, path) = place();
+fn txn_info_of_readers_has_lag_age_and_pinned_space() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -707,8 +710,8 @@ fn txn_info_of_readers_tells_lag_age_and_what_they_keep() {
 }
 
 #[test]
-fn txn_info_of_writers_tells_how_far_they_are() {
-    let (_directory, path) = place();
+fn txn_info_of_writers_has_their_progress() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -737,8 +740,8 @@ fn txn_info_of_writers_tells_how_far_they_are() {
 }
 
 #[test]
-fn txn_commit_tells_its_latency_step_by_step() {
-    let (_directory, path) = place();
+fn txn_commit_reports_its_latency_step_by_step() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     for durability in DURABILITIES {
@@ -761,7 +764,7 @@ fn txn_commit_tells_its_latency_step_by_step() {
 
 #[test]
 fn an_empty_commit_writes_nothing() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let newest = database.stat().unwrap().transaction;
@@ -775,29 +778,29 @@ fn an_empty_commit_writes_nothing() {
 }
 
 #[test]
-fn txn_lock_is_the_writers_place_without_a_transaction() {
-    let (_directory, path) = place();
+fn txn_lock_is_the_writer_lock_without_a_transaction() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
-    let place = database.lock_writer().unwrap();
+    let guard = database.lock_writer().unwrap();
     assert!(is_taken(&database));
     let tried = thread::scope(|scope| {
         let tried = scope.spawn(|| database.try_lock_writer().unwrap().is_some());
         tried.join().unwrap()
     });
     assert!(!tried);
-    // What is read meanwhile stays the newest.
+    // The state that was read stays the newest.
     let reader = database.begin_read().unwrap();
-    let mut txn = place.begin().unwrap();
+    let mut txn = guard.begin().unwrap();
     assert_eq!(txn.id().0, reader.id().0 + 1);
     put(&mut txn, &numbers, 1);
     txn.commit().unwrap();
     drop(database.try_lock_writer().unwrap().unwrap());
     assert!(!is_taken(&database));
-    // The place keeps the database.
-    let place = database.lock_writer().unwrap();
+    // The lock keeps the database.
+    let guard = database.lock_writer().unwrap();
     drop(database);
-    let mut txn = place.begin().unwrap();
+    let mut txn = guard.begin().unwrap();
     put(&mut txn, &numbers, 2);
     txn.commit().unwrap();
     let database = Database::open(&path).unwrap();
@@ -805,27 +808,27 @@ fn txn_lock_is_the_writers_place_without_a_transaction() {
 }
 
 #[test]
-fn txn_begin_try_is_none_while_somebody_writes() {
-    let (_directory, path) = place();
+fn txn_begin_try_is_none_during_another_write() {
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let txn = database.begin_write().unwrap();
     assert!(is_taken(&database));
     let limit = Duration::from_millis(5);
     assert!(database.begin_write_timeout(limit).unwrap().is_none());
-    // A reader beside a writer in one thread is no error, nor are two readers.
+    // A reader and a writer in one thread are no error, nor are two readers.
     let readers = [
         database.begin_read().unwrap(),
         database.begin_read().unwrap(),
     ];
     drop(readers);
-    // It ends on another thread than it began on.
+    // It ends on another thread.
     thread::scope(|scope| scope.spawn(move || txn.commit().unwrap()).join().unwrap());
     assert!(!is_taken(&database));
 }
 
 #[test]
 fn canary_is_marks_that_come_with_the_commit() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let marks = |txn: &ReadTxn| (txn.marks().values, txn.marks().set_in.map(|id| id.0));
     let now = || marks(&database.begin_read().unwrap());
@@ -833,7 +836,7 @@ fn canary_is_marks_that_come_with_the_commit() {
     let mut txn = database.begin_write().unwrap();
     txn.set_marks([1, 2, 3]).unwrap();
     assert_eq!(txn.marks().set_in, Some(txn.id()));
-    assert_eq!(now(), ([0; 3], None), "nobody sees it yet");
+    assert_eq!(now(), ([0; 3], None), "it is not visible yet");
     drop(txn);
     assert_eq!(now(), ([0; 3], None));
 
@@ -841,7 +844,7 @@ fn canary_is_marks_that_come_with_the_commit() {
     txn.set_marks([1, 2, u64::MAX]).unwrap();
     let first = txn.commit().unwrap().0;
     assert_eq!(now(), ([1, 2, u64::MAX], Some(first)));
-    // Setting them to the same notes who did it; other commits do not.
+    // Setting them to equal values records the commit; other commits do not.
     create(&database);
     assert_eq!(now().1, Some(first));
     let before = database.begin_read().unwrap();
@@ -852,7 +855,7 @@ fn canary_is_marks_that_come_with_the_commit() {
     assert_eq!(now(), ([1, 2, u64::MAX], Some(second)));
     assert_eq!(marks(&before).1, Some(first), "a state has its own");
 
-    // Savepoints and nested transactions take them back.
+    // Savepoints and nested transactions roll them back.
     let mut txn = database.begin_write().unwrap();
     let savepoint = txn.savepoint().unwrap();
     txn.set_marks([4; 3]).unwrap();
@@ -875,7 +878,7 @@ fn canary_is_marks_that_come_with_the_commit() {
 
 #[test]
 fn named_snapshots_have_their_marks_and_a_rollback_leaves_them() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     database.create_snapshot("never").unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -890,7 +893,7 @@ fn named_snapshots_have_their_marks_and_a_rollback_leaves_them() {
     let of = |name: &str| database.open_snapshot(name).unwrap().marks();
     assert_eq!((of("never").values, of("never").set_in), ([0; 3], None));
     assert_eq!((of("one").values, of("one").set_in), ([1; 3], Some(one)));
-    // It is of the state that the transaction began with.
+    // It belongs to the state that the transaction began with.
     assert_eq!(of("before"), of("one"));
     let newest = database.begin_read().unwrap().marks();
     assert_eq!((newest.values, newest.set_in), ([2; 3], Some(two)));
@@ -904,10 +907,10 @@ fn named_snapshots_have_their_marks_and_a_rollback_leaves_them() {
     assert_clean(&database);
 }
 
-/// A handle to a table in which a key had one value drew from the one of the same name in which it has several.
+/// A handle to a plain table drew numbers from the multi-value table of the same name.
 #[test]
 fn a_sequence_is_drawn_from_by_a_handle_of_its_kind() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
@@ -920,7 +923,7 @@ fn a_sequence_is_drawn_from_by_a_handle_of_its_kind() {
 
 #[test]
 fn dbi_sequence_gives_numbers_once() {
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let now = || numbers.sequence(&database.begin_read().unwrap()).unwrap();
@@ -932,7 +935,7 @@ fn dbi_sequence_gives_numbers_once() {
     assert_eq!((numbers.sequence(&txn).unwrap(), now()), (6, 0));
     txn.commit().unwrap();
     assert_eq!(now(), 6);
-    // No record has changed, and yet the table has.
+    // No record has changed, but the table has.
     let newer = database.begin_read().unwrap();
     assert_eq!(
         newer.changed_tables(&older).unwrap(),
@@ -954,7 +957,7 @@ fn dbi_sequence_gives_numbers_once() {
     drop(txn);
 
     drop((older, newer));
-    // It is undone as records are, and outlives them.
+    // It is rolled back like records, and outlives them.
     let mut txn = database.begin_write().unwrap();
     put(&mut txn, &numbers, 1);
     let savepoint = txn.savepoint().unwrap();
@@ -977,8 +980,8 @@ fn dbi_sequence_gives_numbers_once() {
         Err(Error::TableNotFound(_))
     ));
     txn.drop_table("renamed").unwrap();
-    let anew: Numbers = txn.create_table("renamed").unwrap();
-    assert_eq!(anew.sequence(&txn).unwrap(), 0);
+    let recreated: Numbers = txn.create_table("renamed").unwrap();
+    assert_eq!(recreated.sequence(&txn).unwrap(), 0);
     txn.commit().unwrap();
     assert_clean(&database);
 }
@@ -999,7 +1002,7 @@ impl Load for Numbers {
 
 #[test]
 fn copies_have_marks_and_sequences() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let go_on = &mut |_: teak::BackupProgress| ControlFlow::Continue(());
@@ -1011,7 +1014,7 @@ fn copies_have_marks_and_sequences() {
     numbers.draw_sequence(&mut txn, 42).unwrap();
     txn.set_marks([3, 2, 1]).unwrap();
     let set_in = txn.commit().unwrap();
-    // Beside it a table that has no numbers.
+    // Another table without numbers.
     let mut txn = database.begin_write().unwrap();
     txn.create_table::<U64, Bytes>("other").unwrap();
     txn.commit().unwrap();
@@ -1061,7 +1064,7 @@ fn copies_have_marks_and_sequences() {
 /// A copy of a database that never had marks has none either.
 #[test]
 fn dense_copies_set_no_marks_where_there_are_none() {
-    let (directory, path) = place();
+    let (directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let dense = directory.path().join("dense");
     let count = &mut |_: teak::DenseProgress| ControlFlow::Continue(());

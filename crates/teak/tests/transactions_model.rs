@@ -1,7 +1,8 @@
-//! Random transactions against a model: nested ones to any depth, checkpoints, rolling back and going on, going on to read, beginning on
-//! what was read; records, tables, sequences and marks. Readers keep their states all the while.
+//! Random transactions against a model: nested ones to any depth, checkpoints, rolling back and
+//! continuing, continuing as a reader, beginning on a reader; records, tables, sequences and marks.
+//! Readers keep their states all the time.
 
-use crate::shared::place;
+use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{collections::BTreeMap, mem};
 use teak::{
@@ -21,7 +22,7 @@ struct TableModel {
     sequence: u64,
 }
 
-/// What a state has to hold.
+/// The expected contents of a state.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Model {
     tables: BTreeMap<&'static str, TableModel>,
@@ -29,13 +30,13 @@ struct Model {
     set_in: Option<TransactionId>,
 }
 
-/// A write transaction, and what it has to see.
+/// A write transaction, and its expected view.
 struct Writing {
     txn: WriteTxn,
     model: Model,
-    /// The state that it goes back to.
+    /// The state that it rolls back to.
     base: Model,
-    /// Those that have not ended, the innermost last, with what was there when they began.
+    /// Savepoints that have not ended, the innermost last, with the state at their beginning.
     savepoints: Vec<(Savepoint, Model)>,
 }
 
@@ -211,7 +212,7 @@ impl World {
                 let (savepoint, _) = writing.savepoints.pop().unwrap();
                 writing.txn.release(savepoint).unwrap();
             }
-            // A nested transaction of one change, which stays or does not.
+            // A nested transaction with one change, which is kept or rolled back.
             _ => {
                 let (name, stays) = (self.any_name(), self.rng.bool());
                 let done: teak::Result<()> = writing.txn.nested(|txn| {
@@ -236,7 +237,7 @@ impl World {
         writing
     }
 
-    /// Has the transaction go on, on another base or on none of its changes.
+    /// Lets the transaction continue, based on another state or without its changes.
     fn go_on(&mut self, mut writing: Writing) -> Writing {
         writing.txn.set_durability(self.any_durability());
         match self.rng.u32(..5) {
@@ -316,7 +317,7 @@ impl World {
 
 fn run(seed: u64, steps: u32) {
     println!("seed {seed}");
-    let (_directory, path) = place();
+    let (_directory, path) = temporary_path();
     let options = Options::new().write_memory_bytes(64 << 10);
     let database = options.open(&path).unwrap();
     let mut world = World {
@@ -345,7 +346,7 @@ fn run(seed: u64, steps: u32) {
 }
 
 #[test]
-fn random_transactions_do_what_the_model_does() {
+fn random_transactions_match_the_model() {
     for seed in 0..8 {
         run(seed, 300);
     }

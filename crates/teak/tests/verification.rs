@@ -1,4 +1,4 @@
-//! What reading says of files that somebody else has changed.
+//! Errors of reads from files that another program has changed.
 
 use std::{fs, path::Path};
 use teak::{
@@ -19,7 +19,7 @@ fn value(number: u32) -> Vec<u8> {
     format!("value-{number:05}").repeat(9).into_bytes()
 }
 
-/// A closed database with a table of many records and one of a large value.
+/// A closed database with a table of many records and one with a large value.
 fn create(path: &Path) -> Result<()> {
     let database = Database::open(path)?;
     let mut txn = database.begin_write()?;
@@ -38,31 +38,31 @@ fn open(path: &Path, verification: Verification) -> Result<Database> {
     Options::new().verification(verification).open(path)
 }
 
-/// Flips a bit of every place where these bytes stand.
+/// Flips a bit at every occurrence of these bytes.
 fn flip(path: &Path, needle: &[u8]) {
     let mut bytes = fs::read(path).unwrap();
-    let places: Vec<_> = (0..=bytes.len() - needle.len())
+    let offsets: Vec<_> = (0..=bytes.len() - needle.len())
         .filter(|at| bytes[*at..].starts_with(needle))
         .collect();
-    assert!(!places.is_empty(), "these bytes are in the file");
-    places.into_iter().for_each(|at| bytes[at] ^= 1);
+    assert!(!offsets.is_empty(), "these bytes are in the file");
+    offsets.into_iter().for_each(|at| bytes[at] ^= 1);
     fs::write(path, bytes).unwrap();
 }
 
-fn place_of(error: &Error) -> (PageNumber, Option<&str>, Option<&KeyRange>) {
+fn process_slot_of(error: &Error) -> (PageNumber, Option<&str>, Option<&KeyRange>) {
     match error {
         Error::Corrupted {
             page, table, keys, ..
         } => (*page, table.as_deref(), keys.as_deref()),
-        other => panic!("another error: {other}"),
+        other => panic!("unexpected error: {other}"),
     }
 }
 
-/// What every way to read says of one damaged place.
+/// The results of every kind of read of one damaged position.
 fn errors_of(database: &Database, name: &str, wanted: &[u8]) -> Vec<Error> {
     fn first<T>(records: impl Iterator<Item = Result<T>>) -> Error {
         let mut errors = records.filter_map(Result::err);
-        errors.next().expect("an iterator meets the damage")
+        errors.next().expect("an iterator finds the damage")
     }
     let txn = database.begin_read().unwrap();
     let table: Raw = txn.open_table(name).unwrap();
@@ -98,9 +98,9 @@ fn a_damaged_leaf_is_named_with_its_table_and_keys() -> Result<()> {
         txn.abort();
         let mut txn = database.begin_write()?;
         errors.push(table.remove_range(&mut txn, &key(900)[..]..).unwrap_err());
-        let (page, ..) = place_of(&errors[0]);
+        let (page, ..) = process_slot_of(&errors[0]);
         for error in &errors {
-            let (named, table, keys) = place_of(error);
+            let (named, table, keys) = process_slot_of(error);
             assert_eq!((named, table), (page, Some("records")), "{error}");
             let keys = keys.expect("keys are known");
             let (low, high) = (keys.low.clone().unwrap(), keys.high.clone().unwrap());
@@ -128,7 +128,7 @@ fn a_damaged_large_value_is_named_with_its_key_and_can_be_replaced() -> Result<(
     flip(&path, &[b'b'; 3 * PAGE]);
     let database = open(&path, Verification::default())?;
     for error in errors_of(&database, "large", b"big") {
-        let (_, table, keys) = place_of(&error);
+        let (_, table, keys) = process_slot_of(&error);
         assert_eq!(table, Some("large"), "{error}");
         assert_eq!(keys, Some(&KeyRange::single(b"big")), "{error}");
     }
@@ -160,9 +160,9 @@ fn only_without_verification_damage_of_values_goes_unnoticed() -> Result<()> {
     Ok(())
 }
 
-/// Without being asked for first, a page behind the end of the file would be a signal.
+/// Without a check, a page after the end of the file would cause a signal.
 #[test]
-fn a_file_that_is_cut_short_while_it_is_open_gives_errors() -> Result<()> {
+fn truncating_an_open_file_gives_errors() -> Result<()> {
     let directory = tempfile::tempdir().unwrap();
     for verification in [Verification::FirstTouch, Verification::Always] {
         let path = directory.path().join(format!("{verification:?}.teak"));
@@ -183,9 +183,9 @@ fn a_file_that_is_cut_short_while_it_is_open_gives_errors() -> Result<()> {
     Ok(())
 }
 
-/// The bit that says that a page was compared must not outlive the page.
+/// The bit that marks a page as verified must not outlive the page.
 #[test]
-fn pages_that_are_used_again_are_compared_anew() -> Result<()> {
+fn reused_pages_are_verified_again() -> Result<()> {
     let directory = tempfile::tempdir().unwrap();
     for verification in [Verification::FirstTouch, Verification::Always] {
         let path = directory.path().join(format!("{verification:?}.teak"));

@@ -26,7 +26,7 @@ pub(crate) struct ChildEnd {
     pub(crate) errors: String,
 }
 
-/// The command line of another task of this program, with the error that is planted in this one.
+/// The command line of another task of this program. An error planted here is planted there too.
 pub(crate) fn own_task(task: &str) -> Result<Vec<OsString>, Failure> {
     const PLANTED: &str = "--planted";
     let mut words = vec![env::current_exe()?.into_os_string()];
@@ -93,7 +93,7 @@ impl ChildProgram {
         })
     }
 
-    /// Waits for the end of the program, and kills it when `end` comes first.
+    /// Waits for the end of the program, and kills it at the time `end`.
     pub(crate) fn wait_until(mut self, end: Instant) -> Result<ChildEnd, Failure> {
         const INTERVAL: Duration = Duration::from_millis(1);
         while self.status()?.is_none() {
@@ -112,13 +112,14 @@ impl ChildEnd {
     }
 }
 
-/// Whether a signal ended a program. A program that ran it reports this as exit code 137.
+/// Whether a program was killed by a signal. A wrapper such as `strace` reports this as exit code
+/// 137.
 pub(crate) fn is_killed(status: ExitStatus) -> bool {
     const KILLED_CODE: i32 = 128 + 9;
     status.code().is_none_or(|code| code == KILLED_CODE)
 }
 
-/// Waits until `end`: sleeps at first, then spins to be exact.
+/// Waits until `end`: sleeps first, then spins to be exact.
 pub(crate) fn wait_until(end: Instant) {
     const EXACT: Duration = Duration::from_micros(200);
     let rest = end.saturating_duration_since(Instant::now());
@@ -141,7 +142,7 @@ impl OutputReader {
         let thread = thread::spawn(move || {
             let mut part = [0; 4096];
             let Some(mut source) = source else { return };
-            // Bytes that were read before an error still count.
+            // Bytes read before an error still count.
             while let Ok(len @ 1..) = source.read(&mut part) {
                 let mut bytes = read.lock().unwrap_or_else(PoisonError::into_inner);
                 bytes.extend_from_slice(&part[..len]);
@@ -157,7 +158,7 @@ impl OutputReader {
 
     /// The whole output, up to the end of the program.
     fn end(self) -> String {
-        // It does not panic; if it did, what it read before would count.
+        // The thread does not panic. If it did, the bytes that it read before would count.
         let Self { bytes, thread } = self;
         let _ = thread.join();
         let bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,8 +3,8 @@
 use fastrand::Rng;
 use teak::Geometry;
 
-/// The random numbers of the episode `number`. Episodes are independent of each other, also
-/// those of neighbouring numbers and seeds.
+/// The random number generator of the episode `number`. Episodes are independent of each other,
+/// also for neighbouring numbers and seeds.
 pub(crate) fn episode(seed: u64, number: u64) -> Rng {
     let mut seeds = Rng::with_seed(seed);
     Rng::with_seed(seeds.u64(..) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -20,8 +20,7 @@ pub(crate) fn weighted<T: Copy>(rng: &mut Rng, weights: &[(T, u32)]) -> Option<T
     })
 }
 
-/// A random geometry without limits, in which most small databases are cut often and their pages
-/// move.
+/// A random geometry without limits. Most small databases are truncated often and move pages.
 pub(crate) fn geometry(rng: &mut Rng, page_size: usize) -> Geometry {
     let pages = |count: u64| count * page_size as u64;
     let small = |rng: &mut Rng, most: u64| match rng.u8(0..3) {

@@ -14,6 +14,9 @@ pub(crate) mod child;
 pub(crate) mod draw;
 pub(crate) mod panics;
 pub(crate) mod parallel;
-pub(crate) mod results;
+mod results;
 pub(crate) mod scratch;
 pub(crate) mod violations;
+
+pub(crate) use results::{Campaign, CampaignArguments, CampaignCounts, named};
+pub(crate) use scratch::ScratchArguments;

@@ -23,11 +23,9 @@ pub(crate) fn numbers(
     let count = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let threads: Vec<_> = (0..count).map(|_| scope.spawn(run)).collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread
-                .join()
-                .map_err(|_| Failure("a thread panicked".to_owned()))?
-        })
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().map_err(|_| failure!("a thread panicked"))?)
     })
 }
 

@@ -6,7 +6,30 @@
 //! repeated run appends the same line.
 
 use crate::{Failure, built};
-use std::{fs::OpenOptions, io::Write, path::Path, time::Instant};
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+// The arguments that all campaigns share. A doc comment would replace the help of the task.
+#[derive(clap::Args)]
+pub(crate) struct CampaignArguments {
+    /// The seed of all random choices; the timing of processes may still differ between runs
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Append a line of results to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+}
+
+impl CampaignArguments {
+    /// Begins a run of the task `command`.
+    pub(crate) fn begin(&self, command: &'static str) -> Campaign<'_> {
+        Campaign::begin(command, self.seed, self.results.as_deref())
+    }
+}
 
 /// A run of a campaign.
 pub(crate) struct Campaign<'a> {
@@ -21,14 +44,14 @@ pub(crate) struct Campaign<'a> {
 /// The counts of a run.
 pub(crate) struct CampaignCounts {
     pub(crate) count: u64,
-    /// The things that are counted, in the plural.
+    /// The counted things, in the plural.
     pub(crate) unit: &'static str,
     pub(crate) violations: u64,
     pub(crate) counters: Vec<(String, u64)>,
 }
 
 impl<'a> Campaign<'a> {
-    /// A run that begins now. Its line goes to the file `results`, which is created if necessary.
+    /// Begins a run. Its line goes to the file `results`, which is created if necessary.
     pub(crate) fn begin(command: &'static str, seed: u64, results: Option<&'a Path>) -> Self {
         Self {
             command,

@@ -15,14 +15,14 @@ pub(crate) fn print(violation: impl Display, command: impl Display) {
     println!("violation: {violation}\n  repeat it with: cargo xtask {command}");
 }
 
-/// Keeps a copy of a file that shows a violation; returns its path.
+/// Saves a copy of a file that shows a violation. Returns its path.
 pub(crate) fn save(file: &Path, name: &str) -> Result<PathBuf, Failure> {
     let saved = directory()?.join(name);
     fs::copy(file, &saved)?;
     Ok(saved)
 }
 
-/// Keeps a copy of a database as a crash left it, if there is one, and prints its path.
+/// Saves a copy of a database after a crash, if there is one, and prints its path.
 pub(crate) fn save_database(file: &Path, name: &str) -> Result<(), Failure> {
     if file.exists() {
         println!(
@@ -33,7 +33,7 @@ pub(crate) fn save_database(file: &Path, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Keeps copies of the files in a directory; returns the path of the new directory.
+/// Saves copies of the files in a directory. Returns the path of the new directory.
 pub(crate) fn save_all(from: &Path, name: &str) -> Result<PathBuf, Failure> {
     let saved = directory()?.join(name);
     fs::create_dir_all(&saved)?;

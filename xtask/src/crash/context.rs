@@ -1,10 +1,10 @@
-//! A database on a simulated disk, and beside it the history of what it should hold.
+//! A database on a simulated disk, with the history of its expected states.
 
 use super::{
     during_flush::FlushDisturber,
     history::{CrashHistory, CrashKind, HistoryState, HistoryTables, compare, compare_named},
     process_pool::ProcessPool,
-    records,
+    records::HistoryChange,
     settings::{BOOT, CrashSettings},
     stage::{MODES, ReturnedCommit, StageResult, commit_and_wait},
 };
@@ -20,7 +20,7 @@ use teak::{
     testing::{Fault, SimDisk},
 };
 
-/// The most commits that compacting makes here.
+/// The maximum number of commits of one compaction.
 const COMPACTING_MAX: u64 = 12;
 
 pub(super) struct EpisodeContext {
@@ -30,17 +30,17 @@ pub(super) struct EpisodeContext {
     /// Whether errors of the disk, or of a full disk, are expected.
     is_tolerant: bool,
     pub(super) database: Database,
-    /// The open transaction, and what it will make.
+    /// The open transaction, and the state that it will commit.
     txn: Option<(WriteTxn, HistoryTables)>,
     pub(super) reader: Option<(ReadTxn, HistoryTables)>,
     history: Arc<Mutex<CrashHistory>>,
     during_flush: Option<FlushDisturber>,
-    /// The other processes; absent where there can be none.
+    /// The other processes; `None` if this workload has only one.
     pub(super) pool: Option<ProcessPool>,
 }
 
 impl EpisodeContext {
-    /// A new database.
+    /// Creates a new database.
     pub(super) fn new(
         settings: CrashSettings,
         rng: Rng,
@@ -70,7 +70,7 @@ impl EpisodeContext {
         })
     }
 
-    /// Has commits made, or at least the database read, while flushes run.
+    /// Makes commits, or at least reads the database, while flushes run.
     pub(super) fn disturb_flushes(&mut self) {
         let seed = self.rng.u64(..);
         let during_flush = FlushDisturber::new(Arc::clone(&self.history), seed);
@@ -78,12 +78,12 @@ impl EpisodeContext {
         self.during_flush = Some(during_flush);
     }
 
-    /// Ends everything; what the disk and the history hold is the result.
+    /// Ends everything. The result is the disk and the history.
     pub(super) fn finish(mut self) -> StageResult<(SimDisk, CrashHistory)> {
         self.end_reader()?;
         self.disk.forget_on_flush();
         let disk = self.disk.clone();
-        // The database closes when it goes, and that is not to be seen.
+        // Dropping the database closes it, which must not be recorded.
         let seen = disk.after_kill();
         let history = self.with_history(|history| history.clone());
         Ok((seen, history))
@@ -93,11 +93,11 @@ impl EpisodeContext {
         work(&mut self.history.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes something in the transaction, which is begun if there is none. An error that may be
-    /// expected undoes it.
+    /// Changes something in the transaction, which is begun if there is none. An expected error
+    /// rolls it back.
     pub(super) fn change(
         &mut self,
-        work: impl FnOnce(&mut WriteTxn, &mut HistoryTables, &mut Rng) -> teak::Result<()>,
+        work: impl FnOnce(&mut HistoryChange<'_>) -> teak::Result<()>,
     ) -> StageResult {
         if self.txn.is_none() && !self.begin()? {
             return Ok(());
@@ -105,15 +105,14 @@ impl EpisodeContext {
         let Some((txn, tables)) = &mut self.txn else {
             return Ok(());
         };
-        if let Err(error) = work(txn, tables, &mut self.rng) {
+        if let Err(error) = work(&mut HistoryChange::new(txn, tables, &mut self.rng)) {
             self.tolerate("a change", &error)?;
             self.txn = None;
         }
         Ok(())
     }
 
-    /// Begins a transaction. If the database refuses to write, it is reopened and the result is
-    /// `false`.
+    /// Begins a transaction. If the database refuses writes, reopens it and returns `false`.
     fn begin(&mut self) -> StageResult<bool> {
         let tables = self.with_history(|history| history.states[history.newest()].tables.clone());
         match self.database.begin_write() {
@@ -122,7 +121,7 @@ impl EpisodeContext {
                 Ok(true)
             }
             Err(error) => {
-                self.tolerate("beginning to write", &error)?;
+                self.tolerate("beginning a write transaction", &error)?;
                 self.kill()?;
                 Ok(false)
             }
@@ -132,7 +131,10 @@ impl EpisodeContext {
     fn tolerate(&self, description: &str, error: &Error) -> StageResult {
         let is_expected = matches!(
             error,
-            Error::Io { .. } | Error::Full { .. } | Error::Poisoned | Error::TransactionBroken
+            Error::Io { .. }
+                | Error::Full { .. }
+                | Error::Poisoned { .. }
+                | Error::TransactionBroken
         );
         if self.is_tolerant && is_expected {
             return Ok(());
@@ -146,7 +148,7 @@ impl EpisodeContext {
 
     pub(super) fn commit(&mut self, mode: Durability) -> StageResult {
         if self.txn.is_none() {
-            self.change(|txn, tables, rng| records::put(txn, tables, rng, 2))?;
+            self.change(|change| change.put(2))?;
         }
         let Some((txn, tables)) = self.txn.take() else {
             return Ok(());
@@ -175,7 +177,7 @@ impl EpisodeContext {
                     }
                 });
                 if let Err(error) = flushed {
-                    self.tolerate("the flush of an asynchronous commit", &error)?;
+                    self.tolerate("flushing an asynchronous commit", &error)?;
                     self.kill()?;
                 }
             }
@@ -187,10 +189,10 @@ impl EpisodeContext {
         Ok(())
     }
 
-    /// A commit that failed is not to be seen. It has not happened, or, if the database is
-    /// poisoned, nobody knows until it is opened again.
+    /// A failed commit must be invisible. It did not happen or, if the database is poisoned, its
+    /// outcome is unknown until the database is opened again.
     fn inspect_after_failed_commit(&mut self, index: usize) -> StageResult {
-        self.expect_newest("after a commit that failed")?;
+        self.expect_newest("after a failed commit")?;
         match self.database.begin_write() {
             Ok(_) => {
                 self.with_history(|history| {
@@ -199,13 +201,13 @@ impl EpisodeContext {
                 Ok(())
             }
             Err(error) => {
-                self.tolerate("beginning after a commit that failed", &error)?;
+                self.tolerate("beginning after a failed commit", &error)?;
                 self.kill()
             }
         }
     }
 
-    /// Runs `work`, which may flush, and disturbs its flushes.
+    /// Runs `work`, and disturbs the flushes that it makes.
     fn disturbed<R>(&self, work: impl FnOnce() -> R) -> StageResult<R> {
         match &self.during_flush {
             Some(during_flush) => {
@@ -216,7 +218,7 @@ impl EpisodeContext {
         }
     }
 
-    /// That of the process whose turn it is, and those of the others.
+    /// The directory of the current process and those of the others.
     fn databases(&self) -> Vec<Database> {
         let others = self.pool.iter().flat_map(ProcessPool::databases);
         [&self.database]
@@ -226,7 +228,7 @@ impl EpisodeContext {
             .collect()
     }
 
-    /// Commits what is open, and nothing if nothing is.
+    /// Commits the open transaction, if there is one.
     pub(super) fn commit_open(&mut self) -> StageResult {
         let mode = MODES[self.rng.usize(0..MODES.len())];
         match self.txn {
@@ -259,7 +261,7 @@ impl EpisodeContext {
     pub(super) fn compact(&mut self) -> StageResult {
         self.commit_open()?;
         let (begun, before) = (self.time(), self.read()?.id());
-        // How many there will be is known afterwards.
+        // The number of these commits is known only afterwards.
         let begin = |history: &mut CrashHistory| {
             let tables = history.states[history.newest()].tables.clone();
             let begin =
@@ -314,8 +316,10 @@ impl EpisodeContext {
             self.tolerate("closing", &error)?;
             return self.kill();
         }
-        let now = self.time();
-        self.with_history(|history| history.note_durable(newest, now));
+        let closed = self.time();
+        if self.settings.flushes_on_close {
+            self.with_history(|history| history.note_durable(newest, closed));
+        }
         let opened = match &self.pool {
             Some(pool) => self.settings.open_apart(&self.disk, &pool.lock_file, false),
             None => self.settings.open(&self.disk, false, BOOT),
@@ -323,18 +327,29 @@ impl EpisodeContext {
         match opened {
             Ok(database) => self.database = database,
             Err(error) => {
-                self.tolerate("opening what was closed", &error)?;
+                self.tolerate("opening after a close", &error)?;
                 return self.kill();
             }
         }
-        if self.database.recovery() != Recovery::Clean {
-            let recovery = self.database.recovery();
-            return Err(format!("opening what was closed says {recovery:?}"));
+        let recovery = self.database.recovery();
+        let is_expected = match recovery {
+            Recovery::Clean => true,
+            // Lazy commits were left, and opening has flushed them.
+            Recovery::Killed { .. } => !self.settings.flushes_on_close,
+            _ => false,
+        };
+        if !is_expected {
+            return Err(format!("opening after a close reports {recovery:?}"));
         }
+        let durable_since = match recovery {
+            Recovery::Clean => closed,
+            _ => self.time(),
+        };
+        self.with_history(|history| history.note_durable(newest, durable_since));
         self.expect_newest("after closing and opening")
     }
 
-    /// Ends the process without a word, and opens the database again in the same boot.
+    /// Kills the process, and opens the database again in the same boot.
     pub(super) fn kill(&mut self) -> StageResult {
         self.txn = None;
         self.reader = None;
@@ -352,12 +367,12 @@ impl EpisodeContext {
         self.expect_killed(time)
     }
 
-    /// Fails unless the database is in a state that a kill at this time may have left; notes in
-    /// which.
+    /// Fails unless the database is in a state that a kill at this time may leave. Records this
+    /// state.
     pub(super) fn expect_killed(&mut self, time: usize) -> StageResult {
         let recovery = self.database.recovery();
         if !matches!(recovery, Recovery::Killed { .. } | Recovery::Clean) {
-            return Err(format!("opening after a kill says {recovery:?}"));
+            return Err(format!("opening after a kill reports {recovery:?}"));
         }
         let txn = self.read()?;
         let now = self.time();
@@ -379,7 +394,7 @@ impl EpisodeContext {
     pub(super) fn read(&self) -> StageResult<ReadTxn> {
         self.database
             .begin_read()
-            .map_err(|error| format!("beginning to read: {error}"))
+            .map_err(|error| format!("beginning a read transaction: {error}"))
     }
 
     pub(super) fn expect_newest(&self, when: &str) -> StageResult {
@@ -390,10 +405,10 @@ impl EpisodeContext {
             .map_err(|difference| format!("{when}: {difference}"))
     }
 
-    /// Begins a transaction that goes back to a named snapshot, if there is one.
+    /// Begins a transaction that rolls back to a named snapshot, if there is one.
     pub(super) fn roll_back_to_snapshot(&mut self) -> StageResult {
         self.commit_open()?;
-        self.change(records::roll_back_to_snapshot)
+        self.change(|change| change.roll_back_to_snapshot())
     }
 
     pub(super) fn begin_reader(&mut self) -> StageResult {
@@ -405,7 +420,7 @@ impl EpisodeContext {
         Ok(())
     }
 
-    /// Ends the reader, which must see what it saw.
+    /// Ends the reader, which must still see its snapshot.
     pub(super) fn end_reader(&mut self) -> StageResult {
         match self.reader.take() {
             Some((txn, tables)) => {
@@ -415,7 +430,7 @@ impl EpisodeContext {
         }
     }
 
-    /// Has one of the next calls to the disk fail, or all from then on.
+    /// Lets one of the next calls to the disk fail, or all calls from then on.
     pub(super) fn plan_fault(&mut self) {
         let fault = match self.rng.u8(0..2) {
             0 => Fault::DISK_FULL,
@@ -429,7 +444,7 @@ impl EpisodeContext {
         self.disk.fail_on(call, fault);
     }
 
-    /// How much has been done to the disk.
+    /// The number of events of the disk.
     pub(super) fn time(&self) -> usize {
         self.disk.event_count()
     }

@@ -1,14 +1,14 @@
 //! Changes and reads of a database while one of its flushes runs.
 //!
-//! It is read, and must not show what is not durable yet and was promised to be when it is seen.
-//! Lazy commits are made, and durable ones, which wait for the next flush. All of it is begun from
-//! within the flush, so that an episode can be repeated.
+//! A read must not show a commit that becomes visible only when it is durable. Lazy commits are
+//! made, and durable ones, which wait for the next flush. All of this is called from within the
+//! flush, so that an episode is repeatable.
 //!
-//! Where there are several processes any of them does so, and may kill the one that flushes.
+//! With several processes, any of them does this, and may kill the flushing process.
 
 use super::{
     history::{CrashHistory, NEVER, compare},
-    records,
+    records::HistoryChange,
     stage::StageResult,
 };
 use fastrand::Rng;
@@ -18,11 +18,11 @@ use std::{
 };
 use teak::{Database, Durability, Transaction, TransactionId, WriteTxn, testing, testing::SimDisk};
 
-/// Lazy commits within a flush, at most; and as many later ones that are lazy or wait for the next
-/// flush. One more than the spare slots for records.
+/// The maximum number of lazy commits within a flush, and of later commits that are lazy or wait
+/// for the next flush. This is one more than the number of spare record slots.
 const COMMITS_MAX: usize = 4;
 
-/// One flush in this many is the last of its process.
+/// One flush in this many is the last one of its process.
 const KILL_SHARE: u8 = 12;
 
 /// A durable commit that waits for the next flush, and its index in the history.
@@ -35,7 +35,7 @@ pub(super) struct FlushDisturber {
 }
 
 struct FlushDisturberState {
-    /// Present while something may be done.
+    /// Present while changes are allowed.
     target: Option<DisturbedDatabases>,
     rng: Rng,
     outcome: StageResult,
@@ -43,17 +43,18 @@ struct FlushDisturberState {
 }
 
 struct DisturbedDatabases {
-    /// Of all processes, that which flushes first.
+    /// The process, among all, that flushes first.
     databases: Vec<Database>,
     /// The handle of that process.
     disk: SimDisk,
-    /// Only flushes of this thread are disturbed, if it is given.
+    /// If present, only flushes of this thread are disturbed.
     thread: Option<ThreadId>,
 }
 
 impl DisturbedDatabases {
-    /// Whether all that goes on is a flush that this thread may disturb. Where there are several
-    /// processes, that is one that it makes itself: what it kills is to be at work nowhere else.
+    /// Whether the only activity is a flush that this thread may disturb. With several processes
+    /// this must be a flush of this thread, because a killed process must not be active anywhere
+    /// else.
     fn is_at_rest(&self) -> bool {
         let id = thread::current().id();
         self.thread.is_none_or(|thread| thread == id)
@@ -78,7 +79,7 @@ impl FlushDisturber {
         disk.on_flush(move || this.disturb());
     }
 
-    /// Does `work`, with the flushes in it disturbed: those of `thread`, or all.
+    /// Runs `work` and disturbs its flushes: those of `thread`, or all.
     pub(super) fn run<R>(
         &self,
         databases: Vec<Database>,
@@ -115,11 +116,11 @@ impl FlushDisturber {
 
     fn disturb(&self) {
         let mut shared = self.shared();
-        // Nothing is done to the flush that a commit waits for, so that nothing is up to chance.
+        // A flush that a commit waits for is left alone, so that nothing depends on timing.
         if !shared.waiting.is_empty() {
             return;
         }
-        // Flushes within this one find nothing to do.
+        // Nested flushes have nothing to do.
         let Some(target) = shared.target.take_if(|target| target.is_at_rest()) else {
             return;
         };
@@ -127,7 +128,7 @@ impl FlushDisturber {
         drop(shared);
         let outcome = self.inspect_and_commit(&target, &mut rng);
         let mut shared = self.shared();
-        // Behind a death nothing more is done.
+        // After a kill nothing more is done.
         shared.target = Some(target).filter(|target| !target.disk.is_killed());
         if outcome.is_err() {
             shared.outcome = outcome;
@@ -163,7 +164,7 @@ impl FlushDisturber {
                 history.states[index].returned = disk.event_count();
             } else {
                 let thread = thread::spawn(move || commit(txn, Durability::Durable));
-                // The turn comes when that commit was made, and waits for the next flush.
+                // The commit holds the lock, and now waits for the next flush.
                 drop(database.begin_write().map_err(failed)?);
                 self.shared().waiting.push((thread, index));
                 waiting = databases
@@ -177,7 +178,7 @@ impl FlushDisturber {
         Ok(())
     }
 
-    /// Kills the flushing process. Another one, with a durable commit, then flushes itself.
+    /// Kills the flushing process. Another process with a durable commit then flushes itself.
     fn kill_and_commit(
         &self,
         target: &DisturbedDatabases,
@@ -210,12 +211,12 @@ fn begin(
     let mut txn = database.begin_write()?;
     let base = history.states.iter().rposition(|state| state.gone == NEVER);
     let mut tables = history.states[base.unwrap_or(0)].tables.clone();
-    records::put(&mut txn, &mut tables, rng, 3)?;
+    HistoryChange::new(&mut txn, &mut tables, rng).put(3)?;
     if rng.u8(0..4) == 0 && may_name {
-        records::name(&mut txn, &mut tables, rng)?;
+        HistoryChange::new(&mut txn, &mut tables, rng).name()?;
     }
     let tables = tables.committed();
-    // It is seen, and with it what it was built on.
+    // This commit is visible, and so are the commits that it is based on.
     history.seen_early = None;
     let index = history.begin(txn.id(), tables, disk.event_count());
     Ok((txn, index))

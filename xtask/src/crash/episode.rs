@@ -1,4 +1,4 @@
-//! One episode: a workload on a simulated disk, then images of what crashes could have left of it.
+//! One episode: a workload on a simulated disk, then images of possible crashes.
 
 use super::{
     context::EpisodeContext,
@@ -9,7 +9,7 @@ use super::{
     stage::StageResult,
     tally::{CrashTally, SeenImages},
     verify::{CrashedDisk, ExpectedStates, RecoveredDatabase, verify},
-    workload::{CrashStep, DRAWN, Workload, sequence_count},
+    workload::{CrashStep, Workload, sequence_count},
 };
 use crate::campaign::{draw, panics};
 use fastrand::Rng;
@@ -20,20 +20,20 @@ use teak::{
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// The boots of the machine after a power cut, and after a second one.
+/// The boot ids of the machine after a power cut, and after a second one.
 const OTHER_BOOT: [u8; 16] = [2; 16];
 const THIRD_BOOT: [u8; 16] = [3; 16];
 
-/// One image in this many is crashed again while it recovers.
+/// One image in this many is crashed again during its recovery.
 const DOUBLE_SHARE: u64 = 12;
-/// Images of each of these second crashes.
+/// Images of each second crash.
 const DOUBLE_IMAGES: usize = 4;
 
-/// One episode in this many is random; the others are the sequences in their order.
+/// One episode in this many is random. The others are the sequences in order.
 const DRAWN_SHARE: u64 = 4;
 
-/// One episode in this many takes all combinations of a crash point, if they are not too many,
-/// until it has had [`THOROUGH_IMAGES`] images.
+/// One episode in this many takes all combinations of a crash point, if there are not too many, up
+/// to [`THOROUGH_IMAGES`] images.
 const THOROUGH_SHARE: u64 = 48;
 const THOROUGH_IMAGES: u64 = 1500;
 
@@ -43,23 +43,23 @@ pub(super) struct CrashPlan {
     pub(super) seed: u64,
     pub(super) episode: u64,
     pub(super) workload: Option<Workload>,
-    /// Only this image is inspected.
+    /// If present, only this image is inspected.
     pub(super) image: Option<u64>,
 }
 
-/// Something that is not as it should be.
+/// A violation.
 #[derive(Debug)]
 pub(super) struct CrashViolation {
     pub(super) workload: Workload,
-    /// Which image, unless the workload itself failed.
+    /// The image; `None` if the workload itself failed.
     pub(super) image: Option<u64>,
-    /// Where the crash was, and what was found.
+    /// The position of the crash, and the finding.
     pub(super) text: String,
     pub(super) script: Vec<CrashStep>,
     pub(super) settings: CrashSettings,
 }
 
-/// How much of each crash point is inspected.
+/// How many images of each crash point are inspected.
 #[derive(Clone, Copy, Debug)]
 struct CrashPointBudget {
     combinations_max: usize,
@@ -85,13 +85,14 @@ pub(super) fn run_episode(
     tally: &mut CrashTally,
 ) -> Result<(), Box<CrashViolation>> {
     let mut rng = draw::episode(plan.seed, plan.episode);
+    let drawn = Workload::drawn();
     let (workload, sequence) = match plan.workload {
         Some(workload) => (workload, plan.episode),
         None if !plan.episode.is_multiple_of(DRAWN_SHARE) => {
             let sequence = plan.episode - plan.episode / DRAWN_SHARE - 1;
             (Workload::Sequence, sequence)
         }
-        None => (DRAWN[rng.usize(0..DRAWN.len())], 0),
+        None => (drawn[rng.usize(0..drawn.len())], 0),
     };
     let page_size = match workload {
         Workload::Sequence => [4096, 8192, 16384][(sequence / sequence_count()) as usize % 3],
@@ -138,13 +139,13 @@ pub(super) fn run_episode(
     result
 }
 
-/// A panic is a failure too.
+/// A panic is a violation too.
 fn caught<R>(work: impl FnOnce() -> StageResult<R>) -> StageResult<R> {
     panics::catch(work).unwrap_or_else(|panic| Err(format!("the engine panicked: {panic}")))
 }
 
 impl CrashEpisode<'_> {
-    /// Performs the script; the result is what was done to the disk, and since when crashes count.
+    /// Performs the script. Returns the events of the disk, and the time from which crashes count.
     fn perform(
         &self,
         script: &[CrashStep],
@@ -263,7 +264,7 @@ impl CrashEpisode<'_> {
             .is_none_or(|wanted| wanted == self.image_number)
     }
 
-    /// Inspects an image unless it was inspected before at this point. Returns whether it is new.
+    /// Inspects an image that was not inspected before at this point. Returns whether it is new.
     fn inspect_image(
         &mut self,
         mut image: Vec<u8>,
@@ -320,8 +321,8 @@ impl CrashEpisode<'_> {
         is_new
     }
 
-    /// Crashes during the work after a crash: recovery, a commit, a close. If the second crash is a
-    /// kill, a power cut follows it.
+    /// Crashes after a crash: during recovery, a commit or a close. If the second crash is a kill,
+    /// a power cut follows it.
     fn crash_again(
         &mut self,
         found: &RecoveredDatabase,
@@ -391,7 +392,7 @@ impl CrashEpisode<'_> {
     }
 }
 
-/// Everything that can be on the disk before an event can be there before the next event too,
+/// The disk contents that are possible before an event are possible before the next event too,
 /// unless a flush ends in between. So most images are taken before flushes end.
 fn depth(next: Option<&DiskEvent>, is_thorough: bool, rng: &mut Rng) -> CrashPointBudget {
     let is_richest = matches!(

@@ -1,4 +1,4 @@
-//! The states that a workload has committed, and which of them a crash may leave.
+//! The states that a workload has committed, and those among them that a crash may leave.
 //!
 //! Times are counts of events of the simulated disk. An event before time *t* happened before a
 //! crash after the first *t* events.
@@ -10,16 +10,15 @@ use std::{
 };
 use teak::{Database, Recovery, Transaction, TransactionId, codec::Bytes};
 
-/// A table in which a key has several values. In the model a pair is one key, and has no value.
+/// A table in which a key has several values. In the model a pair is one key without a value.
 pub(super) const MULTI: &str = "delta";
-/// The length of the key of such a pair.
+/// The length of the key in such a pair.
 pub(super) const MULTI_KEY_LEN: usize = 4;
 
 /// The records of a table.
 pub(super) type TableRecords = BTreeMap<Vec<u8>, Arc<[u8]>>;
 
-/// Tables by name, and the named snapshots beside them. Cheap to clone, since each state has its
-/// own.
+/// Tables by name, and the named snapshots. Cheap to clone, because each state has its own copy.
 #[derive(Clone, Default, Debug)]
 pub(super) struct HistoryTables {
     tables: BTreeMap<&'static str, Arc<TableRecords>>,
@@ -33,17 +32,17 @@ impl HistoryTables {
         Self::default()
     }
 
-    /// The state that the open transaction makes gets a name.
+    /// Names the state that the open transaction commits.
     pub(super) fn name(&mut self, name: &'static str) {
         self.names.push(name);
     }
 
-    /// Whether there is a snapshot of this name, or will be.
+    /// Whether a snapshot of this name exists, or will exist after the commit.
     pub(super) fn is_named(&self, name: &str) -> bool {
         self.named.contains_key(name) || self.names.contains(&name)
     }
 
-    /// As they are once the transaction has committed.
+    /// The tables and names after the transaction has committed.
     pub(super) fn committed(mut self) -> Self {
         for name in std::mem::take(&mut self.names) {
             let state = Self {
@@ -55,7 +54,7 @@ impl HistoryTables {
         self
     }
 
-    /// The tables of a named snapshot instead of these.
+    /// The tables of a named snapshot.
     pub(super) fn roll_back_to_snapshot(&mut self, name: &str) {
         self.tables = self.named[name].tables.clone();
     }
@@ -78,48 +77,47 @@ impl DerefMut for HistoryTables {
 /// The time of events that never happen.
 pub(super) const NEVER: usize = usize::MAX;
 
-/// How the machine stopped.
+/// How a crash happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CrashKind {
-    /// Power failed: the disk has what it has.
+    /// A power cut: only the contents of the disk remain.
     Power,
-    /// The process was killed: all is there that was written.
+    /// The process was killed: everything that was written remains.
     Kill,
 }
 
-/// A state that was committed, or tried to be.
+/// A state that was committed, or whose commit was attempted.
 #[derive(Clone, Debug)]
 pub(super) struct HistoryState {
     pub(super) id: TransactionId,
     pub(super) tables: HistoryTables,
-    /// When its commit began.
+    /// The time at which its commit began.
     pub(super) begun: usize,
-    /// When its commit had returned.
+    /// The time at which its commit returned.
     pub(super) returned: usize,
-    /// When it was acknowledged as durable.
+    /// The time at which it was acknowledged as durable.
     pub(super) durable: usize,
-    /// When it was known to be undone: a commit that failed.
+    /// The time from which a failed commit is known to be undone.
     pub(super) gone: usize,
 }
 
-/// All states, oldest first, each made from one before it.
+/// All states, oldest first. Each one was made from an earlier one.
 #[derive(Clone, Debug)]
 pub(super) struct CrashHistory {
     pub(super) states: Vec<HistoryState>,
-    /// When closing began, and the state that was closed.
+    /// The time at which a close began, and the state that was closed.
     pub(super) closes: Vec<(usize, usize)>,
-    /// Whether it begins with what a power cut left, in a boot of the machine that is another than
-    /// that of the first state.
+    /// Whether the history begins after a power cut, in another boot than that of the first state.
     pub(super) is_after_power_cut: bool,
-    /// The newest commit that the first recovery rolled back, and when that was over: until then
-    /// its record and those before it may still be there.
+    /// The newest commit that the first recovery rolled back, and the end of that recovery. Until
+    /// then, its record and those before it may still exist.
     pub(super) rolled_back: Option<(TransactionId, usize)>,
-    /// A commit in progress that is visible on its write.
+    /// A commit in progress that becomes visible on its write.
     pub(super) seen_early: Option<usize>,
 }
 
 impl CrashHistory {
-    /// Begins with a state that is durable.
+    /// Begins with a durable state.
     pub(super) fn new(id: TransactionId, tables: HistoryTables, time: usize) -> Self {
         let state = HistoryState {
             id,
@@ -138,7 +136,7 @@ impl CrashHistory {
         }
     }
 
-    /// Notes that a commit begins; returns its index.
+    /// Records that a commit begins. Returns its index.
     pub(super) fn begin(&mut self, id: TransactionId, tables: HistoryTables, time: usize) -> usize {
         self.states.push(HistoryState {
             id,
@@ -151,7 +149,7 @@ impl CrashHistory {
         self.states.len() - 1
     }
 
-    /// The newest state whose commit returned: what readers see.
+    /// The newest state whose commit returned, which readers see.
     pub(super) fn newest(&self) -> usize {
         let is_there = |state: &HistoryState| state.returned != NEVER && state.gone == NEVER;
         self.states.iter().rposition(is_there).unwrap_or(0)
@@ -162,14 +160,14 @@ impl CrashHistory {
         self.seen_early.unwrap_or_else(|| self.newest())
     }
 
-    /// Notes that a state, and all before it, is durable.
+    /// Records that a state and all before it are durable.
     pub(super) fn note_durable(&mut self, index: usize, time: usize) {
         let state = &mut self.states[index];
         state.returned = state.returned.min(time);
         state.durable = state.durable.min(time);
     }
 
-    /// Notes that the database was opened after a kill, and is in this state.
+    /// Records that the database was opened after a kill and is in this state.
     pub(super) fn note_opened(&mut self, index: usize, time: usize) {
         self.note_durable(index, time);
         for lost in &mut self.states[index + 1..] {
@@ -211,7 +209,8 @@ impl CrashHistory {
             CrashKind::Kill => {
                 let mut history = self.until(time);
                 history.note_opened(index, opened);
-                // Only a flush ends what may come back, and opening what was closed needs none.
+                // Only a flush rules out that a rolled-back commit reappears. Opening after a close
+                // needs none.
                 if let Some((_, over)) = &mut history.rolled_back
                     && *over > time
                 {
@@ -224,7 +223,7 @@ impl CrashHistory {
             }
         };
         if let Recovery::RolledBack { from, .. } = recovery {
-            // A newer one may have been erased in the cache only.
+            // A newer record may have been erased in the cache only.
             let newer = self.rolled_back.filter(|(_, over)| *over > time);
             let from = newer.map_or(*from, |(newer, _)| newer.max(*from));
             history.rolled_back = Some((from, opened));
@@ -232,7 +231,7 @@ impl CrashHistory {
         history
     }
 
-    /// Without what came later.
+    /// The history without later states.
     fn until(&self, time: usize) -> Self {
         let mut history = self.clone();
         history.states.retain(|state| state.begun <= time);
@@ -253,13 +252,13 @@ impl CrashHistory {
             .is_some_and(|(from, over)| self.states[0].id < id && id <= from && time < over)
     }
 
-    /// Whether the record of a commit may be there.
+    /// Whether the record of a commit may exist.
     pub(super) fn was_begun(&self, time: usize, id: TransactionId) -> bool {
         let mut states = self.states.iter();
         states.any(|state| state.id == id && state.begun <= time) || self.may_come_back(time, id)
     }
 
-    /// Whether closing had begun by then, with the database in this state.
+    /// Whether a close had begun by then, with the database in this state.
     pub(super) fn was_closed(&self, time: usize, index: usize) -> bool {
         self.closes
             .iter()
@@ -274,7 +273,7 @@ pub(super) fn compare_named(database: &Database, tables: &HistoryTables) -> Resu
     let names = found.iter().map(|snapshot| snapshot.name.as_slice());
     if !names.eq(tables.named.keys().map(|name| name.as_bytes())) {
         let expected: Vec<_> = tables.named.keys().collect();
-        return Err(format!("there are snapshots {found:?}, not {expected:?}"));
+        return Err(format!("the snapshots are {found:?}, not {expected:?}"));
     }
     for (name, tables) in &tables.named {
         let state = database.open_snapshot(name).map_err(failed)?;
@@ -293,7 +292,7 @@ pub(super) fn compare(txn: &impl Transaction, tables: &HistoryTables) -> Result<
             .map(|table| table.name.escape_ascii().to_string())
             .collect();
         let expected: Vec<_> = tables.keys().collect();
-        return Err(format!("there are tables {names:?}, not {expected:?}"));
+        return Err(format!("the tables are {names:?}, not {expected:?}"));
     }
     tables
         .iter()
@@ -320,7 +319,7 @@ fn compare_table(txn: &impl Transaction, name: &str, records: &TableRecords) -> 
         if cursor.key() != key.as_slice() || cursor.value().map_err(failed)? != &value[..] {
             let (found, key) = (cursor.key().escape_ascii(), key.escape_ascii());
             return Err(format!(
-                "table {name}: key \"{found}\" where \"{key}\" should be, or its value differs"
+                "table {name}: key \"{found}\" instead of \"{key}\" should be, or its value differs"
             ));
         }
         is_there = cursor.next().map_err(failed)?;

@@ -1,17 +1,17 @@
-//! Choosing what of the writes reached the disk: all combinations where they are few, and else the
-//! newest state but for a block, the oldest but for a block, the states of a moment, a part of the
-//! file, and chance.
+//! Choices of the writes that reached the disk. If there are few combinations, all are taken.
+//! Otherwise a choice is the newest content except for one block, the oldest content except for one
+//! block, the contents at one time, the new content in one part of the file, or random.
 
 use fastrand::Rng;
 use teak::testing::{CrashPoints, OpenBlock};
 
-/// A sector, which a disk as a rule writes whole.
+/// A sector, which most disks write atomically.
 const SECTOR_LEN: u64 = 512;
 
-/// How many kinds of choice there are at random.
+/// The number of kinds of random choices.
 const KIND_COUNT: usize = 8;
 
-/// How many combinations are all taken.
+/// Up to this number of combinations, all are taken.
 pub(super) const COMBINATIONS_MAX: usize = 4096;
 
 /// The block lengths in the head of the file and in the rest.
@@ -31,7 +31,7 @@ pub(super) const GRANULARITIES: [(usize, usize); 10] = [
 /// The images of one crash point.
 pub(super) struct CrashImages<'p> {
     points: &'p CrashPoints,
-    /// For each length of the file the blocks that may be in several states.
+    /// For each block length, the blocks that may have several contents.
     blocks: Vec<Vec<OpenBlock>>,
     head_len: u64,
     length_index: usize,
@@ -51,8 +51,8 @@ impl<'p> CrashImages<'p> {
         }
     }
 
-    /// Calls `visit` after each choice: all choices if there are at most `combinations_max`, else
-    /// `budget` of them.
+    /// Calls `visit` after each choice: all choices if there are at most `combinations_max`,
+    /// otherwise `budget` of them.
     pub(super) fn visit_each(
         &mut self,
         rng: &mut Rng,
@@ -77,7 +77,7 @@ impl<'p> CrashImages<'p> {
         }
     }
 
-    /// Makes one choice, at random.
+    /// Makes one random choice.
     pub(super) fn choose(&mut self, rng: &mut Rng) {
         let kind = rng.usize(0..KIND_COUNT);
         self.draw(rng, kind);
@@ -94,7 +94,7 @@ impl<'p> CrashImages<'p> {
             .fold(0, usize::saturating_add)
     }
 
-    /// Counts on, with a digit for each block.
+    /// Counts up, with a digit for each block.
     fn next_combination(&mut self) -> bool {
         for (block, chosen) in self.blocks[self.length_index].iter().zip(&mut self.chosen) {
             *chosen += 1;
@@ -151,7 +151,7 @@ impl<'p> CrashImages<'p> {
         self.draw_head(rng);
     }
 
-    /// Mostly the records are whole, since without the newest one little is left to be found out.
+    /// Mostly leaves the records whole, because recovery without the newest one shows little.
     fn draw_head(&mut self, rng: &mut Rng) {
         let blocks = &self.blocks[self.length_index];
         let head = blocks.partition_point(|block| block.start < self.head_len);
@@ -162,7 +162,7 @@ impl<'p> CrashImages<'p> {
             2..=4 => chosen.iter_mut().zip(blocks).for_each(newest),
             _ => {
                 chosen.iter_mut().zip(blocks).for_each(newest);
-                // A record that is torn somewhere, or in one place.
+                // A record that is torn anywhere, or in one place.
                 if let Some((block, chosen)) = pick(rng, blocks, chosen) {
                     *chosen = rng.usize(0..block.state_count);
                 }
@@ -203,7 +203,7 @@ impl<'p> CrashImages<'p> {
     }
 }
 
-/// Oldest, newest or between.
+/// The oldest, the newest, or a content in between.
 fn age(block: &OpenBlock, chosen: usize) -> usize {
     if chosen + 1 == block.state_count {
         usize::MAX
@@ -212,7 +212,7 @@ fn age(block: &OpenBlock, chosen: usize) -> usize {
     }
 }
 
-/// One of the blocks, at random.
+/// A random block.
 fn pick<'c>(
     rng: &mut Rng,
     blocks: &[OpenBlock],

@@ -1,7 +1,8 @@
-//! Several processes with one database, all of which this one plays, in turns.
+//! Several processes with one database, played in turns by this process.
 //!
-//! One of them is the current one; the others wait. Any of them may commit while a flush of that
-//! one runs, and kill it there: see [`FlushDisturber`](super::during_flush::FlushDisturber).
+//! One of them is the current process; the others wait. During a flush of the current process, any
+//! other one may commit, and may kill it: see
+//! [`FlushDisturber`](super::during_flush::FlushDisturber).
 
 use super::stage::StageResult;
 use crate::campaign::scratch;
@@ -9,10 +10,10 @@ use std::path::PathBuf;
 use teak::{Database, testing::SimDisk};
 use tempfile::TempDir;
 
-/// How many processes there are at most, with that of the stage.
+/// The maximum number of processes, including the current one.
 pub(super) const PROCESSES_MAX: usize = 4;
 
-/// The processes whose turn it is not.
+/// The processes that are not the current one.
 pub(super) struct ProcessPool {
     pub(super) others: Vec<SimulatedProcess>,
     pub(super) lock_file: PathBuf,

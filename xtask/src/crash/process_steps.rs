@@ -1,10 +1,10 @@
-//! Steps of an episode that several processes share: they come, go, take turns and die.
+//! Steps of an episode with several processes: they attach, leave, take turns and die.
 
 use super::{
     context::EpisodeContext,
     history::{CrashKind, compare},
     process_pool::{PROCESSES_MAX, SimulatedProcess},
-    records,
+    records::HistoryChange,
     stage::{MODES, StageResult, commit_and_wait},
 };
 use std::mem;
@@ -30,7 +30,7 @@ impl EpisodeContext {
         self.expect_newest("after another process")
     }
 
-    /// Another process joins, and may take over at once.
+    /// Another process attaches, and may become the current one.
     pub(super) fn join(&mut self) -> StageResult {
         self.commit_open()?;
         let Some(pool) = &mut self.pool else {
@@ -46,7 +46,7 @@ impl EpisodeContext {
             .map_err(|error| format!("joining: {error}"))?;
         if database.recovery() != Recovery::Joined {
             let recovery = database.recovery();
-            return Err(format!("joining says {recovery:?}"));
+            return Err(format!("attaching reports {recovery:?}"));
         }
         let mut newcomer = SimulatedProcess { database, disk };
         if self.rng.bool() {
@@ -54,10 +54,10 @@ impl EpisodeContext {
             mem::swap(&mut self.disk, &mut newcomer.disk);
         }
         pool.others.push(newcomer);
-        self.expect_newest("after another process that joined")
+        self.expect_newest("after another process attached")
     }
 
-    /// The process goes, unless it is the only one.
+    /// The process leaves, unless it is the only one.
     pub(super) fn leave(&mut self) -> StageResult {
         self.commit_open()?;
         self.end_reader()?;
@@ -71,8 +71,10 @@ impl EpisodeContext {
             .close()
             .map_err(|error| format!("leaving: {error}"))?;
         let now = self.time();
-        self.with_history(|history| history.note_durable(newest, now));
-        self.expect_newest("after another process that left")
+        if self.settings.flushes_on_close {
+            self.with_history(|history| history.note_durable(newest, now));
+        }
+        self.expect_newest("after another process left")
     }
 
     /// Another process flushes a lazy commit of this one, which then makes durable ones.
@@ -110,8 +112,8 @@ impl EpisodeContext {
         }
         let calls = calls + self.rng.u64(0..3);
         let mode = MODES[self.rng.usize(0..MODES.len())];
-        // A lazy one stores to mapped memory, which no death keeps it from if the call is another
-        // thread's.
+        // A lazy commit stores to mapped memory. A death in a call of another thread does not
+        // prevent that.
         if mode != Durability::Lazy {
             testing::kill_after(&self.database, &self.disk, calls);
         }
@@ -128,7 +130,7 @@ impl EpisodeContext {
         let mut tables =
             self.with_history(|history| history.states[history.newest()].tables.clone());
         let mut txn = self.database.begin_write()?;
-        records::put(&mut txn, &mut tables, &mut self.rng, 4)?;
+        HistoryChange::new(&mut txn, &mut tables, &mut self.rng).put(4)?;
         let (id, begun) = (txn.id(), self.time());
         let index = self.with_history(|history| history.begin(id, tables.committed(), begun));
         let committed = commit_and_wait(&self.database, txn, mode)?;
@@ -152,7 +154,7 @@ impl EpisodeContext {
     pub(super) fn replace_killed(&mut self) -> StageResult {
         let time = self.time();
         let next = self.take_other().ok_or("no process is left")?;
-        // A reader of the dead one keeps nothing any more.
+        // A reader of the dead process keeps nothing any more.
         self.reader = None;
         drop(mem::replace(&mut self.database, next.database));
         self.disk = next.disk;
@@ -177,7 +179,8 @@ impl EpisodeContext {
         })?;
         // From now on readers see it, too.
         let mut tables = self.with_history(|history| history.states[found].tables.clone());
-        records::put(&mut txn, &mut tables, &mut self.rng, 2).map_err(failed)?;
+        let mut change = HistoryChange::new(&mut txn, &mut tables, &mut self.rng);
+        change.put(2).map_err(failed)?;
         let (id, begun) = (txn.id(), self.time());
         let index = self.with_history(|history| history.begin(id, tables.committed(), begun));
         commit_and_wait(&self.database, txn, Durability::Lazy).map_err(failed)?;
@@ -202,7 +205,9 @@ impl EpisodeContext {
         let database = self
             .settings
             .open_apart(&next, &pool.lock_file, false)
-            .map_err(|error| format!("opening after the death of all at event {time}: {error}"))?;
+            .map_err(|error| {
+                format!("opening after all processes were killed at event {time}: {error}")
+            })?;
         self.database = database;
         self.disk = next;
         self.expect_killed(time)

@@ -1,4 +1,4 @@
-//! Changes that workloads make to tables, and to the model of them.
+//! Changes that workloads make to tables and to their model.
 
 use super::history::{HistoryTables, MULTI, MULTI_KEY_LEN, TableRecords};
 use fastrand::Rng;
@@ -10,7 +10,10 @@ const DOMAIN: u64 = 600;
 
 const NAMES: [&str; 4] = ["alpha", "beta", MULTI, "gamma"];
 
-/// So many keys have most of the values: some of them as sets, some as nested trees.
+/// The names of snapshots.
+const SNAPSHOTS: [&str; 3] = ["one", "three", "two"];
+
+/// This many keys have most of the values: some stored as sets, some as nested trees.
 const MULTI_KEYS: u64 = 5;
 
 fn options(name: &str) -> TableOptions {
@@ -34,7 +37,7 @@ fn value(rng: &mut Rng, len: usize) -> Arc<[u8]> {
     value.into()
 }
 
-/// A pair, the key and then the value. Some keys have a single value, one has every fourth.
+/// A pair: the key followed by the value. Some keys have a single value, one has every fourth.
 fn pair(number: u64) -> Vec<u8> {
     let of = match number % 8 {
         0 | 1 => 0,
@@ -44,7 +47,7 @@ fn pair(number: u64) -> Vec<u8> {
     [&(of as u32).to_be_bytes()[..], &key(number)].concat()
 }
 
-/// A table to change, mostly one that is there.
+/// A table to change, usually an existing one.
 enum AnyTable {
     Plain(Table<Bytes, Bytes>),
     Multi(MultiTable<Bytes, Bytes>),
@@ -64,7 +67,7 @@ impl AnyTable {
             Self::Multi(table) => {
                 let (key, value) = key.split_at(MULTI_KEY_LEN);
                 if !table.insert(txn, key, value)? {
-                    // A transaction that changes nothing commits nothing.
+                    // A transaction without changes makes no commit.
                     table.remove(txn, key, value)?;
                     table.insert(txn, key, value)?;
                 }
@@ -84,196 +87,165 @@ impl AnyTable {
     }
 }
 
-fn insert(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-    lens: impl Iterator<Item = usize>,
-) -> teak::Result<()> {
-    let name = NAMES[rng.usize(0..NAMES.len())];
-    let table = AnyTable::open(txn, name)?;
-    let records = Arc::make_mut(tables.entry(name).or_default());
-    for len in lens {
-        let number = rng.u64(0..DOMAIN);
-        let (key, value) = match table {
-            AnyTable::Plain(_) => (key(number), value(rng, len)),
-            AnyTable::Multi(_) => (pair(number), value(rng, 0)),
+/// A change of the tables in a transaction and of their model.
+pub(super) struct HistoryChange<'c> {
+    txn: &'c mut WriteTxn,
+    tables: &'c mut HistoryTables,
+    rng: &'c mut Rng,
+}
+
+impl<'c> HistoryChange<'c> {
+    pub(super) fn new(
+        txn: &'c mut WriteTxn,
+        tables: &'c mut HistoryTables,
+        rng: &'c mut Rng,
+    ) -> Self {
+        Self { txn, tables, rng }
+    }
+
+    fn insert(&mut self, lens: impl Iterator<Item = usize>) -> teak::Result<()> {
+        let Self { txn, tables, rng } = self;
+        let name = NAMES[rng.usize(0..NAMES.len())];
+        let table = AnyTable::open(txn, name)?;
+        let records = Arc::make_mut(tables.entry(name).or_default());
+        for len in lens {
+            let number = rng.u64(0..DOMAIN);
+            let (key, value) = match table {
+                AnyTable::Plain(_) => (key(number), value(rng, len)),
+                AnyTable::Multi(_) => (pair(number), value(rng, 0)),
+            };
+            table.insert(txn, &key, &value)?;
+            records.insert(key, value);
+        }
+        Ok(())
+    }
+
+    /// Inserts `count` small records.
+    pub(super) fn put(&mut self, count: usize) -> teak::Result<()> {
+        let len_max = [20, 100, 300][self.rng.usize(0..3)];
+        let lens: Vec<usize> = (0..count).map(|_| self.rng.usize(0..len_max)).collect();
+        self.insert(lens.into_iter())
+    }
+
+    /// Inserts a value that has pages of its own.
+    pub(super) fn put_large(&mut self, page_size: usize) -> teak::Result<()> {
+        let len = self.rng.usize(page_size / 2..page_size * 3);
+        self.insert([len].into_iter())
+    }
+
+    /// Removes about this share of the records of a table, in percent.
+    pub(super) fn remove(&mut self, percent: u32) -> teak::Result<()> {
+        let Some(name) = self.existing() else {
+            return Ok(());
         };
-        table.insert(txn, &key, &value)?;
-        records.insert(key, value);
-    }
-    Ok(())
-}
-
-/// Inserts `count` small records.
-pub(super) fn put(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-    count: usize,
-) -> teak::Result<()> {
-    let len_max = [20, 100, 300][rng.usize(0..3)];
-    let lens: Vec<usize> = (0..count).map(|_| rng.usize(0..len_max)).collect();
-    insert(txn, tables, rng, lens.into_iter())
-}
-
-/// Inserts a value that has pages of its own.
-pub(super) fn put_large(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-    page_size: usize,
-) -> teak::Result<()> {
-    let len = rng.usize(page_size / 2..page_size * 3);
-    insert(txn, tables, rng, [len].into_iter())
-}
-
-/// Removes about this share of the records of a table, in percent.
-pub(super) fn remove(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-    percent: u32,
-) -> teak::Result<()> {
-    let Some(name) = existing(tables, rng) else {
-        return Ok(());
-    };
-    let table = AnyTable::open(txn, name)?;
-    let records: &mut TableRecords = Arc::make_mut(tables.entry(name).or_default());
-    let keys: Vec<Vec<u8>> = records
-        .keys()
-        .filter(|_| rng.u32(0..100) < percent)
-        .cloned()
-        .collect();
-    for key in keys {
-        if !table.remove(txn, &key)? {
-            let text = "a record that should be there could not be removed";
-            return Err(Error::InvalidArgument(text.to_owned()));
+        let Self { txn, tables, rng } = self;
+        let table = AnyTable::open(txn, name)?;
+        let records: &mut TableRecords = Arc::make_mut(tables.entry(name).or_default());
+        let is_removed = |_: &&Vec<u8>| rng.u32(0..100) < percent;
+        let keys: Vec<Vec<u8>> = records.keys().filter(is_removed).cloned().collect();
+        for key in keys {
+            if !table.remove(txn, &key)? {
+                let text = "an existing record could not be removed";
+                return Err(Error::InvalidArgument(text.to_owned()));
+            }
+            records.remove(&key);
         }
-        records.remove(&key);
+        Ok(())
     }
-    Ok(())
-}
 
-pub(super) fn drop_table(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-) -> teak::Result<()> {
-    if let Some(name) = existing(tables, rng) {
-        txn.drop_table(name)?;
-        tables.remove(name);
-    }
-    Ok(())
-}
-
-fn existing(tables: &HistoryTables, rng: &mut Rng) -> Option<&'static str> {
-    let index = rng.usize(0..tables.len().max(1));
-    tables.keys().nth(index).copied()
-}
-
-/// Changes within a nested transaction that is rolled back.
-pub(super) fn nested(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-    page_size: usize,
-) -> teak::Result<()> {
-    const CHANGED_MY_MIND: &str = "rolled back at will";
-    let mut scratch = tables.clone();
-    let result: teak::Result<()> = txn.nested(|txn| {
-        put(txn, &mut scratch, rng, 10)?;
-        put_large(txn, &mut scratch, rng, page_size)?;
-        remove(txn, &mut scratch, rng, 30)?;
-        Err(Error::InvalidArgument(CHANGED_MY_MIND.to_owned()))
-    });
-    match result {
-        Err(Error::InvalidArgument(text)) if text == CHANGED_MY_MIND => Ok(()),
-        other => other,
-    }
-}
-
-/// Savepoints within each other, one of them rolled back to.
-pub(super) fn savepoints(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-    page_size: usize,
-) -> teak::Result<()> {
-    let outer = txn.savepoint()?;
-    let before = tables.clone();
-    put(txn, tables, rng, 8)?;
-    let inner = txn.savepoint()?;
-    let between = tables.clone();
-    remove(txn, tables, rng, 50)?;
-    put_large(txn, tables, rng, page_size)?;
-    match rng.u8(0..4) {
-        0 => {
-            txn.rollback_to(&outer)?;
-            *tables = before;
+    pub(super) fn drop_table(&mut self) -> teak::Result<()> {
+        if let Some(name) = self.existing() {
+            self.txn.drop_table(name)?;
+            self.tables.remove(name);
         }
-        1 => {
-            txn.rollback_to(&inner)?;
-            *tables = between;
-            put(txn, tables, rng, 3)?;
-            txn.release(inner)?;
-        }
-        2 => txn.release(inner)?,
-        _ => {
-            drop_table(txn, tables, rng)?;
-            txn.rollback_to(&inner)?;
-            *tables = between;
+        Ok(())
+    }
+
+    fn existing(&mut self) -> Option<&'static str> {
+        let index = self.rng.usize(0..self.tables.len().max(1));
+        self.tables.keys().nth(index).copied()
+    }
+
+    /// Makes changes within a nested transaction that is rolled back.
+    pub(super) fn nested(&mut self, page_size: usize) -> teak::Result<()> {
+        const ROLLED_BACK: &str = "rolled back on purpose";
+        let mut scratch = self.tables.clone();
+        let result: teak::Result<()> = self.txn.nested(|txn| {
+            let mut change = HistoryChange::new(txn, &mut scratch, self.rng);
+            change.put(10)?;
+            change.put_large(page_size)?;
+            change.remove(30)?;
+            Err(Error::InvalidArgument(ROLLED_BACK.to_owned()))
+        });
+        match result {
+            Err(Error::InvalidArgument(text)) if text == ROLLED_BACK => Ok(()),
+            other => other,
         }
     }
-    txn.release(outer)
-}
 
-/// The names of snapshots.
-const SNAPSHOTS: [&str; 3] = ["one", "three", "two"];
-
-/// Names the state that the transaction makes.
-pub(super) fn name(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-) -> teak::Result<()> {
-    let name = SNAPSHOTS[rng.usize(0..SNAPSHOTS.len())];
-    if !tables.is_named(name) {
-        txn.create_snapshot(name)?;
-        tables.name(name);
+    /// Makes nested savepoints, and rolls back to one of them.
+    pub(super) fn savepoints(&mut self, page_size: usize) -> teak::Result<()> {
+        let outer = self.txn.savepoint()?;
+        let before = self.tables.clone();
+        self.put(8)?;
+        let inner = self.txn.savepoint()?;
+        let between = self.tables.clone();
+        self.remove(50)?;
+        self.put_large(page_size)?;
+        match self.rng.u8(0..4) {
+            0 => {
+                self.txn.rollback_to(&outer)?;
+                *self.tables = before;
+            }
+            1 => {
+                self.txn.rollback_to(&inner)?;
+                *self.tables = between;
+                self.put(3)?;
+                self.txn.release(inner)?;
+            }
+            2 => self.txn.release(inner)?,
+            _ => {
+                self.drop_table()?;
+                self.txn.rollback_to(&inner)?;
+                *self.tables = between;
+            }
+        }
+        self.txn.release(outer)
     }
-    Ok(())
-}
 
-/// A snapshot that is there.
-fn named(tables: &HistoryTables, rng: &mut Rng) -> Option<&'static str> {
-    let count = tables.named.len();
-    let name = tables.named.keys().nth(rng.usize(0..count.max(1)));
-    name.copied()
-}
-
-/// Drops a named snapshot, if there is one.
-pub(super) fn drop_snapshot(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-) -> teak::Result<()> {
-    if let Some(name) = named(tables, rng) {
-        txn.drop_snapshot(name)?;
-        tables.named.remove(name);
+    /// Names the state that the transaction commits.
+    pub(super) fn name(&mut self) -> teak::Result<()> {
+        let name = SNAPSHOTS[self.rng.usize(0..SNAPSHOTS.len())];
+        if !self.tables.is_named(name) {
+            self.txn.create_snapshot(name)?;
+            self.tables.name(name);
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Goes back to a named snapshot, if there is one; the transaction has not changed anything yet.
-pub(super) fn roll_back_to_snapshot(
-    txn: &mut WriteTxn,
-    tables: &mut HistoryTables,
-    rng: &mut Rng,
-) -> teak::Result<()> {
-    if let Some(name) = named(tables, rng) {
-        txn.roll_back_to_snapshot(name)?;
-        tables.roll_back_to_snapshot(name);
+    /// An existing snapshot.
+    fn named(&mut self) -> Option<&'static str> {
+        let count = self.tables.named.len();
+        let name = (self.tables.named.keys()).nth(self.rng.usize(0..count.max(1)));
+        name.copied()
     }
-    Ok(())
+
+    /// Drops a named snapshot, if there is one.
+    pub(super) fn drop_snapshot(&mut self) -> teak::Result<()> {
+        if let Some(name) = self.named() {
+            self.txn.drop_snapshot(name)?;
+            self.tables.named.remove(name);
+        }
+        Ok(())
+    }
+
+    /// Rolls back to a named snapshot, if there is one. The transaction has not changed anything
+    /// yet.
+    pub(super) fn roll_back_to_snapshot(&mut self) -> teak::Result<()> {
+        if let Some(name) = self.named() {
+            self.txn.roll_back_to_snapshot(name)?;
+            self.tables.roll_back_to_snapshot(name);
+        }
+        Ok(())
+    }
 }

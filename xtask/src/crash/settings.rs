@@ -8,7 +8,7 @@ use teak::{Database, Geometry, Options, testing, testing::SimDisk};
 /// The boot of the machine in which workloads run.
 pub(super) const BOOT: [u8; 16] = [1; 16];
 
-/// The size of the disk of a workload, unless the disk is to be full.
+/// The size of the disk of a workload, unless the disk is supposed to become full.
 const CAPACITY: usize = 8 << 20;
 
 #[derive(Clone, Debug)]
@@ -18,10 +18,12 @@ pub(super) struct CrashSettings {
     pub(super) write_memory_bytes: usize,
     pub(super) capacity: usize,
     geometry: Geometry,
-    /// Tables of more pages are released in parts, if that is not the engine's choice.
+    /// Tables with more pages are released in parts. `None` leaves this choice to the engine.
     release_at_once: Option<u64>,
-    /// Of the journal; 0 for none.
+    /// Size of the journal; 0 for none.
     journal_bytes: u64,
+    /// Whether closing flushes lazy commits.
+    pub(super) flushes_on_close: bool,
 }
 
 impl CrashSettings {
@@ -30,11 +32,12 @@ impl CrashSettings {
             0 => 1 << rng.u32(12..18),
             _ => 1 << 20,
         };
-        // The other draws stay the same for each seed.
+        // Keeps the other draws the same for each seed.
         let mut other = rng.clone();
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
             journal_bytes: page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)],
+            flushes_on_close: other.usize(0..3) > 0,
             page_size,
             size_limit_bytes: None,
             write_memory_bytes,
@@ -52,7 +55,7 @@ impl CrashSettings {
         testing::open(disk, &self.options(), is_new, boot)
     }
 
-    /// Like [`Self::open`], but as one of several processes, which share this lock file.
+    /// Like [`Self::open`], for one of several processes, which share this lock file.
     pub(super) fn open_apart(
         &self,
         disk: &SimDisk,
@@ -67,23 +70,25 @@ impl CrashSettings {
             .page_size(self.page_size)
             .geometry(self.geometry)
             .size_limit_bytes(self.size_limit_bytes)
-            // Nothing happens by the clock.
+            // Nothing depends on the time.
             .flush_after(Duration::MAX)
             .write_memory_bytes(self.write_memory_bytes);
-        let options = options.journal_bytes(self.journal_bytes);
+        let options = options
+            .journal_bytes(self.journal_bytes)
+            .flush_on_close(self.flushes_on_close);
         match self.release_at_once {
             Some(pages) => options.release_at_once(pages),
             None => options,
         }
     }
 
-    /// Opens what a crash left, without a limit of size, so that it can be written to.
+    /// Opens the image of a crash without a size limit, so that it can be written to.
     pub(super) fn open_image(&self, disk: &SimDisk, boot: [u8; 16]) -> teak::Result<Database> {
         let options = Options::new().size_limit_bytes(Some(u64::MAX));
         testing::open(disk, &options, false, boot)
     }
 
-    /// Length of the part of the file where commit records are.
+    /// Length of the part of the file that has the commit records.
     pub(super) fn head_len(&self) -> u64 {
         4 * self.page_size as u64
     }

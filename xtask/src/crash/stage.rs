@@ -5,7 +5,7 @@ use teak::{Database, Durability, Transaction, WriteTxn};
 /// The result of a step; the error describes the violation.
 pub(super) type StageResult<T = ()> = Result<T, String>;
 
-/// Which commits an episode makes.
+/// The kinds of commits that an episode makes.
 pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Async, Durability::Lazy];
 
 /// A commit that returned.

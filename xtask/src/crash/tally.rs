@@ -7,11 +7,11 @@ use std::{
 };
 use teak::Recovery;
 
-/// How many parts the set of images is divided into, so that threads do not wait for each other.
+/// The number of parts of the set of images. Parts reduce lock contention.
 const SHARDS: usize = 64;
 
-/// Images by their hash of 64 bits. Two different images may have the same one, very rarely: then
-/// one of them is not counted.
+/// Images by a 64-bit hash. Two different images have the same hash very rarely; then one of them
+/// is not counted.
 pub(super) struct SeenImages {
     shards: Vec<Mutex<HashSet<u64>>>,
 }
@@ -23,7 +23,7 @@ impl SeenImages {
         }
     }
 
-    /// Whether this is the first time.
+    /// Whether the image is seen for the first time.
     pub(super) fn insert(&self, hash: u64) -> bool {
         let shard = &self.shards[hash as usize % SHARDS];
         shard
@@ -36,10 +36,10 @@ impl SeenImages {
 #[derive(Clone, Default, Debug)]
 pub(super) struct CrashTally {
     pub(super) episodes: u64,
-    /// Images that were inspected.
+    /// Inspected images.
     pub(super) images: u64,
     pub(super) violations: u64,
-    /// Of those that were seen for the first time:
+    /// Counters of images that were seen for the first time:
     pub(super) distinct: u64,
     pub(super) torn: u64,
     pub(super) kills: u64,
@@ -83,7 +83,7 @@ impl CrashTally {
         }
     }
 
-    /// All counters by name, for people and for records of long runs.
+    /// All counters by name, for printing and for the file of results.
     pub(super) fn counters(&self) -> Vec<(String, u64)> {
         let mut counters = vec![
             ("episodes".to_owned(), self.episodes),
@@ -97,7 +97,7 @@ impl CrashTally {
             ("sequences".to_owned(), self.sequences),
         ];
         let workloads = self.workloads.iter();
-        counters.extend(workloads.map(|(workload, images)| (workload.name().to_owned(), *images)));
+        counters.extend(workloads.map(|(workload, images)| (workload.name(), *images)));
         counters
     }
 }

@@ -1,8 +1,8 @@
-//! Opening what a crash left, and holding it against the history.
+//! Opens the image of a crash, and checks it against the history.
 
 use super::{
     history::{CrashHistory, CrashKind, compare, compare_named},
-    records,
+    records::HistoryChange,
     settings::{BOOT, CrashSettings},
     stage::StageResult,
 };
@@ -15,7 +15,7 @@ use teak::{
 /// Pages that the file may grow by during the inspection.
 const ROOM_PAGES: usize = 24;
 
-/// The states that may be found.
+/// The states that are allowed.
 #[derive(Clone, Copy)]
 pub(super) struct ExpectedStates<'h> {
     pub(super) history: &'h CrashHistory,
@@ -28,12 +28,12 @@ pub(super) struct ExpectedStates<'h> {
 
 /// A database after recovery and the changes that verification made.
 pub(super) struct RecoveredDatabase {
-    /// The disk with all that was done to it: recovery, a commit, a close.
+    /// The disk with all events: recovery, a commit, a close.
     pub(super) disk: SimDisk,
-    /// The states that the disk should hold at each time of that.
+    /// The states that the disk should hold at each time during these events.
     pub(super) history: CrashHistory,
     pub(super) recovery: Recovery,
-    /// Since when the history speaks of this disk.
+    /// The time from which the history describes this disk.
     pub(super) since: usize,
     /// The boot of the machine after the crash. After a kill it is that of the workload.
     pub(super) boot: [u8; 16],
@@ -48,7 +48,7 @@ pub(super) struct CrashedDisk {
 }
 
 impl CrashedDisk {
-    /// Power failed, and this is what is on the disk.
+    /// After a power cut, with these contents of the disk.
     pub(super) fn of_power_cut(image: Vec<u8>, settings: &CrashSettings) -> Self {
         let newest = testing::newest_record(&image);
         let redone = testing::redone(&image);
@@ -76,7 +76,7 @@ impl CrashedDisk {
     }
 }
 
-/// Opens what is left, compares, checks, commits once more, closes, and opens again.
+/// Opens the database, compares, checks, commits once more, closes, and opens again.
 pub(super) fn verify(
     crashed: CrashedDisk,
     settings: &CrashSettings,
@@ -120,14 +120,14 @@ pub(super) fn verify(
     })
 }
 
-/// Which of the possible states the database is in.
+/// The state, among the allowed ones, that the database is in.
 fn identify(
     database: &Database,
     expected: ExpectedStates<'_>,
 ) -> StageResult<(TransactionId, usize)> {
     let txn = database
         .begin_read()
-        .map_err(|error| format!("beginning to read: {error}"))?;
+        .map_err(|error| format!("beginning a read transaction: {error}"))?;
     let mut difference = None;
     let states = &expected.history.states;
     for index in expected.history.possible(expected.time, expected.cut) {
@@ -148,8 +148,8 @@ fn identify(
         .collect();
     let (id, recovery) = (txn.id(), database.recovery());
     Err(match difference {
-        Some(difference) => format!("commit {id} is not whole: {difference} ({recovery:?})"),
-        None => format!("commit {id} was found; possible is one of {possible:?} ({recovery:?})"),
+        Some(difference) => format!("commit {id} is incomplete: {difference} ({recovery:?})"),
+        None => format!("commit {id} was found, but allowed are {possible:?} ({recovery:?})"),
     })
 }
 
@@ -161,11 +161,11 @@ fn expect_plausible(
     newest: Option<RecordSummary>,
     expected: ExpectedStates<'_>,
 ) -> StageResult {
-    let newest = newest.ok_or("it was opened without a record that can be read")?;
+    let newest = newest.ok_or("it was opened without a readable record")?;
     let time = expected.time;
     let history = expected.history;
     let is_kill = expected.cut == CrashKind::Kill;
-    let is_unreadable = newest.has_unreadable_beside;
+    let is_unreadable = newest.has_unreadable_record;
     let fits = match recovery {
         // An unreadable record is reported, and counts as the newest.
         Recovery::RolledBack { from, to, .. } if is_unreadable => {
@@ -174,7 +174,7 @@ fn expect_plausible(
         _ if is_unreadable => false,
         Recovery::Clean => newest.is_clean_close && history.was_closed(time, index),
         Recovery::Killed { last } => is_kill && *last == id,
-        // Killed before anything was committed in this boot of the machine.
+        // The process was killed before a commit in this boot of the machine.
         Recovery::Verified { last } => {
             *last == id && (!is_kill || history.is_after_power_cut && index == 0)
         }
@@ -195,7 +195,7 @@ fn expect_plausible(
         return Ok(());
     }
     Err(format!(
-        "{recovery:?}, where commit {id} was found and the newest record is {newest:?}"
+        "recovery is {recovery:?}, but commit {id} was found and the newest record is {newest:?}"
     ))
 }
 
@@ -218,7 +218,8 @@ fn commit_and_close(
     let failed = |error| format!("writing after recovery: {error}");
     let mut txn = database.begin_write().map_err(failed)?;
     let mut tables = history.states[history.newest()].tables.clone();
-    records::put(&mut txn, &mut tables, rng, 2).map_err(failed)?;
+    let mut change = HistoryChange::new(&mut txn, &mut tables, rng);
+    change.put(2).map_err(failed)?;
     let begun = disk.event_count();
     let index = history.begin(txn.id(), tables, begun);
     txn.commit().map_err(failed)?;
@@ -239,11 +240,11 @@ fn reopen(disk: &SimDisk, settings: &CrashSettings, history: &CrashHistory) -> S
         .map_err(|error| format!("opening again: {error}"))?;
     if again.recovery() != Recovery::Clean {
         let recovery = again.recovery();
-        return Err(format!("opening again says {recovery:?}"));
+        return Err(format!("opening again reports {recovery:?}"));
     }
     let txn = again
         .begin_read()
-        .map_err(|error| format!("beginning to read again: {error}"))?;
+        .map_err(|error| format!("beginning another read transaction: {error}"))?;
     let tables = &history.states[history.newest()].tables;
     compare(&txn, tables)
         .and_then(|()| compare_named(&again, tables))

@@ -2,15 +2,15 @@
 
 use super::{
     context::EpisodeContext,
-    records,
     settings::CrashSettings,
     stage::{MODES, StageResult},
 };
-use crate::campaign::draw;
+use crate::{campaign::draw, names::value_name};
+use clap::ValueEnum;
 use fastrand::Rng;
 use teak::Durability;
 
-/// One thing that an episode does.
+/// One step of an episode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CrashStep {
     Put(usize),
@@ -23,34 +23,34 @@ pub(super) enum CrashStep {
     Abort,
     Commit(Durability),
     Sync,
-    /// Commits much, and so makes the file longer.
+    /// Makes many commits, which grow the file.
     Grow,
-    /// Deletes nearly all, and closes, which cuts the file.
+    /// Deletes almost all records and closes, which truncates the file.
     Shrink,
-    /// Has pages moved and the file cut.
+    /// Compacts: moves pages and truncates the file.
     Compact,
     Reopen,
     Kill,
     BeginReader,
     EndReader,
-    /// Names the state of the open transaction, drops such a name, goes back to such a state.
+    /// Names the state of the open transaction, drops a name, or rolls back to a named state.
     CreateSnapshot,
     DropSnapshot,
     RollBack,
-    /// Has a call to the disk fail soon.
+    /// Lets a call to the disk fail soon.
     Fault,
-    /// Another process takes over, joins, leaves, or dies in one of its next calls to the disk.
-    /// `DieAll` kills all.
+    /// Another process takes over, attaches, leaves, or dies in one of its next calls to the disk.
+    /// `DieAll` kills all processes.
     SwitchProcess,
     Join,
     Leave,
-    /// Another process flushes the commits of this one, and this one continues.
+    /// Another process flushes the commits of this one, which then continues.
     SyncElsewhere,
     Die(u64),
     DieAll,
 }
 
-/// The letters that all short sequences are made of.
+/// The letters of the short sequences.
 pub(super) const ALPHABET: [CrashStep; 16] = [
     CrashStep::Put(5),
     CrashStep::Delete(20),
@@ -70,7 +70,7 @@ pub(super) const ALPHABET: [CrashStep; 16] = [
     CrashStep::RollBack,
 ];
 
-/// The longest of the sequences that are all played.
+/// The maximum length of the sequences that are all played.
 pub(super) const SEQUENCE_LEN_MAX: u32 = 3;
 
 /// The number of sequences of up to [`SEQUENCE_LEN_MAX`] letters.
@@ -79,7 +79,7 @@ pub(super) fn sequence_count() -> u64 {
     (1..=SEQUENCE_LEN_MAX).map(|len| letters.pow(len)).sum()
 }
 
-/// Steps, and how often each comes.
+/// Steps with the frequency of each.
 type StepWeights = &'static [(CrashStep, u32)];
 
 const RANDOM: StepWeights = &[
@@ -214,66 +214,43 @@ const SHARED: StepWeights = &[
 ];
 
 /// The kinds of workload.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
 pub(super) enum Workload {
-    /// All sequences of up to three letters, one after the other; then longer ones at random
+    /// All sequences of up to three letters in order, then longer random ones
     Sequence,
-    /// Everything, mixed
+    /// A mix of everything
     Random,
-    /// A reader that stays while much is rewritten
+    /// A long-lived reader while much is rewritten
     Reader,
     /// Many lazy commits, few durable ones
     Lazy,
-    /// A limit of size, a small disk, calls that fail because it is full
+    /// A size limit, a small disk, and calls that fail because it is full
     Full,
-    /// Writes and flushes that fail, and kills
+    /// Failing writes and flushes, and kills
     Faults,
     /// Savepoints and nested transactions
     Savepoints,
-    /// A file that becomes longer and longer
+    /// A file that grows all the time
     Growth,
-    /// A file that is cut, and grows again
+    /// A file that is truncated, and grows again
     Shrink,
-    /// Reads and commits while a flush runs
+    /// Reads and commits during flushes
     Flush,
-    /// Named snapshots that come and go, and rollbacks to them
+    /// Named snapshots that are made and dropped, and rollbacks to them
     Named,
-    /// Several processes, which commit in turns and while another one's flush runs, and come and go
-    /// and die
+    /// Several processes that commit in turns and during each other's flushes, attach, leave and
+    /// die
     Shared,
 }
 
-/// All but the sequences, which have episodes of their own.
-pub(super) const DRAWN: [Workload; 11] = [
-    Workload::Random,
-    Workload::Reader,
-    Workload::Lazy,
-    Workload::Full,
-    Workload::Faults,
-    Workload::Savepoints,
-    Workload::Growth,
-    Workload::Shrink,
-    Workload::Flush,
-    Workload::Named,
-    Workload::Shared,
-];
-
 impl Workload {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Sequence => "sequence",
-            Self::Random => "random",
-            Self::Reader => "reader",
-            Self::Lazy => "lazy",
-            Self::Full => "full",
-            Self::Faults => "faults",
-            Self::Savepoints => "savepoints",
-            Self::Growth => "growth",
-            Self::Shrink => "shrink",
-            Self::Flush => "flush",
-            Self::Named => "named",
-            Self::Shared => "shared",
-        }
+    /// All kinds except the sequences, which have episodes of their own.
+    pub(super) fn drawn() -> &'static [Self] {
+        &Self::value_variants()[1..]
+    }
+
+    pub(super) fn name(self) -> String {
+        value_name(self)
     }
 
     /// Whether errors are expected.
@@ -293,7 +270,7 @@ impl Workload {
         }
     }
 
-    /// How often each step comes, apart from the commits in between.
+    /// The frequency of each step, apart from the commits in between.
     fn weights(self) -> StepWeights {
         match self {
             Self::Sequence | Self::Random => RANDOM,
@@ -342,7 +319,7 @@ impl Workload {
     }
 }
 
-/// The sequence of this number. Those after the last have one more, random letter.
+/// The sequence with this number. Those after the last have one more, random letter.
 fn sequence_script(rng: &mut Rng, sequence: u64) -> Vec<CrashStep> {
     let letters = ALPHABET.len() as u64;
     let (cycle, mut rest) = (sequence / sequence_count(), sequence % sequence_count());
@@ -356,7 +333,7 @@ fn sequence_script(rng: &mut Rng, sequence: u64) -> Vec<CrashStep> {
         script.push(ALPHABET[(rest % letters) as usize]);
         rest /= letters;
     }
-    // Once all have been played with each size of pages.
+    // Used after all of them were played with each page size.
     if cycle >= 3 {
         script.push(ALPHABET[rng.usize(0..ALPHABET.len())]);
     }
@@ -371,22 +348,12 @@ impl CrashStep {
     ) -> StageResult {
         let page_size = settings.page_size;
         match self {
-            Self::Put(count) => {
-                context.change(|txn, tables, rng| records::put(txn, tables, rng, count))
-            }
-            Self::Large => {
-                context.change(|txn, tables, rng| records::put_large(txn, tables, rng, page_size))
-            }
-            Self::Delete(percent) => {
-                context.change(|txn, tables, rng| records::remove(txn, tables, rng, percent))
-            }
-            Self::DropTable => context.change(records::drop_table),
-            Self::Nested => {
-                context.change(|txn, tables, rng| records::nested(txn, tables, rng, page_size))
-            }
-            Self::Savepoints => {
-                context.change(|txn, tables, rng| records::savepoints(txn, tables, rng, page_size))
-            }
+            Self::Put(count) => context.change(|change| change.put(count)),
+            Self::Large => context.change(|change| change.put_large(page_size)),
+            Self::Delete(percent) => context.change(|change| change.remove(percent)),
+            Self::DropTable => context.change(|change| change.drop_table()),
+            Self::Nested => context.change(|change| change.nested(page_size)),
+            Self::Savepoints => context.change(|change| change.savepoints(page_size)),
             Self::Abort => {
                 context.abort();
                 Ok(())
@@ -394,14 +361,13 @@ impl CrashStep {
             Self::Commit(mode) => context.commit(mode),
             Self::Sync => context.sync(),
             Self::Grow => {
-                context.change(|txn, tables, rng| records::put(txn, tables, rng, 120))?;
-                context
-                    .change(|txn, tables, rng| records::put_large(txn, tables, rng, page_size))?;
+                context.change(|change| change.put(120))?;
+                context.change(|change| change.put_large(page_size))?;
                 context.commit_open()
             }
             Self::Shrink => {
                 for _ in 0..2 {
-                    context.change(|txn, tables, rng| records::remove(txn, tables, rng, 95))?;
+                    context.change(|change| change.remove(95))?;
                     context.commit_open()?;
                 }
                 context.reopen()
@@ -411,8 +377,8 @@ impl CrashStep {
             Self::Kill => context.kill(),
             Self::BeginReader => context.begin_reader(),
             Self::EndReader => context.end_reader(),
-            Self::CreateSnapshot => context.change(records::name),
-            Self::DropSnapshot => context.change(records::drop_snapshot),
+            Self::CreateSnapshot => context.change(|change| change.name()),
+            Self::DropSnapshot => context.change(|change| change.drop_snapshot()),
             Self::RollBack => context.roll_back_to_snapshot(),
             Self::Fault => {
                 context.plan_fault();

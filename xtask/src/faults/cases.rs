@@ -1,4 +1,4 @@
-//! Which faults a script is played with: each call, each mode of failing, the errors in turn.
+//! The faults of a script: each call, each failure mode, with the errors in turn.
 
 use fastrand::Rng;
 use std::fmt;
@@ -35,9 +35,9 @@ impl FaultMode {
             Self::Once => "once",
             Self::HealsAfter(_) => "heals",
             Self::ForEver => "for ever",
-            Self::KindForEver => "for ever, one kind of call",
+            Self::KindForEver => "permanent, one kind of call",
             Self::ShortWrite(_) => "short write",
-            Self::ShortWritesForEver(_) => "short writes for ever",
+            Self::ShortWritesForEver(_) => "permanent short writes",
         }
     }
 }
@@ -65,7 +65,7 @@ impl FaultCase {
                 FaultMode::KindForEver,
             ];
             if matches!(kind, Call::Write | Call::WriteThrough) {
-                // The last of these writes all but a byte or so of a record.
+                // The last of these writes all but about one byte of a record.
                 let written = [1, 64, 128, 200, 255][rng.usize(0..5)];
                 modes.push(FaultMode::ShortWrite(written));
                 modes.push(FaultMode::ShortWritesForEver(rng.u8(1..)));

@@ -1,4 +1,4 @@
-//! The state after a script, on a disk that works again.
+//! Checks after a script, on a disk that works again.
 
 use super::{
     episode::{BOOT, CAPACITY, FaultEpisode},
@@ -16,8 +16,7 @@ const OTHER_BOOT: [u8; 16] = [2; 16];
 const CUTS: usize = 3;
 const CUTS_AFTER_COMMIT: usize = 2;
 
-/// Looks at what is there when the machine goes down, and when the process is killed; then at what
-/// is built upon the latter.
+/// Checks the states after a power cut and after a kill, then continues from the latter.
 pub(super) fn inspect(
     episode: &mut FaultEpisode<'_>,
     script: &FaultScript,
@@ -39,7 +38,7 @@ pub(super) fn inspect(
     Ok(())
 }
 
-/// Some of what can be on the disk: the oldest, then anything between that and the newest.
+/// Some possible contents of the disk: the oldest, then random ones between that and the newest.
 fn cut_power(disk: &SimDisk, count: usize, rng: &mut Rng) -> impl Iterator<Item = SimDisk> {
     let granularity = [4096, 4096, 512, 64][rng.usize(0..4)];
     let mut points = disk.crash_points(granularity);
@@ -81,17 +80,17 @@ fn inspect_after_power_cut(
     expect_sound(&database, &[&possible_states.acknowledged]).map(drop)
 }
 
-/// Looks at a disk on which no database could be created: there is none, or an empty one.
+/// Checks a disk on which creating a database failed: there is no database, or an empty one.
 pub(super) fn inspect_uncreated(
     episode: &mut FaultEpisode<'_>,
     script: &FaultScript,
 ) -> FaultCheck {
     episode.disk.heal();
-    episode.position = "after creating failed".to_owned();
+    episode.position = "after creation failed".to_owned();
     let disk = episode.disk.kill();
     match testing::open(&disk, &script.options(), false, BOOT) {
         Ok(database) => expect_sound(&database, &[&Default::default()]).map(drop),
         Err(teak::Error::NotADatabase { .. }) => Ok(()),
-        Err(error) => Err(format!("opening what was not created: {error}")),
+        Err(error) => Err(format!("opening after creation failed: {error}")),
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! The rules:
 //!
-//! 1. A call of the engine under which the disk failed returns the error of the disk. There are two
-//!    exceptions: growing may go on with a smaller step, or with what is free; and what a call does
-//!    for tables that were dropped before may wait for a disk that is not full.
-//! 2. A call under which it did not fail succeeds, unless the database is poisoned, the transaction
-//!    broken, or a limit of size reached.
-//! 3. Poisoned is a database whose commit record or flush failed, and no other.
-//! 4. A read returns the last acknowledged state, and a reader the state of its beginning.
+//! 1. A call of the engine during which the disk failed returns the error of the disk. There are
+//!    two exceptions: growing may continue with a smaller step or with free pages, and releasing
+//!    previously dropped tables may wait until the disk has space.
+//! 2. Any other call succeeds, unless the database is poisoned, the transaction is broken, or a
+//!    size limit is reached.
+//! 3. A database is poisoned exactly if writing a commit record or a flush failed.
+//! 4. A read returns the last acknowledged state, and a reader always returns its snapshot.
 
 use super::{
     cases::FaultCase,
@@ -23,8 +23,8 @@ use teak::{
 };
 
 pub(super) const BOOT: [u8; 16] = [1; 16];
-/// The longest file of a script. Memory is used as the file grows. Allocators fill stretches of up
-/// to 32 MiB with zeros themselves, and have longer ones from the system.
+/// The maximum file length of a script. Memory is allocated as the file grows. Allocators zero
+/// ranges of up to 32 MiB themselves, and get longer ones zeroed from the system.
 pub(super) const CAPACITY: usize = 40 << 20;
 /// States to inspect completely after a failure, for each script.
 const INSPECTIONS_MAX: usize = 4;
@@ -39,30 +39,30 @@ const POISONING: [&str; 3] = [
 /// A correct result of a call of the engine.
 enum CallOutcome<T> {
     Done(T),
-    /// Refused, as it should be.
+    /// Correctly refused.
     Refused(Refusal),
 }
 
 enum Refusal {
-    /// With the error of the disk, met in this operation, and these calls that failed.
+    /// Failed with the error of the disk, in this operation, after these failed calls.
     Disk(&'static str, Vec<Call>),
     Other,
 }
 
-/// A script, being played.
+/// A script that is being played.
 pub(super) struct FaultEpisode<'s> {
     script: &'s FaultScript,
     pub(super) disk: SimDisk,
     errno: i32,
     pub(super) possible_states: PossibleStates,
     is_poisoned: bool,
-    /// Whether a table was dropped, emptied or cut.
+    /// Whether a table was dropped, emptied or truncated.
     has_dropped: bool,
     reader: Option<FaultReader>,
     /// Failures of the disk that have been checked.
     failures_known: usize,
     inspections: usize,
-    /// Where the first failure was met.
+    /// The operation that met the first failure.
     pub(super) site: Option<&'static str>,
     /// The last step, for messages.
     pub(super) position: String,
@@ -89,13 +89,13 @@ impl<'s> FaultEpisode<'s> {
         }
     }
 
-    /// Plays all of the script. Says whether there is a database at the end.
+    /// Plays the whole script. Returns whether a database exists at the end.
     pub(super) fn run_script(&mut self) -> FaultCheck<bool> {
         self.position = "creating".to_owned();
         let opened = testing::open(&self.disk, &self.script.options(), true, BOOT);
         let mut database = match self.classify(opened)? {
             CallOutcome::Done(database) => database,
-            // A file has its name when its first flush has succeeded; before, there is none.
+            // A file gets its name after its first successful flush.
             CallOutcome::Refused(_) if !self.has_flushed() => return Ok(false),
             CallOutcome::Refused(_) => self.open()?,
         };
@@ -154,19 +154,19 @@ impl<'s> FaultEpisode<'s> {
         }
     }
 
-    /// Looks at what a call of the engine returned that does not make the file longer.
+    /// Classifies the result of a call that does not grow the file.
     fn classify<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
         self.classify_failures(&[], result)
     }
 
-    /// Looks at what a call of the engine returned that may make the file longer, or fill its
-    /// holes, which it tries in several modes.
+    /// Classifies the result of a call that may grow the file or fill its holes. The engine tries
+    /// several modes for that.
     fn classify_growing<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
         self.classify_failures(&[Call::SetLen, Call::Allocate, Call::Mapping], result)
     }
 
-    /// Like [`Self::classify`] for calls that truncate the file or punch holes. On failure nothing
-    /// changes. If tables were dropped, such a call releases some of their pages first.
+    /// Like [`Self::classify`], for calls that truncate the file or punch holes. A failure changes
+    /// nothing. If tables were dropped, such a call releases some of their pages first.
     fn classify_begin<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
         let cutting = [Call::SetLen, Call::Punch];
         match self.releases() {
@@ -178,8 +178,8 @@ impl<'s> FaultEpisode<'s> {
         }
     }
 
-    /// Looks at what came of a commit, which may make the file longer and release some of what was
-    /// dropped.
+    /// Classifies the result of a commit, which may grow the file and release parts of dropped
+    /// tables.
     fn classify_commit<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
         let growing = [Call::SetLen, Call::Allocate, Call::Mapping];
         match self.releases() {
@@ -188,12 +188,12 @@ impl<'s> FaultEpisode<'s> {
         }
     }
 
-    /// Whether something may be left of what was dropped.
+    /// Whether parts of dropped tables may remain.
     fn releases(&self) -> bool {
         self.has_dropped && self.script.releases_in_parts()
     }
 
-    /// The calls that may fail during that release, which then waits for a disk with space.
+    /// The calls that may fail during that release, which then waits until the disk has space.
     fn may_wait(&self) -> &'static [Call] {
         match [libc::ENOSPC, libc::EDQUOT].contains(&self.errno) {
             true => &[Call::Write, Call::Writable],
@@ -217,7 +217,7 @@ impl<'s> FaultEpisode<'s> {
                     return Err(format!("an error was swallowed, of {failures:?}"));
                 }
                 if !failures.is_empty() {
-                    self.site.get_or_insert("growing, by another mode");
+                    self.site.get_or_insert("growing, in another mode");
                 }
                 Ok(CallOutcome::Done(value))
             }
@@ -225,10 +225,10 @@ impl<'s> FaultEpisode<'s> {
                 operation, cause, ..
             }) => {
                 if failures.is_empty() {
-                    return Err(format!("an error from nowhere: {operation}: {cause}"));
+                    return Err(format!("an error without a cause: {operation}: {cause}"));
                 }
                 if cause.raw_os_error() != Some(self.errno) {
-                    return Err(format!("another error than that of the disk: {cause}"));
+                    return Err(format!("not the error of the disk: {cause}"));
                 }
                 self.site.get_or_insert(operation);
                 if POISONING.contains(&operation) {
@@ -236,7 +236,7 @@ impl<'s> FaultEpisode<'s> {
                 }
                 Ok(CallOutcome::Refused(Refusal::Disk(operation, failures)))
             }
-            Err(Error::Poisoned) if self.is_poisoned && failures.is_empty() => {
+            Err(Error::Poisoned { .. }) if self.is_poisoned && failures.is_empty() => {
                 Ok(CallOutcome::Refused(Refusal::Other))
             }
             Err(Error::Full { .. }) if self.script.size_limit_bytes.is_some() => {
@@ -271,7 +271,7 @@ impl<'s> FaultEpisode<'s> {
             CallOutcome::Done(_) => {
                 let has_flushed = self.flush_count() > flushes;
                 if is_durable && !has_flushed && next != self.possible_states.acknowledged {
-                    return Err("a durable commit without a flush".to_owned());
+                    return Err("a durable commit made no flush".to_owned());
                 }
                 // A commit without changes writes nothing.
                 if has_flushed || next != self.possible_states.acknowledged {
@@ -297,19 +297,19 @@ impl<'s> FaultEpisode<'s> {
             .count()
     }
 
-    /// A transaction that an error has broken can be rolled back, and nothing else.
+    /// A transaction that an error has broken can only be rolled back.
     fn end_broken(&mut self, txn: WriteTxn, work: &ScriptTransaction) -> FaultCheck {
         if !work.is_kept {
             return Ok(());
         }
         match txn.commit() {
             Err(Error::TransactionBroken) => Ok(()),
-            Err(error) => Err(format!("committing what is broken: {error}")),
+            Err(error) => Err(format!("committing a broken transaction: {error}")),
             Ok(_) => Err("a broken transaction was committed".to_owned()),
         }
     }
 
-    /// One step; returns whether the transaction can continue.
+    /// Plays one step. Returns whether the transaction can continue.
     fn step(
         &mut self,
         txn: &mut WriteTxn,
@@ -364,7 +364,7 @@ impl<'s> FaultEpisode<'s> {
         script::is_same(txn, expected).map_err(|text| format!("an old reader: {text}"))
     }
 
-    /// Looks at all that can be read now.
+    /// Checks everything that is readable now.
     fn inspect(&mut self, database: &Database) -> FaultCheck {
         self.inspections += 1;
         if self.inspections > INSPECTIONS_MAX {
@@ -372,10 +372,10 @@ impl<'s> FaultEpisode<'s> {
         }
         expect_sound(database, &[&self.possible_states.acknowledged])?;
         self.expect_reader_unchanged()?;
-        // Check whether writes are refused without a call that may fail.
+        // Check whether writes are refused, without a call that may fail.
         match database.sync() {
-            Err(Error::Poisoned) if !self.is_poisoned => {
-                Err("it is poisoned for no reason".to_owned())
+            Err(Error::Poisoned { .. }) if !self.is_poisoned => {
+                Err("it is poisoned without a reason".to_owned())
             }
             Ok(()) if self.is_poisoned => Err("it should be poisoned".to_owned()),
             result => {
@@ -388,7 +388,7 @@ impl<'s> FaultEpisode<'s> {
         }
     }
 
-    /// Ends the process, in an orderly mode or not.
+    /// Ends the process, with or without a close.
     fn leave(&mut self, database: Database, leave: CloseMode) -> FaultCheck {
         self.expect_reader_unchanged()?;
         if leave == CloseMode::Close {
@@ -439,7 +439,7 @@ impl<'s> FaultEpisode<'s> {
         Err("it cannot be opened".to_owned())
     }
 
-    /// The state found on opening is durable from then on.
+    /// The state found by opening is durable from then on.
     fn settle(&mut self, database: Database) -> FaultCheck<Database> {
         self.is_poisoned = false;
         let possible = self.possible_states.after_kill();
@@ -448,10 +448,10 @@ impl<'s> FaultEpisode<'s> {
             .clone();
         if let Recovery::RolledBack { from, to, reason } = database.recovery()
             && self.possible_states.failed.is_none()
-            // A part of a record, of a close perhaps, counts as that of a commit.
+            // A partly written record, perhaps of a close, counts as that of a commit.
             && !(self.site.is_some() && reason.contains("a commit record that cannot be read"))
         {
-            return Err(format!("rolled back from {from} to {to} for no reason"));
+            return Err(format!("rolled back from {from} to {to} without a reason"));
         }
         self.possible_states.settle(found);
         Ok(database)

@@ -12,10 +12,10 @@ pub(super) type FaultTables = BTreeMap<usize, Arc<FaultRecords>>;
 
 const NAMES: [&str; 3] = ["coins", "blocks", "undo"];
 
-/// How many tables there can be.
+/// The maximum number of tables.
 pub(super) const TABLE_COUNT: usize = NAMES.len();
 
-/// A value by what it is made from.
+/// A value, by the parameters that it is made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct FaultValue {
     pub(super) seed: u8,
@@ -62,7 +62,7 @@ pub(super) fn options(table: usize) -> TableOptions {
     }
 }
 
-/// Says what differs, if anything does.
+/// Returns the first difference, if there is one.
 pub(super) fn compare<T: Transaction>(txn: &T, model: &FaultTables) -> Result<(), String> {
     let named = |error: teak::Error| format!("reading: {error}");
     let found: Vec<Vec<u8>> = txn
@@ -106,7 +106,7 @@ fn compare_table<T: Transaction>(
     }
 }
 
-/// A reader, and what it is to see as long as it lives.
+/// A reader, with the state that it must see.
 pub(super) struct FaultReader {
     pub(super) txn: ReadTxn,
     pub(super) expected: FaultTables,

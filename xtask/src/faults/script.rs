@@ -1,4 +1,4 @@
-//! Scripts: operations on a database, drawn once and played with each fault.
+//! Scripts: operations on a database that are drawn once and played with each fault.
 
 use super::model::{self, FaultRecords, FaultTables, FaultValue, TABLE_COUNT};
 use crate::campaign::draw;
@@ -6,16 +6,16 @@ use fastrand::Rng;
 use std::{sync::Arc, time::Duration};
 use teak::{Durability, Geometry, Options, Result, Transaction, WriteTxn, codec::Bytes};
 
-/// Everything that is done, and with which options.
+/// All operations and options.
 pub(super) struct FaultScript {
     pub(super) page_size: usize,
     pub(super) write_memory_bytes: usize,
     pub(super) size_limit_bytes: Option<u64>,
     pub(super) acts: Vec<ScriptAction>,
     geometry: Geometry,
-    /// Tables of more pages are released in parts, if that is not the engine's choice.
+    /// Tables with more pages are released in parts. `None` leaves this choice to the engine.
     release_at_once: Option<u64>,
-    /// Of the journal; 0 for none.
+    /// Size of the journal; 0 for none.
     journal_bytes: u64,
 }
 
@@ -27,13 +27,13 @@ pub(super) enum ScriptAction {
     Reopen(CloseMode),
 }
 
-/// How a database is left before it is opened again.
+/// How a process ends before the database is opened again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum CloseMode {
     Close,
     /// The process is killed.
     Kill,
-    /// The process is killed, and the next one reads only; then comes one that writes.
+    /// The process is killed. The next one only reads, and is followed by one that writes.
     KillThenRead,
 }
 
@@ -57,7 +57,7 @@ pub(super) enum ScriptStep {
 }
 
 impl ScriptStep {
-    /// Whether pages of a tree may be left to be released later. Large values have no tree of their
+    /// Whether pages of a tree may remain to be released later. Large values have no tree of their
     /// own.
     pub(super) fn drops(&self) -> bool {
         match self {
@@ -74,14 +74,14 @@ impl ScriptStep {
 /// A change of one table.
 #[derive(Clone, Debug)]
 pub(super) enum TableChange {
-    /// So many numbers from the first on, one in `stride`.
+    /// This many numbers from the first one on, one in `stride`.
     Put {
         first: u32,
         count: u32,
         stride: u32,
         value: FaultValue,
     },
-    /// Puts the records in one call.
+    /// Inserts the records in one call.
     PutMany {
         first: u32,
         count: u32,
@@ -92,7 +92,7 @@ pub(super) enum TableChange {
         count: u32,
     },
     RemoveRange(u8, u8),
-    /// The table is emptied, and filled with sorted records.
+    /// Empties the table, and fills it with sorted records.
     Load {
         count: u32,
         value: FaultValue,
@@ -100,7 +100,7 @@ pub(super) enum TableChange {
     Clear,
 }
 
-/// Numbers that keys are made from.
+/// The numbers that keys are made from.
 const DOMAIN: u32 = 400;
 
 impl FaultScript {
@@ -108,7 +108,7 @@ impl FaultScript {
         let page_size = [4096, 4096, 4096, 8192, 16384][rng.usize(0..5)];
         let is_limited = rng.u8(0..6) == 0;
         let act_count = rng.usize(8..18);
-        // The other draws stay the same for each seed.
+        // Keeps the other draws the same for each seed.
         let mut other = rng.clone();
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
@@ -184,7 +184,7 @@ fn draw_change(rng: &mut Rng) -> TableChange {
             count,
             value: draw_value(rng, count),
         },
-        // Large values, in runs of pages.
+        // Large values, in extents of pages.
         6 | 7 => TableChange::Put {
             first,
             count: 1,
@@ -207,7 +207,7 @@ fn draw_change(rng: &mut Rng) -> TableChange {
     }
 }
 
-/// A value that is stored in its leaf, shorter where there are many.
+/// A value that is stored in its leaf. Values are shorter if there are many.
 fn draw_value(rng: &mut Rng, count: u32) -> FaultValue {
     FaultValue {
         seed: rng.u8(..),
@@ -215,7 +215,7 @@ fn draw_value(rng: &mut Rng, count: u32) -> FaultValue {
     }
 }
 
-/// Makes a change in the transaction and in the model; in one of these only, where it fails.
+/// Makes a change in the transaction and in the model, in each as far as it succeeds.
 pub(super) fn change(
     txn: &mut WriteTxn,
     model: &mut FaultTables,
@@ -281,14 +281,14 @@ fn numbers(first: u32, count: u32) -> impl Iterator<Item = u32> {
     (first..first + count).map(|number| number % DOMAIN)
 }
 
-/// Drops a table, if it is there.
+/// Drops a table, if it exists.
 pub(super) fn drop_table(txn: &mut WriteTxn, model: &mut FaultTables, table: usize) -> Result<()> {
     txn.drop_table(model::name(table))?;
     model.remove(&table);
     Ok(())
 }
 
-/// Says whether the transaction and the model hold the same.
+/// Fails unless the transaction and the model hold the same records.
 pub(super) fn is_same(
     txn: &impl Transaction,
     model: &FaultTables,

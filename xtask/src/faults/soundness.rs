@@ -1,4 +1,4 @@
-//! States that a database may be in, and checks of the state that it is in.
+//! The states that a database may be in, and checks of its actual state.
 
 use super::{
     model::{FaultTables, FaultValue},
@@ -12,15 +12,15 @@ pub(super) type FaultCheck<T = ()> = Result<T, String>;
 /// The states that the database may be found in.
 #[derive(Clone, Default)]
 pub(super) struct PossibleStates {
-    /// The last state that was acknowledged.
+    /// The last acknowledged state.
     pub(super) acknowledged: FaultTables,
-    /// The last that was acknowledged as durable.
+    /// The last state that was acknowledged as durable.
     pub(super) durable: FaultTables,
-    /// All acknowledged since then, oldest first.
+    /// All states acknowledged since then, oldest first.
     pub(super) since: Vec<FaultTables>,
     /// The commit whose record or flush failed, after all of these.
     pub(super) failed: Option<FaultTables>,
-    /// Whether the record of that commit was erased, in the system's cache.
+    /// Whether the record of that commit was erased in the system's cache.
     pub(super) is_erased: bool,
 }
 
@@ -34,7 +34,7 @@ impl PossibleStates {
         }
     }
 
-    /// A state is on the disk, and no other is.
+    /// The only state on the disk.
     pub(super) fn settle(&mut self, state: FaultTables) {
         self.acknowledged = state.clone();
         self.durable = state;
@@ -58,7 +58,7 @@ impl PossibleStates {
     }
 }
 
-/// Commits one more record durably.
+/// Makes one more durable commit.
 pub(super) fn commit_another(
     database: &Database,
     possible_states: &mut PossibleStates,
@@ -87,12 +87,12 @@ pub(super) fn refuse_changes(txn: &mut WriteTxn) -> FaultCheck {
     let any = TableChange::Remove { first: 0, count: 1 };
     match script::change(txn, &mut FaultTables::new(), 0, &any) {
         Err(Error::TransactionBroken) => Ok(()),
-        Err(error) => Err(format!("changing what is broken: {error}")),
-        Ok(()) => Err("a broken transaction takes changes".to_owned()),
+        Err(error) => Err(format!("changing a broken transaction: {error}")),
+        Ok(()) => Err("a broken transaction accepts changes".to_owned()),
     }
 }
 
-/// Fails unless a check finds nothing and the state is one of these; returns which.
+/// Fails unless a check finds no damage and the state is an allowed one. Returns that state.
 pub(super) fn expect_sound<'t>(
     database: &Database,
     possible: &[&'t FaultTables],
@@ -110,5 +110,5 @@ pub(super) fn expect_sound<'t>(
             Err(text) => differences.push(text),
         }
     }
-    Err(format!("a state that is not possible: {differences:?}"))
+    Err(format!("not an allowed state: {differences:?}"))
 }

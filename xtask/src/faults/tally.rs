@@ -1,4 +1,4 @@
-//! How often a fault was met where, with which error, in which mode.
+//! Counts of faults by operation, error and mode.
 
 use super::cases::{ERRORS, FaultCase};
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ impl FaultTally {
         println!("{:<44} {:>7}", "not met", self.unmet);
     }
 
-    /// For the file of results.
+    /// Counters for the file of results.
     pub(super) fn counters(&self) -> Vec<(String, u64)> {
         let sites = self.site_names().into_iter();
         let sites = sites.map(|site| (site.to_owned(), self.of_site(site)));

@@ -1,4 +1,4 @@
-//! The campaign itself: what it calls right and wrong.
+//! Tests of the verdicts of the campaign.
 
 use super::{
     cases::FaultCase, episode, model, plan_script, run_case, script::FaultScript, soundness,

@@ -1,4 +1,4 @@
-//! A small project upon what was installed, as others would build one.
+//! A small project that uses the installed files, as other projects would.
 
 use crate::{Failure, built, campaign::scratch};
 use std::{
@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-/// Builds and runs it with CMake and with `pkg-config`. Says which of them this machine lacks.
+/// Builds and runs the project with CMake and with `pkg-config`. Reports a missing tool.
 pub(super) fn run(prefix: &Path) -> Result<(), Failure> {
     let prefix = fs::canonicalize(prefix)?;
     let project = built::workspace().join("crates/teak-c/tests/project");
@@ -26,7 +26,7 @@ fn is_there(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output();
     let is_there = found.is_ok_and(|output| output.status.success());
     if !is_there {
-        println!("NOT RUN: there is no {program}");
+        println!("NOT RUN: {program} is not installed");
     }
     is_there
 }
@@ -39,7 +39,7 @@ fn output(command: &mut Command) -> Result<String, Failure> {
         return Ok(printed);
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
-    Err(Failure(format!("{command:?} failed:\n{printed}{stderr}")))
+    Err(failure!("{command:?} failed:\n{printed}{stderr}"))
 }
 
 fn by_cmake(prefix: &Path, project: &Path, build: &Path) -> Result<(), Failure> {
@@ -58,7 +58,7 @@ fn by_cmake(prefix: &Path, project: &Path, build: &Path) -> Result<(), Failure> 
 fn by_pkg_config(prefix: &Path, project: &Path, directory: &Path) -> Result<(), Failure> {
     let mut tool = Command::new("pkg-config");
     tool.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
-    // A prefix that is a directory for packages has other names within.
+    // With a package directory before the prefix, the paths inside the files differ.
     tool.arg(format!("--define-variable=prefix={}", prefix.display()));
     let flags = output(tool.args(["--cflags", "--libs", "teak"]))?;
     let languages = [

@@ -1,8 +1,8 @@
-//! Kills at every call to the system: the program of commits runs under `strace`, which kills it
-//! instead of its K-th call of a kind, for each kind and every K until it ends unkilled.
+//! Kills at every system call. The victim program runs under `strace`, which kills it instead of
+//! its K-th call of a kind, for each kind and every K, until the program ends without a kill.
 //!
-//! Between two calls a program changes nothing that outlives it but what it writes through the
-//! mapping, which is what random moments are for.
+//! Between two calls, a program only changes persistent state by writing through the mapping.
+//! Random kills cover this case.
 
 use super::count::KillCount;
 use crate::{
@@ -30,13 +30,13 @@ use std::{
 /// The database at the start of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Start {
-    /// No database: it is created.
+    /// No database: the program creates it.
     New,
-    /// A database that a program left without closing it.
+    /// A database that a program did not close.
     Left,
 }
 
-/// Each way that the program is killed in.
+/// All combinations that the program is killed in.
 const PROGRAMS: [(Start, CommitScript); 4] = [
     (Start::New, CommitScript::Plain),
     (Start::New, CommitScript::Flusher),
@@ -44,10 +44,10 @@ const PROGRAMS: [(Start, CommitScript); 4] = [
     (Start::Left, CommitScript::Flusher),
 ];
 
-/// Commits that come before in a database that was left.
+/// Commits made before, in an existing database.
 const LEFT_COMMITS: u64 = 7;
 
-/// A call to the system that a program is killed at.
+/// A system call at which a program is killed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct KillPoint {
     start: Start,
@@ -72,7 +72,7 @@ impl FromStr for KillPoint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text} is not a point; one is new:plain:pwrite64:7");
+        let wrong = || format!("{text} is not a point such as new:plain:pwrite64:7");
         let [start, script, call, ordinal] = text.split(':').collect::<Vec<_>>()[..] else {
             return Err(wrong());
         };
@@ -91,7 +91,7 @@ impl FromStr for KillPoint {
     }
 }
 
-/// Why programs cannot be killed at their calls on this machine; nothing if they can.
+/// The reason why programs cannot be killed at their calls on this machine; `None` if they can.
 pub(super) fn why_not() -> Option<String> {
     let status = Command::new("strace")
         .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=exit_group"])
@@ -130,7 +130,7 @@ impl SyscallKills<'_> {
                         ordinal,
                     };
                     let is_killed = self.kill_and_report(&point, &mut count)?;
-                    // How often threads wait for each other is another number in each run.
+                    // How often threads wait for each other differs between runs.
                     if !is_killed || ordinal > 2 * ordinals.last + 8 {
                         break;
                     }
@@ -146,13 +146,13 @@ impl SyscallKills<'_> {
         );
         let rate = count.kills as f64 / begin.elapsed().as_secs_f64();
         println!(
-            "every call to the system: {} kills, {rate:.0} kills/s",
+            "every system call: {} kills, {rate:.0} kills/s",
             count.kills
         );
         Ok(count)
     }
 
-    /// Kills at one call, to repeat what went wrong there.
+    /// Kills at one call, to repeat a violation there.
     pub(super) fn run_one(&self, point: &KillPoint) -> Result<(), Failure> {
         let mut count = KillCount::default();
         let is_killed = self.kill_and_report(point, &mut count)?;
@@ -163,7 +163,7 @@ impl SyscallKills<'_> {
         if count.violations == 0 {
             return Ok(());
         }
-        Err(Failure("a killed program left something wrong".to_owned()))
+        Err(failure!("a kill violated a promise"))
     }
 
     fn kill_and_report(&self, point: &KillPoint, count: &mut KillCount) -> Result<bool, Failure> {
@@ -188,7 +188,7 @@ impl SyscallKills<'_> {
         Ok(is_killed)
     }
 
-    /// Says whether the program was killed; fails if what it left is wrong.
+    /// Returns whether the program was killed. Fails if the database violates a promise.
     fn kill(&self, point: &KillPoint, directory: &Path, copy: &Path) -> Result<bool, Failure> {
         let mut scenario = self.scenario(point.start, point.script, directory)?;
         let KillPoint { call, ordinal, .. } = point;
@@ -203,7 +203,7 @@ impl SyscallKills<'_> {
         let ended = scenario.run(&options, self.commits)?;
         let is_killed = ended.was_killed();
         if !is_killed && !ended.status.success() {
-            return Err(Failure(format!("it failed by itself: {}", ended.errors)));
+            bail!("the program failed without a kill: {}", ended.errors);
         }
         scenario.take(ended)?;
         if scenario.path.exists() {
@@ -213,8 +213,8 @@ impl SyscallKills<'_> {
         Ok(is_killed)
     }
 
-    /// Runs the program to its end, and returns the calls that it makes from its opening the
-    /// database on.
+    /// Runs the program to its end, and returns the calls that it makes after it begins to open the
+    /// database.
     fn list_calls(
         &self,
         start: Start,
@@ -226,7 +226,7 @@ impl SyscallKills<'_> {
         let options = ["-o".to_owned(), trace.display().to_string()];
         let ended = scenario.run(&options, self.commits)?;
         if !ended.status.success() {
-            let text = format!("it failed without being killed: {}", ended.errors);
+            let text = format!("the program failed without a kill: {}", ended.errors);
             return Err(Failure(text));
         }
         Ok(ordinals(&String::from_utf8_lossy(&fs::read(trace)?)))
@@ -252,7 +252,7 @@ impl SyscallKills<'_> {
     }
 }
 
-/// A database, and one run of the program over it.
+/// A database, and one run of the program on it.
 struct SyscallScenario {
     path: PathBuf,
     history: CommitHistory,
@@ -272,7 +272,7 @@ impl SyscallScenario {
         }
     }
 
-    /// Has a program make some commits and end without closing the database.
+    /// Runs a program that makes some commits and ends without closing the database.
     fn leave(&mut self) -> Result<(), Failure> {
         self.incarnation = self.history.next_incarnation();
         let mut words = self.plan(LEFT_COMMITS).words()?;
@@ -309,7 +309,7 @@ pub(super) struct Ordinals {
 /// The write that precedes the opening of the database.
 const MARKER: &str = "write(1, \"opening";
 
-/// Counts the calls of a trace, by kind.
+/// Counts the calls of a trace by kind.
 pub(super) fn ordinals(trace: &str) -> BTreeMap<String, Ordinals> {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut found: BTreeMap<String, Ordinals> = BTreeMap::new();

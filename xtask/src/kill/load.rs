@@ -1,7 +1,7 @@
-//! Kills a program that loads records, at random moments, and inspects the database.
+//! Kills a program that loads records, at random times, and inspects the database.
 //!
 //! The program reports the number of loaded records after each commit. The database must hold the
-//! first records of the input, in its order: those acknowledged, and perhaps those of the one
+//! first records of the input, in its order: the acknowledged ones, and perhaps those of the one
 //! commit in progress.
 
 use super::loader::Loader;
@@ -20,10 +20,10 @@ use teak::{Database, Transaction, codec::Bytes};
 const SAMPLE: &str = "examples/data/coins-702861.dump";
 const TABLE: &str = "coins";
 
-/// Records of a commit, one of these for each kill.
+/// The batch sizes of loads, one for each kill.
 const BATCHES: [usize; 3] = [1, 16, 250];
 
-/// How long a program takes at most until its database is there. Many kills fall in that time.
+/// The maximum time until a program has created its database. Many kills fall in that time.
 const CREATION: Duration = Duration::from_millis(4);
 
 /// The duration of an uninterrupted load with one batch size.
@@ -32,7 +32,7 @@ struct LoadTiming {
     duration: Duration,
 }
 
-/// A database that a program is killed over, once or several times.
+/// A database on which a program is killed, once or several times.
 struct LoadScenario<'a> {
     directory: &'a Path,
     victim: Loader,
@@ -40,13 +40,13 @@ struct LoadScenario<'a> {
     records: &'a DumpRecords,
 }
 
-/// Kills a load over and over.
+/// Kills a load repeatedly.
 pub(super) struct LoadKills<'a> {
     scenario: LoadScenario<'a>,
     timings: Vec<LoadTiming>,
 }
 
-/// The records of the sample, in an order that follows from the random numbers.
+/// The records of the sample, in an order that depends on the random numbers.
 pub(super) fn records(rng: &mut Rng) -> Result<DumpRecords, Failure> {
     let mut records = dump::read(&fs::read_to_string(built::workspace().join(SAMPLE))?)?;
     rng.shuffle(&mut records);
@@ -54,7 +54,7 @@ pub(super) fn records(rng: &mut Rng) -> Result<DumpRecords, Failure> {
 }
 
 impl<'a> LoadKills<'a> {
-    /// Measures how long the loads take.
+    /// Measures the duration of the loads.
     pub(super) fn begin(
         directory: &'a Path,
         program: PathBuf,
@@ -69,7 +69,7 @@ impl<'a> LoadKills<'a> {
         Ok(Self { scenario, timings })
     }
 
-    /// Kills over a new database, and mostly some more times over what was left.
+    /// Kills on a new database, and usually some more times on the resulting database.
     pub(super) fn run_episode(
         &self,
         rng: &mut Rng,
@@ -86,7 +86,7 @@ impl<'a> LoadKills<'a> {
 pub(super) struct LoadKillTally {
     pub(super) kills: u64,
     pub(super) violations: u64,
-    /// Kills that came before the load was done.
+    /// Kills before the end of the load.
     pub(super) interrupted: u64,
     /// Kills that left no database, or an empty one.
     pub(super) early: u64,
@@ -101,12 +101,11 @@ impl LoadScenario<'_> {
             let run = self
                 .victim
                 .load(&self.write_input(0)?, &path, batch, None)?;
-            if run.acknowledged != self.records.len() {
-                return Err(Failure(format!(
-                    "an uninterrupted load acknowledged {} records",
-                    run.acknowledged
-                )));
-            }
+            ensure!(
+                run.acknowledged == self.records.len(),
+                "an uninterrupted load acknowledged {} records",
+                run.acknowledged
+            );
             expect_prefix(&path, self.records, &[run.acknowledged])?;
             println!(
                 "loading {} records by {batch} takes {:.1} ms",
@@ -175,7 +174,7 @@ impl LoadScenario<'_> {
         Ok(())
     }
 
-    /// Writes a dump of the records that are not present yet.
+    /// Writes a dump of the records that are not loaded yet.
     fn write_input(&self, present: usize) -> Result<PathBuf, Failure> {
         let path = self.directory.join("input.dump");
         fs::write(&path, dump::write(TABLE, &self.records[present..])?)?;
@@ -183,37 +182,37 @@ impl LoadScenario<'_> {
     }
 }
 
-/// Fails unless the database is whole and holds the first so many records, one of the `possible`
-/// numbers; returns which.
+/// Fails unless the database has no damage and holds as many of the first records as one of the
+/// `possible` numbers says. Returns that number.
 fn expect_prefix(path: &Path, records: &DumpRecords, possible: &[usize]) -> Result<usize, Failure> {
     if !path.exists() {
         let is_possible = possible.contains(&0);
         return if is_possible {
             Ok(0)
         } else {
-            Err(Failure("there is no database".to_owned()))
+            Err(failure!("there is no database"))
         };
     }
     let database = Database::open(path)?;
     let report = database.check(&mut |_| ())?;
-    if !report.is_clean() {
-        return Err(Failure(format!("check found damage: {:?}", report.damages)));
-    }
+    ensure!(
+        report.is_clean(),
+        "check found damage: {:?}",
+        report.damages
+    );
     let found = read_all(&database)?;
-    if !possible.contains(&found.len()) {
-        return Err(Failure(format!(
-            "{} records are there; it should be one of {possible:?}",
-            found.len()
-        )));
-    }
+    ensure!(
+        possible.contains(&found.len()),
+        "there are {} records, but allowed are {possible:?}",
+        found.len()
+    );
     let mut expected = records[..found.len()].to_vec();
     expected.sort();
-    if found != expected {
-        return Err(Failure(format!(
-            "the {} records are not the first of the input",
-            found.len()
-        )));
-    }
+    ensure!(
+        found == expected,
+        "the {} records are not the first of the input",
+        found.len()
+    );
     database.close()?;
     Ok(found.len())
 }

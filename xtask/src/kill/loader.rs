@@ -1,4 +1,4 @@
-//! The program `teak`, while it loads records.
+//! The program `teak` while it loads records.
 
 use crate::{
     Failure,
@@ -15,12 +15,12 @@ pub(super) struct Loader {
     program: PathBuf,
 }
 
-/// How a load went.
+/// The result of a load.
 pub(super) struct LoadOutcome {
     /// Records of the commits that the program acknowledged.
     pub(super) acknowledged: usize,
     pub(super) duration: Duration,
-    /// Whether it was cut short.
+    /// Whether the load was interrupted.
     pub(super) was_killed: bool,
 }
 
@@ -53,15 +53,15 @@ impl Loader {
             None => child.wait()?,
         };
         let duration = begin.elapsed();
-        // No code means that a signal ended it.
+        // Without a code, a signal ended the program.
         let was_killed = ended.status.code().is_none() && delay.is_some();
         if !ended.status.success() && !was_killed {
-            return Err(Failure(format!(
-                "{} failed by itself ({}): {}",
+            bail!(
+                "{} failed without a kill ({}): {}",
                 self.program.display(),
                 ended.status,
                 ended.errors
-            )));
+            );
         }
         Ok(LoadOutcome {
             acknowledged: acknowledged(&ended.output)?,
@@ -71,7 +71,7 @@ impl Loader {
     }
 }
 
-/// The records of the last whole line `committed TRANSACTION RECORDS`, which counts all so far.
+/// The records of the last complete line `committed TRANSACTION RECORDS`, which counts all so far.
 pub(super) fn acknowledged(output: &str) -> Result<usize, Failure> {
     let whole = output.rfind('\n').map_or("", |end| &output[..end]);
     let Some(line) = whole.lines().rfind(|line| line.starts_with("committed ")) else {
@@ -79,6 +79,6 @@ pub(super) fn acknowledged(output: &str) -> Result<usize, Failure> {
     };
     match line.split(' ').collect::<Vec<_>>().as_slice() {
         ["committed", _, records] => Ok(records.parse()?),
-        _ => Err(Failure(format!("not an acknowledgement: {line}"))),
+        _ => Err(failure!("not an acknowledgement: {line}")),
     }
 }

@@ -1,5 +1,4 @@
-//! Kills of the program of commits at random moments, often again while what the last kill left is
-//! opened.
+//! Kills the victim program at random times, often again during the opening after the last kill.
 
 use super::count::KillCount;
 use crate::{
@@ -21,14 +20,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a program runs at most, and how long opening and the first commits take.
+/// The maximum running time of a program, and the time for opening and the first commits.
 const RUN: Duration = Duration::from_millis(60);
 const OPENING: Duration = Duration::from_millis(6);
 
-/// Kills `count` times, over one database after the other.
+/// Kills `count` times, on one database after another.
 pub(super) fn run(directory: &Path, rng: &mut Rng, count: u64) -> Result<KillCount, Failure> {
     let mut done = KillCount::default();
-    let (mut early, mut rolled_on) = (0, 0);
+    let (mut early, mut uninspected) = (0, 0);
     while done.kills < count {
         let mut scenario = RandomKillScenario::new(directory, rng)?;
         let kills = rng.u64(1..12).min(count - done.kills);
@@ -38,7 +37,7 @@ pub(super) fn run(directory: &Path, rng: &mut Rng, count: u64) -> Result<KillCou
             match outcome {
                 Ok(KillRemains::Nothing) => early += 1,
                 Ok(KillRemains::Commits) => {}
-                Ok(KillRemains::Unseen) => rolled_on += 1,
+                Ok(KillRemains::Unseen) => uninspected += 1,
                 Err(Failure(text)) => {
                     done.violations += 1;
                     scenario.report(done.kills, &text)?;
@@ -52,8 +51,8 @@ pub(super) fn run(directory: &Path, rng: &mut Rng, count: u64) -> Result<KillCou
         }
     }
     println!(
-        "{} programs of commits: {early} ended before there was a database, {rolled_on} were \
-         followed by another without a look",
+        "{} victim programs: {early} ended before the database existed, {uninspected} were \
+         followed by another kill without an inspection",
         done.kills
     );
     Ok(done)
@@ -66,7 +65,7 @@ enum KillRemains {
     Unseen,
 }
 
-/// A database that programs are killed over.
+/// A database on which programs are killed.
 struct RandomKillScenario {
     directory: tempfile::TempDir,
     page_size: usize,
@@ -116,9 +115,11 @@ impl RandomKillScenario {
         let child = ChildProgram::start(&plan.words()?)?;
         wait_until(begin + delay);
         let ended = child.kill()?;
-        if !ended.was_killed() {
-            return Err(Failure(format!("it failed by itself: {}", ended.errors)));
-        }
+        ensure!(
+            ended.was_killed(),
+            "the program failed without a kill: {}",
+            ended.errors
+        );
         let account = VictimAccount::read(&ended.output)?;
         self.expected
             .live(&account, &mut self.history, incarnation)?;
@@ -128,7 +129,7 @@ impl RandomKillScenario {
         self.inspect()
     }
 
-    /// Inspects what there is.
+    /// Inspects the database.
     fn inspect(&mut self) -> Result<KillRemains, Failure> {
         let path = self.path();
         if path.exists() {

@@ -6,7 +6,7 @@ use super::{
 };
 
 #[test]
-fn the_last_whole_line_counts() {
+fn the_last_complete_line_counts() {
     assert_eq!(acknowledged("").unwrap(), 0);
     assert_eq!(
         acknowledged("committed 1 250\ncommitted 2 500\n").unwrap(),
@@ -29,7 +29,7 @@ fn other_lines_do_not_count() {
 }
 
 #[test]
-fn calls_count_from_the_opening_on() {
+fn calls_are_counted_after_opening() {
     let trace = "\
 7  openat(AT_FDCWD, \"/etc/ld.so.cache\") = 3
 7  write(1, \"opening 0\\n\", 10) = 10
@@ -53,7 +53,7 @@ fn calls_count_from_the_opening_on() {
 }
 
 #[test]
-fn a_point_is_read_as_it_is_written() {
+fn a_point_is_parsed_from_its_text() {
     for text in ["new:plain:pwritev:7", "left:flusher:fdatasync:1"] {
         let point: KillPoint = text.parse().unwrap();
         assert_eq!(point.to_string(), text);

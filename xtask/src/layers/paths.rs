@@ -1,4 +1,4 @@
-//! Finds in a source file the names that it takes from the crate's root.
+//! Finds the names that a source file takes from the crate's root.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use std::{collections::BTreeMap, str::FromStr};
@@ -15,9 +15,9 @@ pub(super) struct Finding {
 pub(super) struct Scan {
     /// Outside of tests.
     pub(super) findings: Vec<Finding>,
-    /// In tests too.
+    /// Including tests.
     pub(super) unsafe_lines: Vec<usize>,
-    /// How many modules stand between the file's items and the crate's root.
+    /// The number of modules between the file's items and the crate's root.
     depth: usize,
     in_tests: bool,
 }
@@ -47,8 +47,7 @@ impl Scan {
         }
     }
 
-    /// Walks the item that an attribute at the start of `tokens` keeps for tests; returns its
-    /// length.
+    /// Walks the test-only item after an attribute at the start of `tokens`. Returns its length.
     fn walk_tests(&mut self, tokens: &[TokenTree]) -> usize {
         let len = item_len(tokens);
         self.in_tests = true;
@@ -69,8 +68,7 @@ impl Scan {
         1
     }
 
-    /// `super::super::name` names something of the root if it has as many steps as the file is
-    /// deep.
+    /// `super::super::name` names an item of the root if its steps match the depth of the file.
     fn walk_super(&mut self, tokens: &[TokenTree]) -> usize {
         let is_step =
             |at: usize| matches!(tokens.get(at), Some(TokenTree::Ident(ident)) if ident == "super");
@@ -86,7 +84,7 @@ impl Scan {
         end
     }
 
-    /// Notes what follows the root at the start of a path: a name, or names in braces.
+    /// Records what follows the root at the start of a path: a name, or names in braces.
     fn note_rest(&mut self, tokens: &[TokenTree]) {
         if !is_separator(tokens) || self.in_tests {
             return;
@@ -107,8 +105,7 @@ impl Scan {
     }
 }
 
-/// The names that the crate's root takes from its modules with `use`, and from which one each
-/// comes.
+/// The names that the crate's root takes from its modules with `use`, with the module of each.
 pub(super) fn exports(text: &str) -> Result<BTreeMap<String, String>, String> {
     let tokens: Vec<TokenTree> = parse(text)?.into_iter().collect();
     let mut exports = BTreeMap::new();
@@ -183,7 +180,7 @@ fn is_test_attribute(tokens: &[TokenTree]) -> bool {
             .any(|word| word == "test")
 }
 
-/// How many tokens the item at the start of `tokens` has, its attributes included: up to its first
+/// The number of tokens of the item at the start of `tokens`, with its attributes: up to its first
 /// braces or semicolon, and beyond the braces of a `use`.
 fn item_len(tokens: &[TokenTree]) -> usize {
     let is_use = tokens

@@ -1,4 +1,4 @@
-//! The rules on small sources made for it, and on the engine itself.
+//! The rules on small test sources, and on the engine itself.
 
 use super::{LayersArguments, Source, check, run};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ fn the_engine_keeps_its_layers() {
 }
 
 #[test]
-fn an_upward_use_is_found() {
+fn an_upward_import_is_found() {
     let found = complaints(
         "page/leaf.rs",
         "use crate::types::Run;\nuse crate::btree::Cursor;",
@@ -66,7 +66,7 @@ fn braces_are_read() {
 }
 
 #[test]
-fn a_name_of_the_root_counts_for_the_module_it_comes_from() {
+fn a_name_of_the_root_counts_for_its_module() {
     assert_eq!(complaints("btree/mod.rs", "use crate::Database;").len(), 1);
     assert_eq!(
         complaints("btree/mod.rs", "use crate::{Run, Bytes};").len(),
@@ -114,7 +114,7 @@ fn tests_comments_and_strings_are_exempt() {
 }
 
 #[test]
-fn unsafe_is_for_io() {
+fn unsafe_is_allowed_only_in_io() {
     assert_eq!(
         complaints("btree/mod.rs", "fn f() {\n unsafe { g() } }"),
         ["btree/mod.rs:2: unsafe outside of io"]

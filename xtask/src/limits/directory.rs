@@ -1,4 +1,4 @@
-//! Where the program runs, and what it has too little of there.
+//! The working directory of the program, and the resource that is limited there.
 
 use crate::Failure;
 use fastrand::Rng;
@@ -16,13 +16,13 @@ use tempfile::TempDir;
 /// A limit of the program.
 #[derive(Debug)]
 pub(super) enum Limit {
-    /// The longest file.
+    /// The maximum file length.
     FileBytes(u64),
     AddressBytes(u64),
-    /// Memory that is not of files.
+    /// Memory that is not file-backed.
     DataBytes(u64),
     OpenFiles(u64),
-    /// So many bytes are free on the disk.
+    /// Free bytes on the disk.
     FreeBytes(u64),
 }
 
@@ -54,7 +54,7 @@ impl Limit {
 
 /// A directory of databases.
 pub(super) enum DatabaseDirectory {
-    /// Anywhere: limits are those of the process.
+    /// Any directory: the limit is one of the process.
     Directory(PathBuf),
     /// A small file system, which is filled.
     Disk(LimitedDisk),
@@ -66,7 +66,7 @@ pub(super) struct LimitedDisk {
     mount_point: PathBuf,
 }
 
-/// Their names, what makes them, and the length of their blocks.
+/// Names, programs that make them, and block lengths.
 const DISKS: [(&str, &str, &str); 4] = [
     ("ext4 with blocks of 1 KiB", "mkfs.ext4", "1024"),
     ("ext4 with blocks of 4 KiB", "mkfs.ext4", "4096"),
@@ -77,11 +77,11 @@ const IMAGE_LEN: u64 = 24 << 20;
 const FILLER: &str = "filler";
 
 impl DatabaseDirectory {
-    /// All that can be had here: disks take the rights of root.
+    /// All directories available here. Mounting disks requires root.
     pub(super) fn all(scratch: &Path) -> Result<Vec<Self>, Failure> {
         let mut directories = vec![Self::Directory(scratch.to_owned())];
         if !geteuid().is_root() {
-            println!("NOT DONE: full disks: mounting file systems takes the rights of root");
+            println!("NOT DONE: full disks: mounting file systems requires root");
             return Ok(directories);
         }
         for (number, (name, maker, block)) in DISKS.into_iter().enumerate() {
@@ -90,7 +90,7 @@ impl DatabaseDirectory {
                 Err(Failure(text)) => println!("NOT DONE: {name}: {text}"),
             }
         }
-        // As many rounds with limits of the process as with full disks.
+        // Half of the rounds use limits of the process, half use full disks.
         for _ in 2..directories.len() {
             directories.push(Self::Directory(scratch.to_owned()));
         }
@@ -138,7 +138,7 @@ impl DatabaseDirectory {
         };
         let filler = Filler(disk.mount_point.join(FILLER));
         let mut file = File::create(&filler.0)?;
-        // The space of files that were removed comes back by and by.
+        // The space of removed files becomes free with a delay.
         file.sync_all()?;
         let mut chunk = 1 << 20;
         while chunk >= 512 {
@@ -153,7 +153,7 @@ impl DatabaseDirectory {
     }
 }
 
-/// A file that takes space away. It goes with its value.
+/// A file that occupies space. It is removed on drop.
 pub(super) struct Filler(PathBuf);
 
 impl Drop for Filler {
@@ -184,7 +184,7 @@ impl LimitedDisk {
 
 impl Drop for LimitedDisk {
     fn drop(&mut self) {
-        // The system may need a moment until the last file is closed.
+        // The system may need some time until the last file is closed.
         for _ in 0..50 {
             if call("umount", &[&self.mount_point.to_string_lossy()]).is_ok() {
                 break;
@@ -198,12 +198,12 @@ fn call(program: &str, arguments: &[&str]) -> Result<(), Failure> {
     let output = Command::new(program)
         .args(arguments)
         .output()
-        .map_err(|error| Failure(format!("{program} cannot be started: {error}")))?;
+        .map_err(|error| failure!("{program} cannot be started: {error}"))?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(Failure(format!(
+        false => Err(failure!(
             "{program} has failed: {}",
             String::from_utf8_lossy(&output.stderr).trim()
-        ))),
+        )),
     }
 }

@@ -4,7 +4,7 @@ use crate::Failure;
 use std::{collections::BTreeMap, path::Path};
 use teak::{Database, Transaction, codec::Bytes};
 
-/// The table that all is about.
+/// The only table.
 pub(super) const TABLE: &str = "main";
 
 /// The records of the table.
@@ -22,16 +22,13 @@ pub(super) fn make(path: &Path, records: &ExpectedRecords) -> Result<(), Failure
     Ok(())
 }
 
-/// All records of a database that has to be sound.
+/// All records of a database that must have no damage.
 pub(super) fn read(path: &Path) -> Result<ExpectedRecords, Failure> {
     let database = Database::open(path)
-        .map_err(|error| Failure(format!("{} cannot be opened: {error}", path.display())))?;
+        .map_err(|error| failure!("{} cannot be opened: {error}", path.display()))?;
     let report = database.check(&mut |_| {})?;
     if let Some(damage) = report.damages.first() {
-        return Err(Failure(format!(
-            "{} is damaged: {damage:?}",
-            path.display()
-        )));
+        bail!("{} is damaged: {damage:?}", path.display());
     }
     let txn = database.begin_read()?;
     let table = txn.open_table::<Bytes, Bytes>(TABLE)?;
@@ -56,14 +53,16 @@ pub(super) fn compare(
     if is_success {
         return match found == after {
             true => Ok(()),
-            false => Err("it succeeded, and what it was to do was not done".to_owned()),
+            false => Err("it succeeded without its effect".to_owned()),
         };
     }
     let keys = found.keys().chain(before.keys()).chain(after.keys());
     for key in keys {
         let value = found.get(key);
         if value != before.get(key) && value != after.get(key) {
-            return Err(format!("the record of key {key:02x?} is another, or lost"));
+            return Err(format!(
+                "the record of key {key:02x?} has a wrong value or is lost"
+            ));
         }
     }
     Ok(())

@@ -13,14 +13,14 @@ const INPUT: &str = "input.dump";
 const OUTPUT: &str = "output.teak";
 const DUMP: &str = "out.dump";
 const COPY: &str = "copy.teak";
-/// The longest value that a command line takes.
+/// The maximum length of a value on the command line.
 const VALUE_LEN_MAX: usize = 100_000;
 
 /// The work of a run.
 pub(super) enum ProgramStep {
     /// Reads, or writes output that is not checked.
     Read(&'static [&'static str]),
-    /// Makes another database with the same records, some from a copy that is made before.
+    /// Makes another database with the same records, sometimes from a copy made before.
     Copy {
         words: &'static [&'static str],
         is_of_copy: bool,
@@ -39,7 +39,7 @@ pub(super) enum ProgramStep {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeftoverFiles {
     Nothing,
-    /// As a killed program does.
+    /// Leaves the database like a killed program.
     Anything,
 }
 
@@ -107,7 +107,7 @@ impl ProgramStep {
             _ => {
                 let count = rng.usize(1..2000);
                 Self::Load {
-                    // No key twice: a part of the input is all that it may leave.
+                    // No key occurs twice, because a failed run may leave a part of the input.
                     records: (0..count)
                         .map(|_| any(rng))
                         .collect::<ExpectedRecords>()
@@ -119,7 +119,7 @@ impl ProgramStep {
         }
     }
 
-    /// As a person types it, with long values cut short.
+    /// The command line as typed, with long values truncated.
     pub(super) fn command_line(&self) -> String {
         let words = self.arguments();
         let mut text = "teak".to_owned();
@@ -156,7 +156,7 @@ impl ProgramStep {
         }
     }
 
-    /// Makes what it reads, without any limit.
+    /// Makes the inputs of the run, without a limit.
     pub(super) fn prepare(&self, directory: &Path) -> Result<(), Failure> {
         match self {
             Self::Load { records, .. } => {
@@ -185,8 +185,7 @@ impl ProgramStep {
         after
     }
 
-    /// Looks at what it made beside the database, and removes that. It may leave nothing that has
-    /// no name of its own.
+    /// Checks the other files that the run made, and removes them. It may leave no temporary files.
     pub(super) fn check_output(
         &self,
         directory: &Path,
@@ -198,9 +197,9 @@ impl ProgramStep {
         if matches!(self, Self::Copy { .. }) {
             match output.exists() {
                 true if read(&output)? != *records => {
-                    return Err(Failure("the copy has other records".to_owned()));
+                    bail!("the copy has different records");
                 }
-                false if is_success => return Err(Failure("there is no copy".to_owned())),
+                false if is_success => bail!("there is no copy"),
                 _ => {}
             }
         }
@@ -212,7 +211,7 @@ impl ProgramStep {
                 true => fs::remove_file(&path)?,
                 false if name.starts_with(DATABASE) => {}
                 false if left == LeftoverFiles::Anything => remove(&path)?,
-                false => return Err(Failure(format!("it left {name}"))),
+                false => bail!("it left the file {name}"),
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The clients, the libraries that they run on, and their command line.
 
 use super::library::Prefix;
+use crate::names::value_name;
 use clap::ValueEnum;
 use std::{path::PathBuf, time::Duration};
 
@@ -8,25 +9,25 @@ use std::{path::PathBuf, time::Duration};
 /// whose output is compared
 #[derive(clap::Args)]
 pub(crate) struct LmdbClientsArguments {
-    /// Which clients; more than one if this is given more than once
+    /// The clients to run; may be given several times
     #[arg(long, value_enum, default_value = "own")]
     pub(super) client: Vec<Client>,
-    /// The library that tests run on. On LMDB itself, failing tests are only listed
+    /// The library to run tests on. On LMDB itself, failing tests are only listed
     #[arg(long, value_enum, default_value = "teak")]
     pub(super) on: Side,
-    /// Where LMDB's sources are; those of the crate lmdb-master-sys if this is not given
+    /// The directory of LMDB's sources; by default those of the crate lmdb-master-sys
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) sources: Option<PathBuf>,
-    /// The library, if it is not to be built
+    /// The library; built if it is not given
     #[arg(long, value_name = "FILE")]
     pub(super) library: Option<PathBuf>,
     /// The C compiler
     #[arg(long, default_value = "cc")]
     pub(super) compiler: String,
-    /// The Python with which py-lmdb is built and run
+    /// The Python interpreter for building and running py-lmdb
     #[arg(long, default_value = "python3")]
     pub(super) python: String,
-    /// How many seconds a program may take
+    /// Time limit of a program, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 900)]
     pub(super) time_limit: u64,
 }
@@ -42,6 +43,21 @@ pub(super) enum Client {
     PyLmdb,
     /// The binding for Java: a program over it, whose output is compared
     Lmdbjava,
+    /// The package of npm: a program over it, whose output is compared
+    LmdbJs,
+    /// Postfix's maps
+    Postfix,
+    /// Samba's tools for its database
+    Ldb,
+    /// PowerDNS's zones
+    Powerdns,
+    /// PHP's interface to databases
+    Php,
+    /// MapCache's tiles
+    Mapcache,
+    /// 389 Directory Server
+    #[value(name = "389ds")]
+    DirectoryServer,
     /// The typed binding for Rust, and its examples
     Heed,
     /// A binding for Rust
@@ -54,14 +70,13 @@ pub(super) enum Client {
 }
 
 impl Client {
-    /// As it is given on the command line.
+    /// The name on the command line.
     pub(super) fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
+        value_name(self)
     }
 }
 
-/// With what clients are linked.
+/// The library that clients are linked with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Side {
     Lmdb,
@@ -80,7 +95,7 @@ impl Side {
 /// The parameters of running a client.
 pub(super) struct ClientBench<'b> {
     pub(super) arguments: &'b LmdbClientsArguments,
-    /// Where clients are built.
+    /// The directory in which clients are built.
     pub(super) directory: PathBuf,
     /// The library that they are linked with.
     pub(super) prefix: Prefix,

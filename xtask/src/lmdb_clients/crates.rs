@@ -18,7 +18,7 @@ use std::{
     process::Command,
 };
 
-/// A published crate, and how it is had to use another library than the one that it brings.
+/// A published crate, and how it is linked with another library than its bundled one.
 #[derive(Debug)]
 pub(super) struct ClientCrate {
     name: &'static str,
@@ -30,12 +30,11 @@ pub(super) struct ClientCrate {
 /// How a crate finds a library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LinkMethod {
-    /// It asks `pkg-config`.
+    /// By `pkg-config`.
     PackageConfiguration,
-    /// Its crate of declarations links `lmdb`, and cargo can override what is linked.
+    /// Its crate of declarations links `lmdb`; cargo can override the linked library.
     Override,
-    /// This crate of declarations compiles LMDB whatever is asked: it is patched, with another
-    /// build script.
+    /// This crate of declarations always compiles LMDB. It is patched with another build script.
     Patch(&'static str),
 }
 
@@ -64,7 +63,7 @@ pub(super) const RKV: ClientCrate = ClientCrate {
     link: LinkMethod::PackageConfiguration,
 };
 
-/// The build script of a crate of declarations that is patched.
+/// The build script of a patched crate of declarations.
 const BUILD_SCRIPT: &str = r#"fn main() {
     println!("cargo::rerun-if-env-changed=LMDB_LIBDIR");
     let directory = std::env::var("LMDB_LIBDIR").expect("LMDB_LIBDIR says where the library is");
@@ -73,7 +72,7 @@ const BUILD_SCRIPT: &str = r#"fn main() {
 }
 "#;
 
-/// A copy of a crate that is built.
+/// A copy of a crate to build.
 struct CrateCopy<'c> {
     bench: &'c ClientBench<'c>,
     package: &'c ClientCrate,
@@ -106,7 +105,7 @@ pub(super) fn run(bench: &ClientBench<'_>, package: &ClientCrate) -> Result<Test
     copied.test()
 }
 
-/// Has cargo download a crate and what it needs; returns what it knows of them.
+/// Lets cargo download a crate and its dependencies. Returns cargo's metadata of them.
 fn fetch(around: &Path, package: &ClientCrate) -> Result<String, Failure> {
     let directory = around.join("fetched");
     fs::create_dir_all(directory.join("src"))?;
@@ -125,13 +124,12 @@ fn copy_new(from: &Path, to: &Path, added: &str) -> Result<(), Failure> {
         fs::remove_dir_all(to)?;
     }
     let status = Command::new("cp").arg("-r").arg(from).arg(to).status()?;
-    if !status.success() {
-        return Err(Failure(format!(
-            "{} cannot be copied ({status})",
-            from.display()
-        )));
-    }
-    // It would have versions of before what is patched.
+    ensure!(
+        status.success(),
+        "{} cannot be copied ({status})",
+        from.display()
+    );
+    // The lock file would contain the versions from before the patch.
     let versions = to.join("Cargo.lock");
     if versions.exists() {
         fs::remove_file(versions)?;
@@ -142,17 +140,17 @@ fn copy_new(from: &Path, to: &Path, added: &str) -> Result<(), Failure> {
     Ok(manifest.write_all(added.as_bytes())?)
 }
 
-/// The name of the platform that cargo builds for.
+/// The target platform of cargo.
 fn host() -> Result<String, Failure> {
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(compiler).arg("-vV").output()?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let host = printed.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or_else(|| Failure("rustc does not say what it builds for".into()))?;
+    let host = host.ok_or_else(|| failure!("rustc names no host platform"))?;
     Ok(host.to_owned())
 }
 
-/// The program that cargo reports to run.
+/// The test program that cargo reports to run.
 fn program_in(line: &str) -> Option<&str> {
     let (_, program) = line
         .trim_start()
@@ -172,10 +170,10 @@ impl CrateCopy<'_> {
             }
         }
         if !is_success && outcomes.count(TestOutcome::Failed) == 0 {
-            return Err(Failure(format!(
+            bail!(
                 "cargo test has failed, but no test: see {}",
                 self.log("tests").display()
-            )));
+            );
         }
         for example in self.examples()? {
             let (is_success, _) = self.cargo("run", &["--example", &example], &example)?;
@@ -188,8 +186,8 @@ impl CrateCopy<'_> {
         Ok(outcomes)
     }
 
-    /// Refuses a test program that has LMDB in it, or looks for it elsewhere: what it shows is
-    /// nothing of the library. One that opens no environment at all may do without.
+    /// Refuses a test program that contains LMDB or loads it from elsewhere, because its results
+    /// say nothing about the library. A program that opens no environment needs no library.
     fn refuse_other_library(&self, program: &Path) -> Result<(), Failure> {
         if self.bench.arguments.on == Side::Lmdb {
             return Ok(());
@@ -200,10 +198,10 @@ impl CrateCopy<'_> {
         };
         match has("liblmdb.so.0")? || !has("mdb_env_open")? {
             true => Ok(()),
-            false => Err(Failure(format!(
+            false => Err(failure!(
                 "{} is not linked to the library",
                 program.display()
-            ))),
+            )),
         }
     }
 
@@ -229,7 +227,7 @@ impl CrateCopy<'_> {
         self.directory.with_file_name(format!("{name}.log"))
     }
 
-    /// Runs cargo on it; returns whether it succeeded, and its output.
+    /// Runs cargo on the crate. Returns whether it succeeded, and its output.
     fn cargo(&self, task: &str, words: &[&str], log: &str) -> Result<(bool, String), Failure> {
         let prefix = &self.bench.prefix;
         let mut command = cargo();

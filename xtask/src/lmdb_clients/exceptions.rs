@@ -1,13 +1,13 @@
-//! The tests of a client that fail, each with the reason. One that passes has to be taken from the
-//! list, so that it only becomes shorter.
+//! The failing tests of a client, each with the reason. A test that passes must be removed from the
+//! list, so that the list only becomes shorter.
 
 use super::outcomes::{TestOutcome, TestOutcomes};
 use crate::Failure;
 
-/// Between the name of a test and the reason.
+/// Separates the name of a test and the reason.
 const SEPARATOR: &str = " | ";
 
-/// Tests that fail, and why.
+/// Tests that fail, with the reasons.
 #[derive(Debug)]
 pub(super) struct Exceptions<'l>(Vec<(&'l str, &'l str)>);
 
@@ -19,14 +19,14 @@ impl<'l> Exceptions<'l> {
             .filter(|line| !line.is_empty() && !line.starts_with('#'));
         let pairs = lines.map(|line| match line.split_once(SEPARATOR) {
             Some((name, reason)) if !reason.trim().is_empty() => Ok((name.trim(), reason.trim())),
-            _ => Err(Failure(format!(
+            _ => Err(failure!(
                 "the list of exceptions has no reason for {line:?}: write NAME{SEPARATOR}REASON"
-            ))),
+            )),
         });
         pairs.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Refuses outcomes that are not those of the list.
+    /// Refuses outcomes that do not match the list.
     pub(super) fn compare(&self, outcomes: &TestOutcomes) -> Result<(), Failure> {
         let mut faults = Vec::new();
         for failed in outcomes.failed() {
@@ -37,8 +37,8 @@ impl<'l> Exceptions<'l> {
         for (name, reason) in &self.0 {
             match outcomes.of(name) {
                 Some(TestOutcome::Failed) => println!("  excepted: {name}: {reason}"),
-                Some(_) => faults.push(format!("{name} fails no more: take it from the list")),
-                None => faults.push(format!("there is no test {name}: take it from the list")),
+                Some(_) => faults.push(format!("{name} no longer fails: remove it from the list")),
+                None => faults.push(format!("there is no test {name}: remove it from the list")),
             }
         }
         if outcomes.count(TestOutcome::Passed) == 0 {
@@ -72,7 +72,7 @@ mod tests {
         assert!(
             compare("a | x\nb c | y")
                 .unwrap()
-                .contains("b c fails no more")
+                .contains("b c no longer fails")
         );
         assert!(
             compare("a | x\nd | y")
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_nothing_is_refused() {
+    fn a_run_without_tests_is_refused() {
         let exceptions = Exceptions::parse("").unwrap();
         assert!(exceptions.compare(&TestOutcomes::default()).is_err());
     }

@@ -1,4 +1,4 @@
-//! The library, and where clients find it: header, library and descriptions for `pkg-config`, as if
+//! The library in a directory where clients find it: header, library and `pkg-config` files, as if
 //! it were installed.
 
 use crate::{
@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-/// Where a library is installed.
+/// The directory in which a library is installed.
 #[derive(Clone, Debug)]
 pub(crate) struct Prefix(PathBuf);
 
@@ -42,9 +42,7 @@ impl Prefix {
             .arg(&library)
             .arg("-lpthread")
             .status()?;
-        if !status.success() {
-            return Err(Failure(format!("LMDB cannot be compiled ({status})")));
-        }
+        ensure!(status.success(), "LMDB cannot be compiled ({status})");
         prefix.install(&library)?;
         Ok(prefix)
     }
@@ -88,7 +86,7 @@ impl Prefix {
     }
 }
 
-/// Where the sources of a package are that cargo knows of.
+/// The source directory of a package that cargo knows.
 pub(crate) fn sources_of(metadata: &str, package: &str) -> Result<PathBuf, Failure> {
     let beginning = format!("{package}-");
     let manifest = quoted(metadata, "\"manifest_path\":\"", |path| {
@@ -99,20 +97,20 @@ pub(crate) fn sources_of(metadata: &str, package: &str) -> Result<PathBuf, Failu
     });
     match manifest {
         Some(manifest) => Ok(Path::new(manifest).with_file_name("")),
-        None => Err(Failure(format!("cargo does not know the crate {package}"))),
+        None => Err(failure!("cargo does not know the crate {package}")),
     }
 }
 
-/// LMDB's sources, which the crate lmdb-master-sys has.
+/// LMDB's sources, which are part of the crate lmdb-master-sys.
 pub(crate) fn find_lmdb() -> Result<PathBuf, Failure> {
     let package = sources_of(&metadata(workspace())?, "lmdb-master-sys")?;
     let directory = package.join("lmdb/libraries/liblmdb");
     match directory.join("mdb.c").is_file() {
         true => Ok(directory),
-        false => Err(Failure(format!(
+        false => Err(failure!(
             "there are no sources of LMDB in {}; say where they are with `--sources`",
             directory.display()
-        ))),
+        )),
     }
 }
 
@@ -130,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sources_of_a_package_are_not_those_of_a_longer_name() {
+    fn a_package_name_does_not_match_a_longer_one() {
         let metadata = r#"{"manifest_path":"/r/heed-traits-0.2.0/Cargo.toml","manifest_path":"/r/heed-0.22.0/Cargo.toml"}"#;
         let found = sources_of(metadata, "heed").unwrap();
         assert_eq!(found.file_name().unwrap(), "heed-0.22.0");

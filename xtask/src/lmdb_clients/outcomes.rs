@@ -1,8 +1,8 @@
-//! How the tests of a client ended.
+//! Results of the tests of a client.
 
 use std::{collections::BTreeMap, fmt};
 
-/// How a test ended.
+/// The result of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TestOutcome {
     Passed,
@@ -10,20 +10,20 @@ pub(super) enum TestOutcome {
     Failed,
 }
 
-/// How tests ended, by their names.
+/// Results of tests by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct TestOutcomes(BTreeMap<String, TestOutcome>);
 
 impl TestOutcomes {
     pub(super) fn add(&mut self, name: &str, outcome: TestOutcome) {
         let before = self.0.insert(name.to_owned(), outcome);
-        // Two of one name have failed if one has.
+        // Two tests of one name count as failed if one of them failed.
         if before == Some(TestOutcome::Failed) {
             self.0.insert(name.to_owned(), TestOutcome::Failed);
         }
     }
 
-    /// Takes those of `others`, with a word before each name.
+    /// Adds the outcomes of `others`, with a prefix before each name.
     pub(super) fn take_over(&mut self, word: &str, others: &Self) {
         for (name, outcome) in &others.0 {
             self.add(&format!("{word} {name}"), *outcome);
@@ -49,7 +49,7 @@ impl TestOutcomes {
         self.0.values().filter(|is| **is == outcome).count()
     }
 
-    /// Reads a line of Rust's test programs.
+    /// Parses a line of Rust's test programs.
     pub(super) fn add_line_of_cargo(&mut self, line: &str) {
         let Some((name, end)) = line
             .strip_prefix("test ")
@@ -66,7 +66,7 @@ impl TestOutcomes {
         }
     }
 
-    /// Reads a line of pytest. Returns the name of a test that has begun, if the line does not
+    /// Parses a line of pytest. Returns the name of a test that has begun, if the line does not
     /// report its end.
     pub(super) fn add_line_of_pytest<'l>(&mut self, line: &'l str) -> Option<&'l str> {
         let (name, end) = line.split_once(' ')?;
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_two_have_fails_if_one_fails() {
+    fn a_shared_name_fails_if_one_test_fails() {
         let mut outcomes = TestOutcomes::default();
         outcomes.add("a", TestOutcome::Failed);
         outcomes.add("a", TestOutcome::Passed);

@@ -1,5 +1,5 @@
 //! LMDB's own test programs and tools. They are compiled from the sources in a dependency, once
-//! with LMDB and once with Teak's library, and must print the same.
+//! with LMDB and once with Teak's library, and must print the same output.
 
 use super::{
     bench::{LmdbClientsArguments, Side},
@@ -17,15 +17,15 @@ const TESTS: [&str; 6] = ["mtest", "mtest2", "mtest3", "mtest4", "mtest5", "mtes
 /// LMDB's tools.
 const TOOLS: [&str; 4] = ["mdb_dump", "mdb_load", "mdb_copy", "mdb_stat"];
 
-/// Has random numbers be the same each time, and declares a function that is LMDB's own business
-/// but which a test program calls.
+/// Makes random numbers repeatable, and declares an internal function of LMDB that a test program
+/// calls.
 const PRELUDE: &str = "#include <stdlib.h>
 #define srand(seed) srand(7)
 struct MDB_val;
 char *mdb_dkey(struct MDB_val *, char *);
 ";
 
-/// That function.
+/// The definition of that function.
 const KEY_IN_WORDS: &str = "#include <lmdb.h>
 #include <stdio.h>
 char *mdb_dkey(MDB_val *key, char *text) {
@@ -95,7 +95,7 @@ impl CompileBench<'_> {
         let status = command.arg("-lpthread").status()?;
         match status.success() {
             true => Ok(()),
-            false => Err(Failure(format!("{program} cannot be compiled ({status})"))),
+            false => Err(failure!("{program} cannot be compiled ({status})")),
         }
     }
 
@@ -110,7 +110,7 @@ impl CompileBench<'_> {
             .output()?;
         match output.status.success() {
             true => Ok(output.stdout),
-            false => Err(Failure(format!("{program} has failed ({})", output.status))),
+            false => Err(failure!("{program} has failed ({})", output.status)),
         }
     }
 
@@ -127,7 +127,7 @@ impl CompileBench<'_> {
         refuse_difference(test, &theirs?, &own?)
     }
 
-    /// Dumps, loads and copies the database of the last test in all ways.
+    /// Dumps, loads and copies the database of the last test in all modes.
     fn compare_tools(&self) -> Result<(), Failure> {
         let dump = |side, database: &str| {
             let dump = self.output(side, "mdb_dump", &["-a", database])?;

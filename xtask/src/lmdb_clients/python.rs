@@ -1,5 +1,5 @@
-//! py-lmdb: its tests, with the module for CPython and with that of CFFI, both built for a library
-//! that the system has.
+//! py-lmdb: its tests with the CPython module and with the CFFI module, both built for a system
+//! library.
 
 use super::{
     bench::{ClientBench, Side},
@@ -17,7 +17,7 @@ use std::{
 };
 
 const VERSION: &str = "3.0.0";
-/// The packages that build and test it.
+/// The packages needed to build and test it.
 const TOOLS: [&str; 4] = ["cffi", "pytest", "setuptools", "wheel"];
 /// The exit codes of pytest when a file cannot be loaded, and when there is no test to run.
 const INTERRUPTED: i32 = 2;
@@ -38,7 +38,7 @@ impl PythonModule {
         }
     }
 
-    /// The setting that has this module built and used.
+    /// The setting that selects this module for building and testing.
     fn force(self) -> &'static str {
         match self {
             Self::Cpython => "LMDB_FORCE_CPYTHON",
@@ -83,7 +83,7 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result<TestOutcomes, Failure> {
     Ok(all)
 }
 
-/// A Python of its own, with what is needed; returns where that is.
+/// Makes a Python environment with the packages. Returns its path.
 fn make_environment(python: &str, directory: &Path, limit: Duration) -> Result<PathBuf, Failure> {
     let base = python;
     let python = directory.join("python/bin/python");
@@ -101,7 +101,7 @@ fn make_environment(python: &str, directory: &Path, limit: Duration) -> Result<P
     Ok(python)
 }
 
-/// A Python that can build it, and its sources, unpacked.
+/// A Python interpreter that can build py-lmdb, and the unpacked sources.
 pub(super) fn download(
     python: &str,
     directory: &Path,
@@ -178,8 +178,8 @@ impl Build<'_> {
         Ok(outcomes)
     }
 
-    /// Runs the tests of a file; again without each that has ended the process or does not end
-    /// itself.
+    /// Runs the tests of a file. Tests that ended the process or did not end are left out of
+    /// further runs.
     fn test_file(&self, file: &str, outcomes: &mut TestOutcomes) -> Result<(), Failure> {
         let log = self.log(file);
         let temporary = self.log(file).with_extension("files");
@@ -189,7 +189,7 @@ impl Build<'_> {
             let mut command = self.command();
             command
                 .args(["-m", "pytest", "-v", "-p", "no:cacheprovider"])
-                // All tests, also those that are left out unless asked for.
+                // All tests, including those that are deselected by default.
                 .args(["-o", "addopts=", "--color=no"])
                 .arg(Path::new("tests").join(file))
                 .args(fatal.iter().map(|name| format!("--deselect={name}")))
@@ -208,15 +208,12 @@ impl Build<'_> {
             match running.filter(|_| !is_whole) {
                 Some(name) if fatal.insert(name.to_owned()) => {}
                 None if code == Some(INTERRUPTED) => {
-                    // Not even its tests could be found out.
+                    // Not even the tests of the file could be listed.
                     outcomes.add(&format!("tests/{file}"), TestOutcome::Failed);
                     return Ok(());
                 }
                 _ if !is_whole => {
-                    return Err(Failure(format!(
-                        "{file} does not run: see {}",
-                        log.display()
-                    )));
+                    bail!("{file} does not run: see {}", log.display());
                 }
                 _ => {
                     outcomes.take_over_all(&here);

@@ -3,6 +3,7 @@
 use crate::Failure;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
+    env,
     fs::{self, File},
     os::unix::process::CommandExt,
     path::Path,
@@ -14,11 +15,17 @@ use std::{
 /// The interval between checks whether a program has ended.
 const STEP: Duration = Duration::from_millis(20);
 
-/// How a program ended; `None` if it had not after its time, and was killed with all that it had
-/// started.
+/// The result of a program; `None` if it exceeded its time and was killed with its children.
 pub(super) type ProgramEnd = Option<ExitStatus>;
 
-/// Runs a program, what it prints going to `log`; returns that too.
+/// The first of these programs that is not installed.
+pub(super) fn missing_tool<'t>(tools: &[&'t str]) -> Option<&'t str> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let is_installed = |tool: &str| env::split_paths(&path).any(|in_it| in_it.join(tool).is_file());
+    tools.iter().find(|tool| !is_installed(tool)).copied()
+}
+
+/// Runs a program with its output going to `log`. Returns the output, too.
 pub(super) fn run(
     command: &mut Command,
     log: &Path,
@@ -54,22 +61,28 @@ pub(super) fn succeed(command: &mut Command, log: &Path, limit: Duration) -> Res
     let program = command.get_program().to_string_lossy().into_owned();
     match run(command, log, limit)?.0 {
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(Failure(format!(
+        Some(status) => Err(failure!(
             "{program} has failed ({status}): see {}",
             log.display()
-        ))),
-        None => Err(Failure(format!(
+        )),
+        None => Err(failure!(
             "{program} had not ended after {} s: see {}",
             limit.as_secs(),
             log.display()
-        ))),
+        )),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{run, succeed};
+    use super::{missing_tool, run, succeed};
     use std::{process::Command, time::Duration};
+
+    #[test]
+    fn a_program_that_is_not_installed_is_found() {
+        assert_eq!(missing_tool(&["sh"]), None);
+        assert_eq!(missing_tool(&["sh", "no-such-tool"]), Some("no-such-tool"));
+    }
 
     #[test]
     fn printed_text_is_returned() {

@@ -1,7 +1,7 @@
-//! LMDB 1.0 as a library that a program loads: `crates/teak-bench` measures it beside 0.9, which is
-//! linked and has functions of the same names.
+//! LMDB 1.0 as a library that a program loads. `crates/teak-bench` measures it next to 0.9, which
+//! is linked and has functions of the same names.
 //!
-//! The sources are those that py-lmdb carries besides 0.9's.
+//! Its sources are part of py-lmdb, besides those of 0.9.
 
 use super::{python, running};
 use crate::{Failure, built};
@@ -13,14 +13,14 @@ pub(crate) struct BuildLmdb1Arguments {
     /// The C compiler
     #[arg(long, default_value = "cc")]
     compiler: String,
-    /// The Python whose packages its sources are fetched from
+    /// The Python interpreter that downloads the sources
     #[arg(long, default_value = "python3")]
     python: String,
 }
 
 const TIME_LIMIT: Duration = Duration::from_secs(900);
 
-/// Makes the library.
+/// Builds the library.
 pub(crate) fn run(arguments: &BuildLmdb1Arguments) -> Result<(), Failure> {
     let target = built::target_directory()?;
     let directory = target.join("lmdb-1");

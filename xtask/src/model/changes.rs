@@ -15,11 +15,11 @@ use teak::{BulkOptions, Error, WriteTxn};
 /// The properties of the database that the changes of an episode need.
 pub(crate) struct ChangeContext<'a> {
     pub(crate) key_len_max: usize,
-    /// Where sorted runs may be put.
+    /// The directory for sorted runs on disk.
     pub(crate) directory: &'a Path,
 }
 
-/// Changes `table` in `txn` and `model` alike.
+/// Changes `table` in `txn` and `model` in the same way.
 pub(crate) fn perform(
     txn: &mut WriteTxn,
     table: &RawTable,
@@ -72,7 +72,7 @@ pub(crate) fn perform(
             records,
             memory_bytes,
         } => {
-            // Little memory, so that some of it is sorted on disk.
+            // Little memory, so that some of the input is sorted on disk.
             let options = BulkOptions {
                 memory_bytes: *memory_bytes,
                 directory: Some(context.directory.to_path_buf()),

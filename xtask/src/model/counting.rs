@@ -22,7 +22,7 @@ pub(crate) struct TableCounting<P, R> {
     /// The record at this rank.
     pub(crate) number: u64,
     pub(crate) range: R,
-    /// Keys, which are what can be estimated and divided.
+    /// Keys, which can be estimated and divided.
     pub(crate) keys: KeyRange,
     pub(crate) parts: usize,
 }
@@ -136,8 +136,8 @@ fn expect_close(estimate: Estimate, count: u64) -> ModelResult {
     }
 }
 
-/// Fails unless the parts are all of it, none is empty where there is something, and they are even
-/// where the table counts.
+/// Fails unless the parts cover everything, none is empty unless all are, and their sizes are even
+/// if the table counts records.
 fn expect_parts<T: PartialEq + std::fmt::Debug>(
     parts: Vec<Vec<T>>,
     expected: Vec<T>,

@@ -1,4 +1,4 @@
-//! Detached cursors, with the position that the model expects of each.
+//! Detached cursors, each with the position that the model expects.
 
 mod changes;
 mod expected;
@@ -29,7 +29,7 @@ pub(crate) struct ModelCursor {
 }
 
 impl ModelCursor {
-    /// A cursor over a table that is there, nowhere yet.
+    /// A cursor over an existing table, without a position.
     pub(crate) fn open<T: Transaction>(
         txn: &T,
         name: &[u8],
@@ -51,14 +51,14 @@ impl ModelCursor {
         })
     }
 
-    /// The model of its table, if it is still such a one.
+    /// The model of its table, if the table still has this kind.
     fn model<'m>(&self, tables: &'m OracleTables) -> Option<&'m AnyModel> {
         let model = tables.get(&self.table)?;
         let is_same = shapes(model) == self.shapes && model.options() == self.options;
         is_same.then_some(model)
     }
 
-    /// Goes on in one state, where that has the table.
+    /// Continues in another state, if that state has the table.
     pub(crate) fn step<T: Transaction>(
         &mut self,
         txn: &T,
@@ -82,7 +82,7 @@ impl ModelCursor {
         self.verify(txn, model)
     }
 
-    /// Is nowhere again.
+    /// Unsets the position.
     pub(crate) fn reset(&mut self) {
         self.cursor.reset();
         self.position = CursorPosition::Nowhere;
@@ -144,8 +144,7 @@ impl ModelCursor {
         Ok(())
     }
 
-    /// Reads values of one size that lie together, up to the one that the cursor is on or from it
-    /// on.
+    /// Reads packed values of one size, up to the cursor's value or from it on.
     fn read_packed<T: Transaction>(
         &mut self,
         txn: &T,

@@ -1,4 +1,4 @@
-//! Draws the next operation of an episode, from what is there.
+//! Draws the next operation of an episode from the present state.
 
 mod other;
 
@@ -20,31 +20,31 @@ use fastrand::Rng;
 use std::ops::Bound;
 use teak::{Durability, KeyOrder};
 
-/// Tables of an episode at one time.
+/// The maximum number of tables of an episode.
 const TABLES_MAX: usize = 6;
-/// Bytes of values in a table, above which records are rather removed.
+/// Bytes of values in a table above which records are removed more often.
 const TABLE_BYTES_MAX: usize = 8 << 20;
 
 /// The state that the next operation is drawn from.
 pub(crate) struct DrawContext<'a> {
     pub(crate) settings: &'a ModelSettings,
     pub(crate) key_len_max: usize,
-    /// The newest state: the open write transaction's, or else what was committed last.
+    /// The newest state: that of the open write transaction, or the last committed one.
     pub(crate) tables: &'a OracleTables,
     pub(crate) committed: &'a OracleTables,
     pub(crate) readers: Vec<&'a OracleTables>,
-    /// The tables that cursors are over.
+    /// The tables that have cursors.
     pub(crate) cursors: Vec<&'a [u8]>,
     pub(crate) is_writing: bool,
     pub(crate) savepoint_count: usize,
-    /// The names of snapshots, those included that the open transaction makes.
+    /// The names of snapshots, including those made by the open transaction.
     pub(crate) snapshots: Vec<&'a str>,
-    /// Those that were committed.
+    /// The committed ones among them.
     pub(crate) committed_snapshots: Vec<&'a str>,
 }
 
 impl DrawContext<'_> {
-    /// A random operation that makes sense here.
+    /// A random operation that is possible in this state.
     pub(crate) fn draw(&self, rng: &mut Rng) -> ModelOperation {
         if self.is_writing && rng.u32(0..self.settings.operations_per_commit) == 0 {
             return draw_end(rng);
@@ -280,7 +280,7 @@ impl DrawContext<'_> {
         self.key(rng, table)
     }
 
-    /// A key that is often there, and such as the table takes.
+    /// A key that often exists, and that the table accepts.
     fn probe_to_insert(&self, rng: &mut Rng, table: &TableModel) -> ModelKey {
         let key = self.key(rng, table);
         if rng.bool() {
@@ -301,7 +301,7 @@ impl DrawContext<'_> {
             .collect()
     }
 
-    /// Sorted records that are all after the table's last; `None` if there can hardly be any.
+    /// Sorted records that are all after the table's last one; `None` if hardly any can exist.
     fn records_after(&self, rng: &mut Rng, table: &TableModel) -> Option<Vec<ModelRecord>> {
         let count = rng.usize(0..1000);
         let mut records = table.sorted(&self.records(rng, table, count));
@@ -311,7 +311,8 @@ impl DrawContext<'_> {
         (!records.is_empty() || rng.u8(0..8) == 0).then_some(records)
     }
 
-    /// Mostly a few records wide, at times anything, a range that ends before it starts included.
+    /// A range of a few records in most cases, sometimes an arbitrary one, including ranges that
+    /// end before they start.
     fn range(&self, rng: &mut Rng, table: &TableModel) -> KeyRange {
         let start = self.probe(rng, table);
         let end = if rng.u8(0..5) == 0 {
@@ -339,7 +340,7 @@ fn draw_end(rng: &mut Rng) -> ModelOperation {
     }
 }
 
-/// One of the tables of a kind, if there is any.
+/// A table of a kind, if there is one.
 fn pick<'a, T>(
     rng: &mut Rng,
     tables: &'a OracleTables,

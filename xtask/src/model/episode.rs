@@ -1,6 +1,6 @@
-//! An episode: one database from its creation on, and the model beside it.
+//! An episode: one database from its creation on, and its model.
 //!
-//! Episodes of equal seeds and numbers play equal operations.
+//! Episodes with equal seeds and numbers play equal operations.
 
 use super::{
     changes::{self, ChangeContext},
@@ -57,7 +57,7 @@ struct ModelWriter {
     tables: OracleTables,
     savepoints: Vec<(Savepoint, OracleTables, Snapshots)>,
     snapshots: Snapshots,
-    /// Whether tables have others' names or states, so that it is not known what changed them.
+    /// Whether a table got another one's name or state, so that its last change is unknown.
     is_recast: bool,
 }
 
@@ -68,12 +68,12 @@ struct ModelEpisode {
     settings: ModelSettings,
     path: PathBuf,
     key_len_max: usize,
-    /// Absent only while it is reopened.
+    /// `None` only while it is reopened.
     database: Option<Database>,
     committed: OracleTables,
-    /// How many write transactions have begun.
+    /// The number of write transactions that have begun.
     begins: usize,
-    /// How many were committed, and how often all was brought to the disk.
+    /// The number of commits, and the number of flushes.
     commits: usize,
     syncs: usize,
     /// Cached lookups.
@@ -82,8 +82,8 @@ struct ModelEpisode {
     writing: Option<ModelWriter>,
     readers: Vec<ModelReader>,
     cursors: Vec<ModelCursor>,
-    /// Handles outlive the transaction they come from; kept here until a table is dropped or
-    /// renamed.
+    /// Handles outlive the transaction that made them. They are kept here until a table is dropped
+    /// or renamed.
     handles: BTreeMap<Vec<u8>, RawTable>,
 }
 
@@ -246,7 +246,7 @@ impl ModelEpisode {
         Ok(table)
     }
 
-    /// Goes on with a write transaction that has just begun from the committed state.
+    /// Continues with a write transaction that has just begun from the committed state.
     fn write_with(&mut self, txn: WriteTxn) {
         self.writing = Some(ModelWriter {
             txn,
@@ -347,7 +347,7 @@ impl ModelEpisode {
         super::reads::list_tables(&writing.txn, &writing.tables)
     }
 
-    /// Releases a savepoint, and before it the ones within it.
+    /// Releases a savepoint, and before it those nested in it.
     fn release(&mut self, index: usize) -> ModelResult {
         let writing = self.writing()?;
         while writing.savepoints.len() > index {
@@ -382,7 +382,8 @@ impl ModelEpisode {
         }
         self.snapshots = snapshots;
         self.committed = tables;
-        // A small database is checked every time: a wrong checksum may soon be right again.
+        // A small database is checked every time, because a wrong checksum may soon be correct
+        // again.
         let records: usize = self.committed.values().map(|table| table.len()).sum();
         if records < CHECKED_RECORDS_MAX {
             return self.check();
@@ -390,8 +391,8 @@ impl ModelEpisode {
         Ok(())
     }
 
-    /// Goes on after the size limit was reached: what was done since the last savepoint, or else
-    /// the whole transaction, is given up. Nothing else may be lost by that.
+    /// Continues after the size limit was reached: rolls back to the last savepoint, or else the
+    /// whole transaction. Nothing else may be lost.
     fn recover_from_full(&mut self) -> ModelResult {
         self.handles.clear();
         match &self.writing {

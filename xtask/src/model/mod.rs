@@ -1,4 +1,4 @@
-//! Random operations on the engine and on a model of it, compared at every step.
+//! Plays random operations on the engine and on a model of it, and compares them at every step.
 
 mod changes;
 mod counting;
@@ -23,38 +23,28 @@ mod tests;
 use crate::{
     Failure,
     campaign::{
-        draw::episode as rng,
-        panics, parallel,
-        results::{Campaign, CampaignCounts, named},
-        scratch, violations,
+        CampaignArguments, CampaignCounts, ScratchArguments, draw::episode as rng, named, panics,
+        parallel, violations,
     },
 };
 use episode::OperationLog;
 use settings::ModelSettings;
-use std::{
-    path::{Path, PathBuf},
-    sync::Mutex,
-};
+use std::{path::Path, sync::Mutex};
 use violation::{ModelResult, ModelViolation};
 
 /// Plays random operations against the engine and a model of it.
 #[derive(clap::Args)]
 pub(crate) struct ModelArguments {
-    /// How many operations to play
+    /// Number of operations to play
     #[arg(long, default_value_t = 1_000_000)]
     ops: u64,
-    /// The seed of all random choices
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Play this episode alone, from its start to its end
+    #[command(flatten)]
+    campaign: CampaignArguments,
+    /// Play only this episode, from start to end
     #[arg(long)]
     episode: Option<u64>,
-    /// The directory for databases; by default in memory if the machine has a file system there
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Append a line of results to this file
-    #[arg(long)]
-    results: Option<PathBuf>,
+    #[command(flatten)]
+    scratch: ScratchArguments,
 }
 
 /// An episode to play.
@@ -72,19 +62,24 @@ struct ModelTally {
 
 /// Plays episodes in parallel until all operations are done.
 pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
-    let directory = scratch::directory(arguments.dir.as_deref())?;
+    let directory = arguments.scratch.directory()?;
     let plans = plan(arguments);
     let tally = Mutex::new(ModelTally::default());
-    let run = Campaign::begin("model", arguments.seed, arguments.results.as_deref());
+    let run = arguments.campaign.begin("model");
     parallel::each(&plans, |plan| {
         let mut history = OperationLog::default();
-        let outcome = run_episode(arguments.seed, plan, directory.path(), &mut history)?;
+        let outcome = run_episode(
+            arguments.campaign.seed,
+            plan,
+            directory.path(),
+            &mut history,
+        )?;
         let mut tally = tally.lock()?;
         tally.operations += history.operation_count;
         if let Err(violation) = outcome {
             tally.violations += 1;
             if tally.violations <= violations::PRINTED_MAX {
-                report_violation(arguments.seed, plan.episode, &history, &violation);
+                report_violation(arguments.campaign.seed, plan.episode, &history, &violation);
             }
         }
         Ok(())
@@ -96,7 +91,7 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
     } = tally.into_inner()?;
     println!(
         "seed {}: {} episodes in {seconds:.1} s, {:.0} operations/s",
-        arguments.seed,
+        arguments.campaign.seed,
         plans.len(),
         operations as f64 / seconds
     );
@@ -109,10 +104,10 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
     run.finish(&counts, "the engine and the model differ")
 }
 
-/// The episodes that make up the number of operations asked for; only the last may be cut short.
+/// The episodes that make up the requested number of operations. Only the last may be shorter.
 fn plan(arguments: &ModelArguments) -> Vec<ModelPlan> {
     let operations_max =
-        |episode| ModelSettings::draw(&mut rng(arguments.seed, episode)).operations_max;
+        |episode| ModelSettings::draw(&mut rng(arguments.campaign.seed, episode)).operations_max;
     if let Some(episode) = arguments.episode {
         return vec![ModelPlan {
             episode,
@@ -161,7 +156,7 @@ fn report_violation(seed: u64, episode: u64, history: &OperationLog, violation: 
     if let Some(settings) = &history.settings {
         println!("  {settings:?}");
     }
-    println!("  the last operations, the failed one at the end:");
+    println!("  the last operations, ending with the failed one:");
     for (number, operation) in (count + 1 - history.recent.len() as u64..).zip(&history.recent) {
         println!("  {number:>6} {operation}");
     }

@@ -1,4 +1,4 @@
-//! The operations of an episode, with all that is needed to say what was done.
+//! The operations of an episode, with all details needed to describe them.
 
 use super::{
     counting::KeyCounting,
@@ -13,7 +13,7 @@ use super::{
 use std::fmt;
 use teak::{Durability, Geometry, WarmUp};
 
-/// How a database is left before it is opened again.
+/// How a database is closed before it is opened again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReopenMode {
     Close,
@@ -58,7 +58,7 @@ pub(crate) enum ModelChange {
     Insert(ModelKey, ModelValue),
     InsertNew(ModelKey, ModelValue),
     InsertTooLong,
-    /// A change of one record by what is there.
+    /// A conditional change of one record.
     Point(PointChange),
     InsertMany(Vec<ModelRecord>),
     Remove(ModelKey),
@@ -70,9 +70,9 @@ pub(crate) enum ModelChange {
         records: Vec<ModelRecord>,
         memory_bytes: usize,
     },
-    /// Records that are not sorted where they have to be: refused, and undone.
+    /// Unsorted records where they must be sorted: refused, and rolled back.
     BulkLoadWrong(Vec<ModelRecord>),
-    /// Inserts within nested transactions, each in the one before it; each is kept or fails.
+    /// Inserts within nested transactions. Each of them is kept or fails.
     Nested(Vec<NestedTransaction>),
 }
 
@@ -80,22 +80,23 @@ pub(crate) enum ModelChange {
 #[derive(Clone, Debug)]
 pub(crate) enum ModelOperation {
     Read(ReadSource, Vec<u8>, TableRead),
-    /// Reads by a reader, or by a new one, with what keeps its transaction, on another thread.
+    /// Reads by an existing or new reader, on another thread, with handles that own their
+    /// transaction.
     ReadOnOtherThread(Option<usize>, Vec<u8>, OtherThreadRead),
     Change(Vec<u8>, ModelChange),
     /// A read or a change of a table in which a key has several values.
     ReadMulti(ReadSource, Vec<u8>, MultiRead),
     ChangeMulti(Vec<u8>, MultiChange),
-    /// Goes through a table by steps of a cursor that borrows the transaction, and reads something
-    /// at the end.
+    /// Steps through a table with a cursor that borrows the transaction, and reads something at the
+    /// last position.
     Walk(ReadSource, Vec<u8>, (Vec<CursorStep>, CursorRead)),
-    /// Something is done with a cursor that no transaction holds.
+    /// An operation on a detached cursor.
     Cursor(CursorOperation),
     CreateTable(Vec<u8>, AnyTableKind),
     DropTable(Vec<u8>),
     RenameTable(Vec<u8>, Vec<u8>),
     ListTables(ReadSource),
-    /// A lookup by a reader, or by a new one, with a cached lookup of the record.
+    /// A lookup by an existing or new reader, with a cached lookup of the record.
     GetCached(Option<usize>, Vec<u8>, ModelKey),
     SetMarks([u64; 3]),
     WarmUp(WarmUp),
@@ -106,7 +107,7 @@ pub(crate) enum ModelOperation {
     /// A commit after which the transaction continues.
     Checkpoint,
     Abort,
-    /// Leaves nothing to do but to roll back, and commits.
+    /// Breaks the transaction, so that it can only be rolled back, and commits.
     BreakOff,
     OpenReader,
     CloneReader(usize),
@@ -114,10 +115,10 @@ pub(crate) enum ModelOperation {
     CloseReader(usize),
     RefreshReader(usize),
     ParkReader(usize),
-    /// Begins to write on the state of a reader.
+    /// Begins a write transaction on the state of a reader.
     BeginAt(usize),
     CommitAndRead,
-    /// Copies a range of one table to another, or moves it.
+    /// Copies or moves a range of one table to another one.
     CopyRange {
         from: Vec<u8>,
         to: Vec<u8>,
@@ -127,24 +128,24 @@ pub(crate) enum ModelOperation {
     DrawSequence(Vec<u8>, u64),
     SetGeometry(Geometry),
     Compact,
-    /// The state that the open transaction makes gets this name.
+    /// Names the state of the open transaction.
     CreateSnapshot(String),
     DropSnapshot(String),
     /// A transaction that begins with the state of a named snapshot.
     RollBackToSnapshot(String),
-    /// All named snapshots against what they are to hold.
+    /// Compares all named snapshots with their models.
     VerifySnapshots,
     /// Compares the states of two readers, or of the first and the newest one.
     Compare(usize, Option<usize>),
     Sync,
     Check,
-    /// Opens a copy of the file, which is what a killed process would leave.
+    /// Opens a copy of the file, such as a killed process would leave.
     OpenCopy,
     Reopen(ReopenMode),
 }
 
 impl fmt::Display for ModelOperation {
-    /// On one line, cut where it gets long.
+    /// On one line, truncated if it is long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::Read(source, table, read) => {

@@ -1,5 +1,5 @@
 //! The expected contents of a database: ordered maps, cheap to clone, so that each snapshot has its
-//! own.
+//! own copy.
 
 use super::{
     key_range::{KeyRange, is_inverted},
@@ -34,7 +34,7 @@ impl DerefMut for OracleTables {
     }
 }
 
-/// The options that a table is created with, whether a key has one value or several.
+/// The options for creating a table, whether a key has one value or several.
 #[derive(Clone, Debug)]
 pub(crate) enum AnyTableKind {
     Plain(TableKind),
@@ -86,7 +86,7 @@ impl AnyModel {
         }
     }
 
-    /// Whether any range of this table can be copied to another one.
+    /// Whether any range of this table can be copied to the other one.
     pub(crate) fn fits_into(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Plain(one), Self::Plain(other)) => {
@@ -113,7 +113,7 @@ impl AnyModel {
     }
 }
 
-/// The options that a table is created with.
+/// The options for creating a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TableKind {
     pub(crate) order: KeyOrder,
@@ -216,7 +216,7 @@ impl TableModel {
         self.form(left) < self.form(right)
     }
 
-    /// Sorts records as the table does; of those with one key the last stays.
+    /// Sorts records in table order. Of records with equal keys, the last one is kept.
     pub(crate) fn sorted(&self, records: &[ModelRecord]) -> Vec<ModelRecord> {
         let sorted: BTreeMap<_, _> = records
             .iter()
@@ -239,8 +239,8 @@ impl TableModel {
     ) -> impl DoubleEndedIterator<Item = (&ModelKey, &ModelValue)> {
         let start = start.as_ref().map(|key| self.form(key));
         let end = end.as_ref().map(|key| self.form(key));
-        // The standard library's map panics where a range ends before it starts; an engine has to
-        // find nothing there.
+        // The standard library's map panics if a range ends before it starts. An engine must find
+        // nothing there.
         let range = if is_inverted(&start, &end) {
             None
         } else {

@@ -1,4 +1,4 @@
-//! Reads with what keeps its own hold on the transaction, made on another thread.
+//! Reads on another thread, with handles that own a share of the transaction.
 
 use super::{
     key_range::borrowed,

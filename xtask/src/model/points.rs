@@ -1,4 +1,4 @@
-//! Changes of one record by what is there, made in the engine and in the model.
+//! Conditional changes of one record, made in the engine and in the model.
 
 use super::{
     oracle::TableModel,
@@ -8,7 +8,7 @@ use super::{
 };
 use teak::{Action, Error, Swap, WriteTxn};
 
-/// A change of one record by what is there.
+/// A conditional change of one record.
 #[derive(Clone, Debug)]
 pub(crate) enum PointChange {
     GetOrInsert(ModelKey, ModelValue),
@@ -18,15 +18,15 @@ pub(crate) enum PointChange {
     RemoveIf(ModelKey, ModelValue),
     /// The expected value, and the new one.
     CompareAndSwap(ModelKey, Option<ModelValue>, Option<ModelValue>),
-    /// To this value, or away.
+    /// Changes the value to this one, or removes it.
     Modify(ModelKey, Option<ModelValue>),
-    /// A value that is written where it will stand.
+    /// A value that is written in place.
     InsertWith(ModelKey, ModelValue),
-    /// After the last record; refused if the key is not.
+    /// Appends after the last record; refused if the key is not greater.
     Append(ModelKey, ModelValue),
 }
 
-/// Changes `table` in `txn` and `model` alike.
+/// Changes `table` in `txn` and `model` in the same way.
 pub(crate) fn perform(
     txn: &mut WriteTxn,
     table: &RawTable,
@@ -59,12 +59,12 @@ pub(crate) fn perform(
             expect_value("take", table.take(txn, key)?, expected)
         }
         PointChange::RemoveIf(key, value) => {
-            let is_it = is_same(model.get(key), Some(*value));
-            if is_it {
+            let is_equal = is_same(model.get(key), Some(*value));
+            if is_equal {
                 model.remove(key);
             }
             let was_removed = table.remove_if(txn, key, value.bytes())?;
-            expect_same("remove_if", was_removed, is_it)
+            expect_same("remove_if", was_removed, is_equal)
         }
         PointChange::CompareAndSwap(key, old, new) => {
             compare_and_swap(txn, table, model, (key, *old, *new))
@@ -134,7 +134,7 @@ fn put(model: &mut TableModel, key: &[u8], value: Option<ModelValue>) {
     }
 }
 
-/// Pieces of the pattern may begin elsewhere and have the same bytes.
+/// Pieces of the pattern may begin elsewhere and have equal bytes.
 fn is_same(left: Option<ModelValue>, right: Option<ModelValue>) -> bool {
     left.map(ModelValue::bytes) == right.map(ModelValue::bytes)
 }

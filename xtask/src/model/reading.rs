@@ -1,4 +1,4 @@
-//! How records are read: by which transaction, in which order, through which handle.
+//! Modes of reading records: the transaction, the order, the handle.
 
 use fastrand::Rng;
 use teak::{Table, codec::Bytes};

@@ -1,4 +1,4 @@
-//! Reads, each compared with the model as it goes.
+//! Reads, each compared with the model.
 
 use super::{
     counting,
@@ -57,7 +57,7 @@ pub(crate) fn verify<T: Transaction>(txn: &T, tables: &OracleTables) -> ModelRes
     Ok(())
 }
 
-/// Compares what differs between two states with what differs between their models.
+/// Compares the differences between two states with those between their models.
 pub(crate) fn compare<'t>(
     (older, older_tables): (&ReadTxn, &'t OracleTables),
     (newer, newer_tables): (&ReadTxn, &'t OracleTables),
@@ -75,8 +75,8 @@ pub(crate) fn compare<'t>(
         if let (Some(old), Some(new)) = (old, new)
             && (old.kind.order, &old.kind.shape) != (new.kind.order, &new.kind.shape)
         {
-            // Dropped, and created with another order, which is refused; or with integers of
-            // another length, which have no order.
+            // The table was dropped and created with another order, or with integers of another
+            // length. The engine refuses both.
             continue;
         }
         let table: RawTable = match new {

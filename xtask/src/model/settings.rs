@@ -6,7 +6,7 @@ use fastrand::Rng;
 use std::{fmt, path::Path};
 use teak::{Database, Durability, Geometry, Options};
 
-/// The kinds of operation; each episode prefers some and leaves out others.
+/// The kinds of operations. Each episode prefers some and leaves out others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum OperationKind {
     Get,
@@ -142,13 +142,13 @@ pub(crate) struct ModelSettings {
     /// Keys are made from numbers below this.
     pub(crate) domain: u64,
     pub(crate) value_sizes: ValueSizes,
-    /// A transaction ends after this many of its operations, on average.
+    /// The average number of operations of a transaction.
     pub(crate) operations_per_commit: u32,
     pub(crate) operations_max: u64,
     weights: Vec<(OperationKind, u32)>,
-    /// Tables of more pages are released in parts, if that is not the engine's choice.
+    /// Tables with more pages are released in parts. `None` leaves this choice to the engine.
     release_at_once: Option<u64>,
-    /// Of the journal; 0 for none.
+    /// Size of the journal; 0 for none.
     journal_bytes: u64,
 }
 
@@ -157,8 +157,8 @@ impl fmt::Debug for ModelSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "pages of {} bytes, {:?}, {:?} bytes of memory for writes, {:?} bytes of file, {:?}, keys from {} numbers, values {:?}, \
-             {} operations a commit, {:?} pages released at once",
+            "pages of {} bytes, {:?}, {:?} bytes of memory for writes, {:?} bytes of file, {:?}, \
+             keys from {} numbers, values {:?}, {} operations per commit, {:?} pages released at once",
             self.page_size,
             self.durability,
             self.write_memory_bytes,
@@ -180,7 +180,7 @@ impl ModelSettings {
             .iter()
             .map(|&(kind, weight)| (kind, weight * [0, 1, 1, 1, 3][rng.usize(0..5)]))
             .collect();
-        // Operations that no episode can do without.
+        // Operations that every episode needs.
         let weights: Vec<_> = weights
             .into_iter()
             .chain([
@@ -189,7 +189,7 @@ impl ModelSettings {
                 (OperationKind::CreateTable, 30),
             ])
             .collect();
-        // The other draws stay the same for each seed.
+        // Keeps the other draws the same for each seed.
         let mut other = rng.clone();
         Self {
             release_at_once: other.bool().then(|| 1 << other.u32(0..6)),

@@ -1,8 +1,8 @@
 //! Shapes of the keys and values of a table.
 //!
-//! A key is made from a number below the episode's `domain`, and from nothing else, so that drawing
-//! a number twice meets the same record again. A value is a piece of one fixed pattern: the model
-//! keeps where it starts and ends, and not the bytes.
+//! A key is made only from a number below the episode's `domain`, so drawing a number twice finds
+//! the same record again. A value is a piece of one fixed pattern. The model keeps its start and
+//! end, and not its bytes.
 
 use fastrand::Rng;
 use std::{
@@ -12,13 +12,12 @@ use std::{
 };
 use teak::{Comparison, KeyOrder};
 
-/// Longest value drawn at will; one around two pages of 64 KiB is longer.
+/// The longest value at random sizes. A value around two pages of 64 KiB is longer.
 const VALUE_LEN_USUAL_MAX: usize = 100 << 10;
 const VALUE_LEN_MAX: usize = (128 << 10) + 40;
 const PATTERN_LEN: usize = VALUE_LEN_MAX + (64 << 10);
 
-/// An order of an application for which there is a sort form: of each byte the lower half decides
-/// first.
+/// A custom key order with a sort form: for each byte, the lower half decides first.
 pub(crate) static SWAPPED: Comparison = Comparison::new("swapped halves", &|left, right| {
     swapped(left).cmp(swapped(right))
 });
@@ -33,11 +32,12 @@ static PATTERN: LazyLock<Vec<u8>> = LazyLock::new(|| {
     pattern
 });
 
-/// A key: cheap to clone, as snapshots of the model are made of them, and short when printed.
+/// A key. It is cheap to clone, because snapshots of the model are made of keys, and short when
+/// printed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ModelKey(Arc<[u8]>);
 
-/// Bytes at the start and at the end of a long key that are printed.
+/// Number of bytes printed at the start and at the end of a long key.
 const SHOWN_LEN: usize = 20;
 
 impl fmt::Debug for ModelKey {
@@ -85,13 +85,13 @@ pub(crate) enum KeyShape {
     Prefixed(Vec<u8>),
     /// Text with a number in it.
     Text,
-    /// Numbers in a row, 8 bytes, big-endian.
+    /// Consecutive numbers, 8 bytes, big-endian.
     Counter,
-    /// 0 bytes to as many as the database takes.
+    /// From 0 bytes to the maximum length.
     Long { len_max: usize },
-    /// Random bytes, always as many.
+    /// Random bytes of a fixed length.
     Fixed { len: usize },
-    /// Integers of the machine: 4 or 8 bytes.
+    /// Native integers of 4 or 8 bytes.
     Integer { width: usize },
 }
 
@@ -145,7 +145,7 @@ impl KeyShape {
         key.into()
     }
 
-    /// A key to look for: that of a number, or one beside it that may never have been inserted.
+    /// A key to look up: that of a number, or a neighbour that may never have been inserted.
     pub(crate) fn probe(&self, rng: &mut Rng, domain: u64) -> ModelKey {
         let mut key = self.key(rng.u64(0..domain)).to_vec();
         if matches!(self, Self::Integer { .. }) {
@@ -185,7 +185,7 @@ fn long_key(rng: &mut Rng, len_max: usize) -> Vec<u8> {
     key
 }
 
-/// Turns a key into bytes that sort as the key does in its table. Doing it twice gives the key.
+/// Turns a key into bytes that sort like the key in its table. Applied twice, it returns the key.
 pub(crate) fn sort_form(order: KeyOrder, key: &[u8]) -> ModelKey {
     let is_little_endian = order == KeyOrder::Integer && cfg!(target_endian = "little");
     if order == KeyOrder::ReverseBytes || is_little_endian {
@@ -227,9 +227,9 @@ pub(crate) enum ValueSizes {
     Tiny,
     /// Up to 200 bytes.
     Small,
-    /// Mostly small, at times around a page's size and its fractions.
+    /// Mostly small, sometimes around the size of a page or a fraction of it.
     AroundPage(usize),
-    /// Mostly small, at times up to 100 KiB.
+    /// Mostly small, sometimes up to 100 KiB.
     Large,
 }
 

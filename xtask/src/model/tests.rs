@@ -1,4 +1,4 @@
-//! Tests of the model's own parts, and a short game.
+//! Tests of the model's parts, and a short campaign.
 
 use super::{
     ModelArguments,
@@ -6,6 +6,7 @@ use super::{
     run,
     shape::{KeyShape, ValueSizes, sort_form},
 };
+use crate::campaign::{CampaignArguments, ScratchArguments};
 use fastrand::Rng;
 use std::ops::Bound;
 use teak::KeyOrder;
@@ -21,7 +22,7 @@ fn table(order: KeyOrder, shape: KeyShape) -> TableModel {
 }
 
 #[test]
-fn a_key_follows_from_its_number() {
+fn a_key_depends_only_on_its_number() {
     let mut rng = Rng::with_seed(3);
     for _ in 0..100 {
         let shape = KeyShape::draw(&mut rng, KeyOrder::Bytes, 1000);
@@ -97,13 +98,15 @@ fn bytes_of_values_are_counted() {
 }
 
 #[test]
-fn a_short_game_has_no_violations() {
+fn a_short_campaign_has_no_violations() {
     let arguments = ModelArguments {
         ops: 3_000,
-        seed: 42,
+        campaign: CampaignArguments {
+            seed: 42,
+            results: None,
+        },
         episode: None,
-        dir: None,
-        results: None,
+        scratch: ScratchArguments { dir: None },
     };
     assert!(run(&arguments).is_ok());
 }

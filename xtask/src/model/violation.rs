@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// A difference between the engine and the model, or an error where there should be none.
+/// A difference between the engine and the model, or an unexpected error.
 #[derive(Debug)]
 pub(crate) enum ModelViolation {
     Other(String),
-    /// The size limit is reached, which is one only where there is no limit.
+    /// The size limit is reached. This is a violation only if there is no limit.
     Full(String),
 }
 
@@ -15,7 +15,7 @@ pub(crate) type ModelResult<T = ()> = Result<T, ModelViolation>;
 
 impl From<teak::Error> for ModelViolation {
     fn from(error: teak::Error) -> Self {
-        let text = format!("an error that should not be: {error} ({error:?})");
+        let text = format!("unexpected error: {error} ({error:?})");
         match error {
             teak::Error::Full { .. } => Self::Full(text),
             _ => Self::Other(text),
@@ -82,7 +82,7 @@ pub(crate) fn expect_error<T>(
             "{description}: refused with the wrong error: {error}"
         ))),
         Ok(_) => Err(ModelViolation::Other(format!(
-            "{description}: accepted, and should have been refused"
+            "{description}: accepted, but should have been refused"
         ))),
     }
 }

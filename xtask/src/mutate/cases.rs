@@ -1,4 +1,4 @@
-//! Which file is damaged how: all that follows from a seed and an index.
+//! The damaged files: which file is damaged in which way, for each seed and index.
 
 use super::{
     kinds::MutationKind,
@@ -17,7 +17,7 @@ pub(super) struct MutationCases {
 pub(super) struct MutationCase<'c> {
     pub(super) seed: &'c Seed,
     pub(super) kind: MutationKind,
-    /// None if the seed has nothing to damage in this way.
+    /// `None` if the seed has nothing to damage in this way.
     pub(super) image: Option<Vec<u8>>,
 }
 

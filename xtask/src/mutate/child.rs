@@ -1,6 +1,6 @@
-//! The process that opens damaged files. It may die of one; its parent knows of which.
+//! The process that opens damaged files. If a file kills it, its parent knows which file it was.
 //!
-//! It writes a line when it begins with a file, and one with what came of it:
+//! It writes a line before each file, and one with the result:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -20,15 +20,16 @@ use std::{
 };
 use teak::testing;
 
-/// Addresses that the process may have, in bytes. Two threads have stretches of their own.
+/// The address space of the process in bytes. Allocators reserve some of it for each of two
+/// threads.
 const MEMORY_MAX: u64 = 512 << 20;
 /// The processor time for each mebibyte of a file, and for a smaller file.
 const TIME_MAX: Duration = Duration::from_secs(2);
-/// So much longer it may take where others use the processor, too.
+/// Factor for elapsed time, because other processes use the processor too.
 const PATIENCE: u32 = 60;
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Opens the files from one index up to another.
+/// Opens the files with the indexes of a range.
 pub(super) fn run(seed: u64, from: u64, to: u64) -> Result<(), Failure> {
     limit_memory()?;
     let cases = MutationCases::new(seed)?;
@@ -69,7 +70,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Ends the process when a file takes too long.
+/// Ends the process if a file takes too long.
 struct Watchdog {
     work: Arc<Mutex<Option<WatchedWork>>>,
 }
@@ -86,7 +87,7 @@ impl Watchdog {
         let watched = Arc::clone(&work);
         thread::spawn(move || {
             loop {
-                thread::sleep(GLANCE);
+                thread::sleep(POLL_INTERVAL);
                 let work = watched.lock().unwrap_or_else(|poison| poison.into_inner());
                 let work: &Option<WatchedWork> = &work;
                 let is_over = |work: &&WatchedWork| {

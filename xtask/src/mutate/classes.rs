@@ -9,15 +9,15 @@ const OTHER_BOOT: [u8; 16] = [9; 16];
 /// The result of reading a damaged file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum ReadClass {
-    /// All that there was.
+    /// All original records.
     Right,
     /// An error, of opening or of reading.
     Error,
-    /// An older state, which opening reported.
+    /// An older state, reported by opening.
     RolledBack,
-    /// An older state, which opening did not report.
+    /// An older state, not reported by opening.
     Older,
-    /// Other data than there ever were, without an error.
+    /// Data that never existed, without an error.
     Wrong,
 }
 
@@ -30,7 +30,7 @@ pub(super) const CLASSES: [ReadClass; 5] = [
 ];
 
 impl ReadClass {
-    /// Opens the file, in this boot of the machine or in the next, and reads all of it.
+    /// Opens the file, in this boot of the machine or in the next, and reads everything.
     pub(super) fn of(image: &[u8], seed: &Seed, is_same_boot: bool) -> Self {
         let boot = if is_same_boot { BOOT } else { OTHER_BOOT };
         match read(image, boot) {

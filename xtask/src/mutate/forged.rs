@@ -1,5 +1,5 @@
-//! Has forged files opened by a program of its own, in which the engine's assertions are on, and
-//! learns description became of them.
+//! Lets a separate program, with the engine's assertions enabled, open forged files, and evaluates
+//! its reports.
 
 use super::{
     arguments::{MutateArguments, VIOLATIONS_PRINTED_MAX},
@@ -7,10 +7,7 @@ use super::{
 };
 use crate::{
     Failure, built,
-    campaign::{
-        parallel,
-        results::{Campaign, CampaignCounts},
-    },
+    campaign::{CampaignCounts, parallel},
 };
 use std::{
     collections::BTreeMap,
@@ -25,7 +22,7 @@ const CHUNK: u64 = 500;
 /// Findings of one file that are printed.
 const FINDINGS_PRINTED_MAX: usize = 3;
 
-/// The programs that are run.
+/// The programs to run.
 struct Programs {
     forged_files: PathBuf,
     teak: PathBuf,
@@ -40,7 +37,7 @@ struct ForgedTally {
     outcomes: BTreeMap<String, u64>,
 }
 
-/// A file at which a process is.
+/// A file that a process is opening.
 struct StartedFile {
     index: u64,
     description: String,
@@ -54,11 +51,7 @@ pub(super) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<
         Some(index) => (index, index + 1),
         None => (0, arguments.forged),
     };
-    let run = Campaign::begin(
-        "mutate, forged",
-        arguments.seed,
-        arguments.results.as_deref(),
-    );
+    let run = arguments.campaign.begin("mutate, forged");
     let tally = Mutex::new(ForgedTally::default());
     parallel::parts(first..end, CHUNK, |files| {
         open(arguments, &programs, files, &tally)
@@ -69,7 +62,7 @@ pub(super) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<
     }
     println!(
         "forged, seed {}: {seconds:.1} s, {:.0} files/s",
-        arguments.seed,
+        arguments.campaign.seed,
         tally.files as f64 / seconds
     );
     let counts = CampaignCounts {
@@ -78,7 +71,7 @@ pub(super) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<
         violations: tally.violations,
         counters: tally.outcomes.into_iter().collect(),
     };
-    run.finish(&counts, "a forged file was not survived")
+    run.finish(&counts, "a forged file was not handled safely")
 }
 
 impl Programs {
@@ -86,19 +79,10 @@ impl Programs {
         let directory = match &arguments.programs {
             Some(directory) => directory.clone(),
             None => {
+                let packages = ["--package", "forged-files", "--package", "teak-cli"];
                 let mut command = built::cargo();
-                command.args([
-                    "build",
-                    "--quiet",
-                    "--package",
-                    "forged-files",
-                    "--package",
-                    "teak-cli",
-                ]);
-                let status = command.status()?;
-                if !status.success() {
-                    return Err(Failure(format!("forged-files cannot be built ({status})")));
-                }
+                let status = command.args(["build", "--quiet"]).args(packages).status()?;
+                ensure!(status.success(), "forged-files cannot be built ({status})");
                 built::directory("dev")?
             }
         };
@@ -112,7 +96,7 @@ impl Programs {
     fn command(&self, arguments: &MutateArguments, from: u64) -> Command {
         let mut command = Command::new(&self.forged_files);
         command
-            .args(["--seed", &arguments.seed.to_string()])
+            .args(["--seed", &arguments.campaign.seed.to_string()])
             .args(["--from", &from.to_string()])
             .stdin(Stdio::null());
         if let Some(planted) = &self.planted {
@@ -122,7 +106,7 @@ impl Programs {
     }
 }
 
-/// Has the files of a range opened, and counts them.
+/// Lets a program open the files of a range, and counts them.
 fn open(
     arguments: &MutateArguments,
     programs: &Programs,
@@ -164,7 +148,7 @@ fn open(
     })
 }
 
-/// Counts a file. Prints and keeps it if there are findings.
+/// Counts a file. Prints and saves it if there are findings.
 fn note(
     arguments: &MutateArguments,
     programs: &Programs,
@@ -192,18 +176,18 @@ fn note(
     }
     println!(
         "  repeat it with: cargo xtask mutate --seed {} --forged-index {index}\n  the file: {}",
-        arguments.seed,
+        arguments.campaign.seed,
         path.display()
     );
     Ok(())
 }
 
 fn save(arguments: &MutateArguments, programs: &Programs, index: u64) -> Result<PathBuf, Failure> {
-    let path = arguments.kept_file(&format!("forged-{}-{index}.teak", arguments.seed))?;
+    let path = arguments.kept_file(&format!("forged-{}-{index}.teak", arguments.campaign.seed))?;
     let status = write(arguments, programs, index, &path)?;
     match status {
         true => Ok(path),
-        false => Err(Failure("a forged file cannot be written".to_owned())),
+        false => Err(failure!("a forged file cannot be written")),
     }
 }
 

@@ -6,10 +6,10 @@ use std::fmt;
 use teak::testing::{self, Forgery};
 
 const SECTOR_LEN: usize = 512;
-/// Pages in which records stand.
+/// Pages that have records.
 const RECORD_COUNT: usize = 4;
 
-/// Damage as disks and copies make it.
+/// Damage as caused by disks and copies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Damage {
     BitFlip,
@@ -29,7 +29,7 @@ pub(super) enum Damage {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum MutationKind {
     Plain(Damage),
-    /// With checksums made right again.
+    /// With corrected checksums.
     Repaired(Damage),
     Forged(Forgery),
 }
@@ -68,7 +68,7 @@ impl MutationKind {
         plain.chain(repaired).chain(forged).collect()
     }
 
-    /// Whether the checksums match the damage, so that no read can find it.
+    /// Whether the checksums match the damage, so that no read can detect it.
     pub(super) fn is_forged(self) -> bool {
         !matches!(self, Self::Plain(_))
     }
@@ -149,7 +149,7 @@ impl Damage {
                 rng.fill(image);
             }
             Self::RecordAndGarbage => {
-                // One or all of the records stay unchanged.
+                // One record or all records stay unchanged.
                 let keep = match rng.bool() {
                     true => RECORD_COUNT * size,
                     false => size,

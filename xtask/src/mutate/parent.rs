@@ -1,4 +1,4 @@
-//! The process that counts damaged files and has others open them.
+//! The process that lets others open damaged files, and counts the results.
 
 use super::{
     classes::ReadClass,
@@ -8,13 +8,13 @@ use super::{
 use crate::Failure;
 use std::{env, ops::Range, process::Command};
 
-/// A file that was not survived.
+/// A file that was not handled safely.
 pub(super) struct MutationViolation {
     pub(super) index: u64,
     pub(super) text: String,
 }
 
-/// Has the files of a range opened, and counts them.
+/// Lets a child process open the files of a range, and counts them.
 pub(super) fn run(
     seed: u64,
     files: Range<u64>,
@@ -46,7 +46,7 @@ fn take(line: &FileLine<'_>, tally: &mut MutationTally) -> Option<MutationViolat
             if verdict == Verdict::Fair {
                 return None;
             }
-            "wrong data were read of it, and no error came".to_owned()
+            "wrong data were read without an error".to_owned()
         }
         "panic" => {
             tally.files += 1;

@@ -1,4 +1,4 @@
-//! Processes that open files. When one dies of a file, another one continues after it.
+//! Processes that open files. If a file kills a process, another one continues after that file.
 
 use crate::Failure;
 use std::{
@@ -9,15 +9,15 @@ use std::{
 
 /// A line that a process printed: `WORD INDEX TEXT`.
 pub(super) struct FileLine<'l> {
-    /// `begin` and `end` of a file, or anything between them. `died` after the death of the
-    /// process: the text is the reason.
+    /// `begin` and `end` of a file, or lines between them. `died` after the death of the process,
+    /// with the reason as its text.
     pub(super) word: &'l str,
     pub(super) index: u64,
     pub(super) text: &'l str,
 }
 
-/// Has the files of a range opened, by one process after another. `command` returns the process
-/// for the files from an index on, and `take` receives its lines.
+/// Lets processes open the files of a range, one process after another. `command` returns the
+/// process for the files from an index on, and `take` receives its lines.
 pub(super) fn open(
     files: Range<u64>,
     command: impl Fn(u64) -> Result<Command, Failure>,
@@ -52,7 +52,7 @@ pub(super) fn open(
             break;
         }
         let Some(index) = begun else {
-            return Err(Failure(format!("a process opens no files ({status})")));
+            bail!("a process opens no files ({status})");
         };
         let reason = match is_slow {
             true => "it takes too long".to_owned(),

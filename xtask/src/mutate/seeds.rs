@@ -1,6 +1,6 @@
-//! The databases that are damaged: small, and each with something that the others have not.
+//! The databases to damage. They are small, and each has a feature that the others lack.
 //!
-//! They are the same in each run and each process.
+//! They are identical in each run and each process.
 
 use crate::Failure;
 use std::{collections::BTreeMap, time::Duration};
@@ -18,22 +18,22 @@ const CAPACITY: usize = 40 << 20;
 /// Records of all tables, in order.
 pub(super) type SeedContent = BTreeMap<Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>>;
 
-/// More than any seed has, in records and bytes: a tree that is no tree may have any number.
+/// More records and bytes than any seed has. A damaged tree may have any number.
 const RECORDS_MAX: usize = 5_000;
 const BYTES_MAX: usize = 4 << 20;
 
-/// A database, and what it holds.
+/// A database, and its contents.
 pub(super) struct Seed {
     pub(super) name: &'static str,
     pub(super) image: Vec<u8>,
     pub(super) page_size: usize,
-    /// The file before the last commits: a stale page has these bytes.
+    /// The file before the last commits, which has the bytes of stale pages.
     pub(super) earlier: Vec<u8>,
-    /// All states that were committed, the newest at the end.
+    /// All committed states, the newest at the end.
     pub(super) states: Vec<SeedContent>,
 }
 
-/// A database in the making.
+/// A database under construction.
 struct SeedBuilder {
     disk: SimDisk,
     database: Database,
@@ -65,7 +65,7 @@ const SEEDS: [(&str, usize, MakeSeed, bool); 15] = [
 pub(super) fn all() -> std::result::Result<Vec<Seed>, Failure> {
     let seeds = SEEDS.into_iter().map(|(name, page_size, make, is_closed)| {
         let seed = make_one(name, page_size, make, is_closed);
-        seed.map_err(|error| Failure(format!("{name}: {error}")))
+        seed.map_err(|error| failure!("{name}: {error}"))
     });
     seeds.collect()
 }
@@ -123,7 +123,7 @@ impl SeedBuilder {
     }
 }
 
-/// All that a database holds; cut where it holds more than any seed.
+/// The contents of a database, truncated if there is more than any seed has.
 pub(super) fn content(database: &Database) -> Result<SeedContent> {
     let txn = database.begin_read()?;
     let mut content = SeedContent::new();
@@ -190,7 +190,7 @@ fn orders(builder: &mut SeedBuilder) -> Result<()> {
     })
 }
 
-/// Keys with one value, a few, and nested trees of them.
+/// Keys with one value, with a few, and with nested trees of values.
 fn several_values(builder: &mut SeedBuilder) -> Result<()> {
     let fixed = TableOptions::new().value_size(ValueSize::Bytes(8));
     for rounds in 1..4 {
@@ -215,7 +215,7 @@ fn one_record(builder: &mut SeedBuilder) -> Result<()> {
     })
 }
 
-/// Long keys, so that there are inner pages in two levels.
+/// Long keys, so that there are two levels of inner pages.
 fn inner_pages(builder: &mut SeedBuilder) -> Result<()> {
     for (name, count, options) in [
         ("long keys", 60, TableOptions::new()),
@@ -262,7 +262,7 @@ fn lazy_commits(builder: &mut SeedBuilder) -> Result<()> {
     Ok(())
 }
 
-/// Durable commits that only the journal has on the disk, and a lazy one.
+/// Durable commits that only the journal has on the disk, followed by a lazy one.
 fn journal(builder: &mut SeedBuilder) -> Result<()> {
     let options = Options::new().journal_bytes(8 * 4096);
     let closed = SimDisk::from_image(builder.disk.process_crash(), CAPACITY);
@@ -280,7 +280,7 @@ fn journal(builder: &mut SeedBuilder) -> Result<()> {
     Ok(())
 }
 
-/// A reader keeps pages that have died.
+/// A reader that keeps freed pages.
 fn deaths(builder: &mut SeedBuilder) -> Result<()> {
     let mut reader = None;
     for round in 1..8u8 {
@@ -296,7 +296,7 @@ fn deaths(builder: &mut SeedBuilder) -> Result<()> {
     Ok(())
 }
 
-/// Many commits beside readers: the space map has bitmaps and segments of deaths.
+/// Many commits with open readers: the space map has bitmaps and segments of deaths.
 fn checkpointed(builder: &mut SeedBuilder) -> Result<()> {
     let mut reader = None;
     const ROUNDS: u64 = 400;
@@ -309,7 +309,7 @@ fn checkpointed(builder: &mut SeedBuilder) -> Result<()> {
         table.insert(&mut txn, &round.to_be_bytes(), b"value")?;
         txn.commit()?;
         if round + STATES_KEPT >= ROUNDS {
-            // Its record may be there still.
+            // Its record may still be there.
             builder.states.push(content(&builder.database)?);
         }
         if round % 150 == 0 {

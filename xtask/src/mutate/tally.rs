@@ -1,4 +1,4 @@
-//! How many files of which kind were read as what.
+//! Counts of files by kind and result.
 
 use super::{
     classes::{CLASSES, ReadClass},
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Fair,
-    /// Wrong data were read although checksums show the damage.
+    /// Wrong data were read although the checksums show the damage.
     Unnoticed,
 }
 
@@ -32,7 +32,7 @@ impl MutationTally {
         }
     }
 
-    /// Counts the file of an index, whose kind follows from that.
+    /// Counts the file of an index, which determines its kind.
     pub(super) fn count(&mut self, index: u64, class: ReadClass) -> Verdict {
         let kind = self.kinds[(index % self.kinds.len() as u64) as usize];
         self.files += 1;
@@ -78,7 +78,7 @@ impl MutationTally {
         println!();
     }
 
-    /// For the file of results.
+    /// Counters for the file of results.
     pub(super) fn counters(&self) -> Vec<(String, u64)> {
         let classes = CLASSES.into_iter();
         let counters = classes.map(|class| (class.to_string(), self.count_of(class, |_| true)));

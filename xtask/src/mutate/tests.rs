@@ -1,10 +1,10 @@
-//! The campaign itself: its files, and what it calls right and wrong.
+//! Tests of the campaign's files and verdicts.
 
 use super::{cases::MutationCases, classes::ReadClass, kinds::MutationKind, seeds};
 use teak::testing;
 
 #[test]
-fn seeds_are_sound_and_always_the_same() {
+fn seeds_are_valid_and_deterministic() {
     let (first, second) = (seeds::all().unwrap(), seeds::all().unwrap());
     for (seed, again) in first.iter().zip(&second) {
         assert!(seed.image == again.image, "{}", seed.name);
@@ -34,7 +34,7 @@ fn every_kind_of_damage_changes_files() {
 }
 
 #[test]
-fn wrong_data_are_called_wrong() {
+fn wrong_data_are_classified_as_wrong() {
     let seeds = seeds::all().unwrap();
     let seed = seeds.iter().find(|seed| seed.name == "orders").unwrap();
     let mut image = seed.image.clone();

@@ -1,4 +1,4 @@
-//! The boot id that the engine reads, another one after each cut.
+//! The boot id that the engine reads. It changes after each cut.
 
 use super::commands::{call, text};
 use crate::Failure;
@@ -9,7 +9,7 @@ use std::{
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A file that replaces the system's boot id, for this program and those it starts.
+/// A file that replaces the system's boot id for this program and its children.
 pub(super) struct BootIdFile {
     file: PathBuf,
 }
@@ -23,13 +23,14 @@ impl BootIdFile {
         call("mount", &["--bind", text(&boot.file), BOOT_ID])?;
         let before = fs::read_to_string(BOOT_ID)?;
         boot.renew()?;
-        if before == fs::read_to_string(BOOT_ID)? {
-            return Err(Failure("it stays the same".to_owned()));
-        }
+        ensure!(
+            before != fs::read_to_string(BOOT_ID)?,
+            "the boot id did not change"
+        );
         Ok(boot)
     }
 
-    /// The machine has been started again.
+    /// Simulates a restart of the machine.
     pub(super) fn renew(&self) -> Result<(), Failure> {
         let id = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
         Ok(fs::write(&self.file, id)?)
@@ -38,7 +39,7 @@ impl BootIdFile {
 
 impl Drop for BootIdFile {
     fn drop(&mut self) {
-        // Without it the mount goes with the program.
+        // If this fails, the mount disappears with the mount namespace of the program.
         let _ = call("umount", &[BOOT_ID]);
     }
 }

@@ -1,4 +1,4 @@
-//! Programs of the system.
+//! Runs programs of the system.
 
 use crate::Failure;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Runs a program to its end; fails with its standard error.
+/// Runs a program to its end. Fails with its standard error.
 pub(super) fn call(program: &str, arguments: &[&str]) -> Result<(), Failure> {
     let output = Command::new(program)
         .args(arguments)
@@ -16,15 +16,15 @@ pub(super) fn call(program: &str, arguments: &[&str]) -> Result<(), Failure> {
         return Ok(());
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    Err(Failure(format!(
+    Err(failure!(
         "{program} {} failed ({}): {}",
         arguments.join(" "),
         output.status,
         errors.trim()
-    )))
+    ))
 }
 
-/// A path as an argument; those made here are all text.
+/// A path as an argument. All paths made here are valid text.
 pub(super) fn text(path: &Path) -> &str {
     path.to_str().unwrap_or_default()
 }

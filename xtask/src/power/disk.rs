@@ -1,7 +1,8 @@
-//! A file system in an image that can lose its power.
+//! A file system in an image, with simulated power cuts.
 
 use super::commands::{call, text};
-use crate::{Failure, campaign::violations};
+use crate::{Failure, campaign::violations, names::value_name};
+use fastrand::Rng;
 use std::{
     fs::{self, File},
     io::Write,
@@ -10,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// The length of the image. xfs cannot be made smaller.
+/// The size of the image. xfs requires at least this size.
 const IMAGE_LEN: u64 = 320 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -22,32 +23,35 @@ pub(crate) enum Filesystem {
 /// The fate of the file system's own journal in a power cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum JournalFate {
-    /// The part that is not on the disk is lost.
+    /// The part of it that is not on the disk is lost.
     Lost,
-    /// All of it has just been written.
+    /// All of it was written just before.
     Written,
 }
 
-/// Bytes of a file that have just been written back: where they begin, and how many.
-pub(super) type ByteRange = (u64, u64);
+impl JournalFate {
+    pub(super) fn draw(rng: &mut Rng) -> Self {
+        match rng.u8(0..4) {
+            0 => Self::Written,
+            _ => Self::Lost,
+        }
+    }
+}
 
 pub(super) struct PowerDisk {
     filesystem: Filesystem,
     image: PathBuf,
     mount_point: PathBuf,
-    /// How it is mounted.
+    /// The mount options.
     options: &'static str,
 }
 
-/// With this option ext4 writes data to its own journal first.
+/// With this option, ext4 writes data to its own journal first.
 const DATA_JOURNAL: &str = "data=journal";
 
 impl Filesystem {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Ext4 => "ext4",
-            Self::Xfs => "xfs",
-        }
+    pub(super) fn name(self) -> String {
+        value_name(self)
     }
 
     pub(super) fn maker(self) -> &'static str {
@@ -59,14 +63,14 @@ impl Filesystem {
 
     /// Like [`Self::mount_options`], but without the journal of data. Linux 6.18 has a bug there
     /// that stops the machine (`jbd2_journal_dirty_metadata`) when a program stores to a mapped
-    /// file while the file system is shut down, which several programs do all the time.
+    /// file while the file system is shut down. Several programs do that all the time.
     pub(super) fn mount_options_for_many(self) -> Vec<&'static str> {
         let mut options = self.mount_options().to_vec();
         options.retain(|options| !options.contains(DATA_JOURNAL));
         options
     }
 
-    /// Ways to mount it that differ in what a power cut leaves.
+    /// Mount modes that differ in the effect of a power cut.
     pub(super) fn mount_options(self) -> &'static [&'static str] {
         match self {
             Self::Ext4 => &["loop", "loop", "loop,data=writeback", "loop,data=journal"],
@@ -96,7 +100,7 @@ impl PowerDisk {
         Ok(disk)
     }
 
-    /// Fails unless a power cut keeps what was flushed, and loses what was not.
+    /// Fails unless a power cut keeps flushed data, and loses other data.
     pub(super) fn prove(&mut self) -> Result<(), Failure> {
         let [kept, lost] = ["kept", "lost"].map(|name| self.mount_point.join(name));
         for path in [&kept, &lost] {
@@ -107,13 +111,13 @@ impl PowerDisk {
                 File::open(&self.mount_point)?.sync_all()?;
             }
         }
-        self.cut(&self.mount_point, &[], JournalFate::Lost)?;
+        cut(&self.mount_point, Vec::new(), JournalFate::Lost)?;
         self.start_again(self.filesystem.mount_options()[0])?;
         if fs::read(&kept).ok() != Some(vec![1; 4096]) {
-            return Err(Failure("a power cut takes what was flushed".to_owned()));
+            bail!("a power cut loses flushed data");
         }
         if fs::read(&lost).is_ok_and(|content| content == [1; 4096]) {
-            return Err(Failure("a power cut takes nothing".to_owned()));
+            bail!("a power cut loses no data");
         }
         Ok(())
     }
@@ -133,44 +137,45 @@ impl PowerDisk {
         violations::save_database(&self.copy(), &name)
     }
 
-    /// Removes a database and its copy. The next cut may bring the database back, which costs
-    /// space and nothing else.
+    /// Removes a database and its copy. The next cut may restore the database, which only costs
+    /// space.
     pub(super) fn remove(&self, database: &Path) {
         let _ = fs::remove_file(database);
         let _ = fs::remove_file(self.copy());
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub(super) fn mount_point(&self) -> &Path {
         &self.mount_point
     }
 
-    /// Has parts of a file written back, as the system might do at any time.
-    pub(super) fn write_back(&self, file: &Path, stretches: &[ByteRange]) -> Result<(), Failure> {
-        let words = write_back_words(stretches);
-        let mut arguments = vec!["-x"];
-        arguments.extend(words.iter().flat_map(|word| ["-c", word]));
-        arguments.push(text(file));
-        call("xfs_io", &arguments)
+    /// Copies the database, if it exists, to where [`Self::save_copy`] finds it.
+    pub(super) fn copy_database(&self, database: &Path) -> Result<(), Failure> {
+        if database.exists() {
+            fs::copy(database, self.copy())?;
+        }
+        Ok(())
     }
 
-    /// Cuts the power, after parts of `file` have been written back.
-    pub(super) fn cut(
+    /// Writes back random parts of a file, if it exists, as the system might do at any time.
+    pub(super) fn write_back(&self, file: &Path, rng: &mut Rng) -> Result<(), Failure> {
+        match file.exists() {
+            true => run_commands(file, &random_parts(file, rng)),
+            false => Ok(()),
+        }
+    }
+
+    /// Cuts the power, after random parts of `file`, if it exists, were written back.
+    pub(super) fn cut_with_parts(
         &self,
         file: &Path,
-        stretches: &[ByteRange],
         journal: JournalFate,
+        rng: &mut Rng,
     ) -> Result<(), Failure> {
-        let words = write_back_words(stretches);
-        let mut arguments = vec!["-x"];
-        arguments.extend(words.iter().flat_map(|word| ["-c", word]));
-        arguments.push("-c");
-        arguments.push(match journal {
-            JournalFate::Lost => "shutdown",
-            JournalFate::Written => "shutdown -f",
-        });
-        arguments.push(text(file));
-        call("xfs_io", &arguments)
+        match file.exists() {
+            true => cut(file, random_parts(file, rng), journal),
+            false => cut(&self.mount_point, Vec::new(), journal),
+        }
     }
 
     /// Mounts the file system again after a cut. No process has a file open.
@@ -180,8 +185,8 @@ impl PowerDisk {
         self.mount()
     }
 
-    /// Sees to it that several programs may use it.
-    pub(super) fn be_for_many(&mut self) -> Result<(), Failure> {
+    /// Lets several programs use it.
+    pub(super) fn prepare_for_many(&mut self) -> Result<(), Failure> {
         let options = self.filesystem.mount_options_for_many();
         match options.contains(&self.options) {
             true => Ok(()),
@@ -194,11 +199,11 @@ impl PowerDisk {
         let [image, mount_point] = [text(&self.image), text(&self.mount_point)];
         call(
             "mount",
-            &["-t", name, "-o", self.options, image, mount_point],
+            &["-t", &name, "-o", self.options, image, mount_point],
         )
     }
 
-    /// The system may need a moment until the last file of a killed program is closed.
+    /// The system may need some time until the last file of a killed program is closed.
     fn unmount(&self) -> Result<(), Failure> {
         const ATTEMPTS: u32 = 50;
         let mut outcome = Ok(());
@@ -215,14 +220,42 @@ impl PowerDisk {
 
 impl Drop for PowerDisk {
     fn drop(&mut self) {
-        // If it is not mounted there is nothing to do; if that fails, it goes with the program.
+        // Unmounting fails if it is not mounted. The mount disappears with the mount namespace
+        // anyway.
         let _ = call("umount", &[text(&self.mount_point)]);
     }
 }
 
-fn write_back_words(stretches: &[ByteRange]) -> Vec<String> {
-    stretches
-        .iter()
-        .map(|(start, len)| format!("sync_range -w -a {start} {len}"))
-        .collect()
+/// Cuts the power, after other commands.
+fn cut(file: &Path, mut commands: Vec<String>, journal: JournalFate) -> Result<(), Failure> {
+    let shutdown = match journal {
+        JournalFate::Lost => "shutdown",
+        JournalFate::Written => "shutdown -f",
+    };
+    commands.push(shutdown.to_owned());
+    run_commands(file, &commands)
+}
+
+fn run_commands(file: &Path, commands: &[String]) -> Result<(), Failure> {
+    let mut arguments = vec!["-x"];
+    arguments.extend(commands.iter().flat_map(|command| ["-c", command]));
+    arguments.push(text(file));
+    call("xfs_io", &arguments)
+}
+
+/// Commands that write back random parts of a file, in whole pages of the system: mostly few pages,
+/// often the head.
+fn random_parts(file: &Path, rng: &mut Rng) -> Vec<String> {
+    const PAGE: u64 = 4096;
+    let pages = fs::metadata(file).map_or(0, |metadata| metadata.len() / PAGE);
+    let count = [0, 0, 1, 3, 8][rng.usize(0..5)];
+    let draw = |_| {
+        let start = match rng.u8(0..3) {
+            0 => rng.u64(0..8),
+            _ => rng.u64(0..pages.max(1)),
+        };
+        let len = [1, 1, 4, 64][rng.usize(0..4)];
+        format!("sync_range -w -a {} {}", start * PAGE, len * PAGE)
+    };
+    (0..count).map(draw).collect()
 }

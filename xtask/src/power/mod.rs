@@ -1,13 +1,14 @@
-//! Power cuts of a real file system: a loop-mounted ext4 or xfs is shut down under a program that
-//! commits, or several that commit to one database, mounted again, and what it kept is looked at.
+//! Power cuts of a real file system: a loop-mounted ext4 or xfs is shut down under one or several
+//! programs that commit to a database, mounted again, and the database is inspected.
 //!
-//! The shut-down is the file system's own (`FS_IOC_SHUTDOWN`). Nothing reaches the disk after it,
-//! so the next mount finds what a machine would find that lost its power at that moment. Before it,
-//! some random pages of the database are written back, as the system might have done. Reordering
-//! and tearing by the disk's own cache are not covered here; the simulated disk covers them.
+//! The shut-down is a function of the file system (`FS_IOC_SHUTDOWN`). Nothing reaches the disk
+//! after it, so the next mount finds the state of a machine that lost its power at that time.
+//! Before the shut-down, some random pages of the database are written back, as the system might
+//! have done. Reordering and tearing by the disk's own cache are not covered here; the simulated
+//! disk covers them.
 //!
-//! All mounts are made in a mount namespace of this program's own, and go with it. In there the
-//! machine's boot id is another one after each cut.
+//! All mounts are made in a mount namespace of this program, and disappear with it. In this
+//! namespace, the machine's boot id changes after each cut.
 
 mod boot;
 mod commands;
@@ -17,10 +18,7 @@ mod shared_scenario;
 
 use crate::{
     Failure,
-    campaign::{
-        results::{Campaign, CampaignCounts, named},
-        scratch,
-    },
+    campaign::{Campaign, CampaignArguments, CampaignCounts, ScratchArguments, named},
 };
 use boot::BootIdFile;
 use disk::{Filesystem, PowerDisk};
@@ -29,35 +27,28 @@ use scenario::{PowerCutOutcome, PowerCutScenario, SingleScenario};
 use shared_scenario::SharedScenario;
 use std::{
     env,
-    path::PathBuf,
     process::{Command, ExitStatus, Stdio},
     time::Instant,
 };
 
-/// Shuts a file system down under programs that commit, and checks what was kept
+/// Shuts a file system down under committing programs, and checks the databases
 #[derive(clap::Args)]
 pub(crate) struct PowerArguments {
-    /// How many power cuts to make, over all file systems
+    /// Number of power cuts, over all file systems
     #[arg(long, default_value_t = 100)]
     cycles: u64,
     /// The file system; both in turn if it is not given
     #[arg(long, value_enum)]
     filesystem: Option<Filesystem>,
-    /// How many programs commit to each database, most of the time; one alone, two or three, drawn
-    /// for each database, if it is not given
+    /// The usual number of programs that commit to a database; drawn from one to three for each
+    /// database if it is not given
     #[arg(long)]
     processes: Option<usize>,
-    /// The seed of all random choices; the timing of the machine differs between runs
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// The directory for images of file systems; by default in memory if the machine has a file
-    /// system there
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// Append a line of results to this file
-    #[arg(long, value_name = "FILE")]
-    results: Option<PathBuf>,
-    /// Says that mounts are already this program's own
+    #[command(flatten)]
+    campaign: CampaignArguments,
+    #[command(flatten)]
+    scratch: ScratchArguments,
+    /// Mounts are already private to this program
     #[arg(long, hide = true)]
     inside: bool,
 }
@@ -69,14 +60,14 @@ struct PowerTally {
     violations: u64,
     /// Cuts that left no database, or one without a commit.
     early: u64,
-    /// Cuts that were followed by another without an inspection.
+    /// Cuts that were followed by another one without an inspection.
     unseen: u64,
     verified: u64,
     rolled_back: u64,
-    /// Cuts that took commits, and how many commits those took.
+    /// Cuts that lost commits, and the number of lost commits.
     losing: u64,
     lost_commits: u64,
-    /// Cuts that took all commits since a close, which leaves no trace.
+    /// Cuts that lost all commits since a close, which leaves no trace.
     lost_after_close: u64,
 }
 
@@ -91,12 +82,14 @@ pub(crate) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
             }
         };
     }
-    let run = Campaign::begin("power", arguments.seed, arguments.results.as_deref());
-    let scratch = scratch::directory(arguments.dir.as_deref())?;
+    let run = arguments.campaign.begin("power");
+    let scratch = arguments.scratch.directory()?;
     let boot = match BootIdFile::begin(scratch.path()) {
         Ok(boot) => boot,
         Err(Failure(text)) => {
-            skip(&format!("the boot id cannot be another one here: {text}"));
+            skip(&format!(
+                "the boot id cannot be replaced on this machine: {text}"
+            ));
             return Ok(());
         }
     };
@@ -121,7 +114,7 @@ pub(crate) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
         skip(&skipped.join("; "));
         return Ok(());
     }
-    tally.finish(&run, arguments.seed)
+    tally.finish(&run, arguments.campaign.seed)
 }
 
 /// Prints that nothing was tested.
@@ -140,7 +133,7 @@ fn cut_all(
     let begin = Instant::now();
     let cuts_before = tally.cuts;
     let name = disk.filesystem().name();
-    let mut rng = Rng::with_seed(arguments.seed ^ disk.filesystem() as u64);
+    let mut rng = Rng::with_seed(arguments.campaign.seed ^ disk.filesystem() as u64);
     for scene_number in 0.. {
         if tally.cuts >= cuts_max {
             break;
@@ -157,10 +150,10 @@ fn cut_all(
                     println!("violation at power cut {} of {name}: {text}", tally.cuts);
                     scenario.report(tally.cuts)?;
                     println!(
-                        "  the same cuts, as far as the machine's timing goes: cargo xtask power \
+                        "  about the same cuts, depending on the machine's timing: cargo xtask power \
                          --cycles {} --filesystem {name} --seed {}{}",
                         tally.cuts - cuts_before,
-                        arguments.seed,
+                        arguments.campaign.seed,
                         arguments.processes_in_words()
                     );
                     break;
@@ -234,12 +227,12 @@ impl PowerTally {
 
     fn finish(&self, run: &Campaign<'_>, seed: u64) -> Result<(), Failure> {
         println!(
-            "seed {seed}: {} cuts left nothing yet, {} were followed by another at once; \
+            "seed {seed}: {} cuts came before the first commit, {} were followed by another at once; \
              {} times the newest commit was whole, {} times rolled back",
             self.early, self.unseen, self.verified, self.rolled_back
         );
         println!(
-            "{} cuts took {} commits that were not durable, {} of them all since a close",
+            "{} cuts lost {} commits that were not durable, {} of them all since a close",
             self.losing, self.lost_commits, self.lost_after_close
         );
         let counts = CampaignCounts {
@@ -255,14 +248,14 @@ impl PowerTally {
                 ("lost_commits", self.lost_commits),
             ]),
         };
-        run.finish(&counts, "a power cut left something wrong")
+        run.finish(&counts, "a power cut violated a promise")
     }
 }
 
-/// The program that starts another one with mounts of its own.
+/// The program that starts another one with private mounts.
 const UNSHARE: [&str; 4] = ["unshare", "--mount", "--propagation", "private"];
 
-/// The reason why power cannot be cut on this machine, as far as it can be known in advance.
+/// The reason why power cannot be cut on this machine, if it is known in advance.
 fn why_not(arguments: &PowerArguments) -> Option<String> {
     for filesystem in arguments.filesystems() {
         for program in [filesystem.maker(), "xfs_io", "mount", "umount"] {
@@ -275,7 +268,7 @@ fn why_not(arguments: &PowerArguments) -> Option<String> {
     }
     match quiet(UNSHARE[0], &[&UNSHARE[1..], &["true"]].concat()) {
         Ok(status) if status.success() => None,
-        Ok(_) => Some("mounts of a program's own are refused; that needs root".to_owned()),
+        Ok(_) => Some("private mounts are refused; they require root".to_owned()),
         Err(error) => Some(format!("unshare cannot be started ({error})")),
     }
 }
@@ -289,7 +282,7 @@ fn quiet(program: &str, arguments: &[&str]) -> std::io::Result<ExitStatus> {
         .status()
 }
 
-/// Runs this program once more, with mounts of its own.
+/// Runs this program once more, with private mounts.
 fn run_inside() -> Result<(), Failure> {
     let status = Command::new(UNSHARE[0])
         .args(&UNSHARE[1..])
@@ -300,5 +293,5 @@ fn run_inside() -> Result<(), Failure> {
     if status.success() {
         return Ok(());
     }
-    Err(Failure(format!("cutting the power failed ({status})")))
+    Err(failure!("cutting the power failed ({status})"))
 }

@@ -1,8 +1,8 @@
-//! One database on a disk that loses its power again and again, and one program that commits to it.
+//! One database on a disk with repeated power cuts, and one program that commits to it.
 
 use super::{
     boot::BootIdFile,
-    disk::{ByteRange, JournalFate, PowerDisk},
+    disk::{JournalFate, PowerDisk},
 };
 use crate::{
     Failure,
@@ -16,24 +16,24 @@ use clap::ValueEnum;
 use fastrand::Rng;
 use std::{
     fmt::Write,
-    fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 use teak::Recovery;
 
-/// How long a program runs at most, and how long creating or opening and the first commits take.
+/// The maximum running time of a program, and the time for creating or opening and the first
+/// commits.
 pub(super) const RUN: Duration = Duration::from_millis(120);
 pub(super) const OPENING: Duration = Duration::from_millis(10);
 
 /// The state after a power cut.
 pub(super) enum PowerCutOutcome {
     NotInspected,
-    /// No database.
+    /// There is no database.
     Nothing,
     Found {
         number: u64,
-        /// Commits that had returned, none of them durable.
+        /// Commits that had returned and are lost, none of them durable.
         lost_commits: u64,
         recovery: Recovery,
     },
@@ -41,22 +41,22 @@ pub(super) enum PowerCutOutcome {
 
 /// A database under one program or several.
 pub(super) trait PowerCutScenario {
-    /// Cuts the power while programs commit. The outer error is one of this test, the inner
-    /// one a violation.
+    /// Cuts the power while programs commit. The outer error is a failure of this campaign, the
+    /// inner one a violation.
     fn cut(
         &mut self,
         rng: &mut Rng,
         must_inspect: bool,
     ) -> Result<Result<PowerCutOutcome, String>, Failure>;
 
-    /// Prints what the last cut was.
+    /// Prints a description of the last cut.
     fn report(&self, cut: u64) -> Result<(), Failure>;
 
-    /// Makes room.
+    /// Removes the database to free its space.
     fn end(self: Box<Self>);
 }
 
-/// The scene of one program.
+/// A scenario with one program.
 pub(super) struct SingleScenario<'a> {
     disk: &'a mut PowerDisk,
     boot: &'a BootIdFile,
@@ -77,7 +77,7 @@ impl<'a> SingleScenario<'a> {
     ) -> Self {
         let script = CommitScript::value_variants()[rng.usize(0..3)];
         Self {
-            // A name that was never there: a cut brings back what was removed before it.
+            // A name that was never used: a cut restores files that were removed before it.
             path: disk.mount_point().join(format!("power-{number}.teak")),
             page_size: [4096, 4096, 16384][rng.usize(0..3)],
             history: CommitHistory::new(rng.u64(..), script),
@@ -104,10 +104,7 @@ impl<'a> SingleScenario<'a> {
             commits: None,
             page_size: self.page_size,
         };
-        let journal = match rng.u8(0..4) {
-            0 => JournalFate::Written,
-            _ => JournalFate::Lost,
-        };
+        let journal = JournalFate::draw(rng);
         self.description = format!(
             "{plan:?}, after {:.3} ms, the journal {journal:?}",
             delay.as_secs_f64() * 1e3,
@@ -116,15 +113,12 @@ impl<'a> SingleScenario<'a> {
         let mut child = ChildProgram::start(&plan.words()?)?;
         if rng.bool() {
             wait_until(begin + delay.mul_f64(rng.f64()));
-            if self.path.exists() {
-                let stretches = stretches(&self.path, rng);
-                self.disk.write_back(&self.path, &stretches)?;
-            }
+            self.disk.write_back(&self.path, rng)?;
         }
         wait_until(begin + delay);
-        // A file system that is shut down in the middle of a flush may say that the flush
-        // succeeded, which a machine without power cannot do. So what counts is what the program
-        // said before: either it is stopped first, or what it says later is no promise.
+        // A file system that is shut down in the middle of a flush may report success, which a
+        // machine without power cannot do. So only output from before counts: either the program is
+        // stopped first, or its later output is no promise.
         let promised = match VictimAccount::read(&child.output())? {
             account if account.found.is_some() && rng.bool() => Some(account.durable),
             _ => {
@@ -133,12 +127,7 @@ impl<'a> SingleScenario<'a> {
             }
         };
         let has_ended = child.status()?.is_some();
-        if self.path.exists() {
-            let stretches = stretches(&self.path, rng);
-            self.disk.cut(&self.path, &stretches, journal)?;
-        } else {
-            self.disk.cut(self.disk.mount_point(), &[], journal)?;
-        }
+        self.disk.cut_with_parts(&self.path, journal, rng)?;
         let ended = child.kill()?;
         let _ = write!(self.description, ", stopped {}", promised.is_none());
         if has_ended {
@@ -154,12 +143,10 @@ impl<'a> SingleScenario<'a> {
         Ok(account.map_err(|Failure(text)| text))
     }
 
-    /// Inspects what there is.
+    /// Inspects the database.
     fn inspect(&mut self) -> Result<Result<PowerCutOutcome, String>, Failure> {
         self.boot.renew()?;
-        if self.path.exists() {
-            fs::copy(&self.path, self.disk.copy())?;
-        }
+        self.disk.copy_database(&self.path)?;
         let found = match inspect(&self.path, &mut self.history, &self.expected) {
             Ok(found) => found,
             Err(Failure(text)) => return Ok(Err(text)),
@@ -216,20 +203,4 @@ impl PowerCutScenario for SingleScenario<'_> {
     fn end(self: Box<Self>) {
         self.disk.remove(&self.path);
     }
-}
-
-/// Parts of the file, in whole pages of the system: mostly few pages, often the head.
-pub(super) fn stretches(path: &Path, rng: &mut Rng) -> Vec<ByteRange> {
-    const PAGE: u64 = 4096;
-    let pages = fs::metadata(path).map_or(0, |metadata| metadata.len() / PAGE);
-    let count = [0, 0, 1, 3, 8][rng.usize(0..5)];
-    let draw = |_| {
-        let start = match rng.u8(0..3) {
-            0 => rng.u64(0..8),
-            _ => rng.u64(0..pages.max(1)),
-        };
-        let len = [1, 1, 4, 64][rng.usize(0..4)];
-        (start * PAGE, len * PAGE)
-    };
-    (0..count).map(draw).collect()
 }

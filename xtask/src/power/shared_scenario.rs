@@ -1,11 +1,11 @@
-//! One database, to which several programs commit, on a disk that loses its power again and again.
+//! Several programs that commit to one database on a disk with repeated power cuts.
 //!
-//! Programs come and go while it runs, and some are killed.
+//! Programs start and end in the meantime, and some are killed.
 
 use super::{
     boot::BootIdFile,
     disk::{JournalFate, PowerDisk},
-    scenario::{OPENING, PowerCutOutcome, PowerCutScenario, RUN, stretches},
+    scenario::{OPENING, PowerCutOutcome, PowerCutScenario, RUN},
 };
 use crate::{
     Failure,
@@ -19,13 +19,12 @@ use clap::ValueEnum;
 use fastrand::Rng;
 use std::{
     fmt::Write,
-    fs,
     ops::RangeInclusive,
     path::PathBuf,
     time::{Duration, Instant},
 };
 
-/// Kills before a cut, at most.
+/// The maximum number of kills before a cut.
 const KILLS_MAX: usize = 2;
 
 pub(super) struct SharedScenario<'a> {
@@ -43,15 +42,15 @@ pub(super) struct SharedScenario<'a> {
 /// An event while the programs run.
 #[derive(Clone, Copy, Debug)]
 enum ProgramEvent {
-    /// A program begins, for this many commits, or without end.
+    /// A program starts, with this many commits or without end.
     Start(Option<u64>),
-    /// One of those that run is killed.
+    /// One of the running programs is killed.
     Kill,
     /// Parts of the file are written back.
     WriteBack,
 }
 
-/// A program that runs.
+/// A running program.
 struct RunningProgram {
     member: u32,
     child: ChildProgram,
@@ -66,7 +65,7 @@ struct ProgramPool {
     accounts: sharing::BootAccounts,
     /// Whether a program has had the database open.
     has_found: bool,
-    /// A program that failed before the power did.
+    /// A program that failed before the power cut.
     failure: Option<String>,
 }
 
@@ -85,7 +84,7 @@ impl ProgramPool {
         Ok(())
     }
 
-    /// Lets those go that have ended; notes if one should not have.
+    /// Removes the programs that have ended. Notes those that should not have ended.
     fn reap(&mut self) -> Result<(), Failure> {
         let mut index = 0;
         while let Some(running) = self.running.get_mut(index) {
@@ -140,7 +139,7 @@ impl ProgramPool {
             .try_for_each(|running| running.child.stop())
     }
 
-    /// Ends all; `promised` is what they were promised by then, if not all that they say.
+    /// Ends all programs. `promised` has the promises by then, if later output does not count.
     fn end(&mut self, promised: Option<&[(u32, u64)]>) -> Result<(), Failure> {
         for RunningProgram { member, child, .. } in std::mem::take(&mut self.running) {
             let account = MemberAccount::read(member, &child.kill()?.output)?;
@@ -173,7 +172,7 @@ impl<'a> SharedScenario<'a> {
             script: CommitScript::value_variants()[rng.usize(0..3)],
         };
         Self {
-            // A name that was never there: a cut brings back what was removed before it.
+            // A name that was never used: a cut restores files that were removed before it.
             path: disk.mount_point().join(format!("shared-{number}.teak")),
             order: CommitOrder::nothing(common),
             last_member: 0,
@@ -189,15 +188,12 @@ impl<'a> SharedScenario<'a> {
         self.last_member
     }
 
-    /// Has programs commit until the power fails. A program that fails before that is a violation.
+    /// Lets programs commit until the power cut. An earlier failure of a program is a violation.
     fn run_and_cut(&mut self, rng: &mut Rng, delay: Duration) -> Result<ProgramPool, Failure> {
-        self.disk.be_for_many()?;
+        self.disk.prepare_for_many()?;
         self.boot.renew()?;
         let events = self.draw(rng, delay);
-        let journal = match rng.u8(0..4) {
-            0 => JournalFate::Written,
-            _ => JournalFate::Lost,
-        };
+        let journal = JournalFate::draw(rng);
         let common = self.order.common;
         self.description = format!(
             "{common:?}, members up to {}, {events:?}, after {:.3} ms, the journal {journal:?}",
@@ -206,14 +202,14 @@ impl<'a> SharedScenario<'a> {
         );
         let mut pool = ProgramPool::default();
         let begin = Instant::now();
-        for (when, happening) in events {
+        for (when, event) in events {
             wait_until(begin + when);
-            self.apply_event(happening, &mut pool, rng)?;
+            self.apply_event(event, &mut pool, rng)?;
         }
         wait_until(begin + delay);
-        // A file system that is shut down in the middle of a flush may say that the flush
-        // succeeded, which a machine without power cannot do. So what counts is what the programs
-        // said before: either they are stopped first, or what they say later is no promise.
+        // A file system that is shut down in the middle of a flush may report success, which a
+        // machine without power cannot do. So only output from before counts: either the programs
+        // are stopped first, or their later output is no promise.
         let promised = match pool.has_been_open()? && rng.bool() {
             true => Some(pool.promised()?),
             false => {
@@ -222,12 +218,7 @@ impl<'a> SharedScenario<'a> {
             }
         };
         pool.reap()?;
-        if self.path.exists() {
-            let stretches = stretches(&self.path, rng);
-            self.disk.cut(&self.path, &stretches, journal)?;
-        } else {
-            self.disk.cut(self.disk.mount_point(), &[], journal)?;
-        }
+        self.disk.cut_with_parts(&self.path, journal, rng)?;
         pool.end(promised.as_deref())?;
         let _ = write!(self.description, ", stopped {}", promised.is_none());
         Ok(pool)
@@ -262,11 +253,11 @@ impl<'a> SharedScenario<'a> {
 
     fn apply_event(
         &mut self,
-        happening: ProgramEvent,
+        event: ProgramEvent,
         pool: &mut ProgramPool,
         rng: &mut Rng,
     ) -> Result<(), Failure> {
-        match happening {
+        match event {
             ProgramEvent::Start(commits) => {
                 let plan = MemberPlan {
                     member: self.next_member(),
@@ -286,22 +277,15 @@ impl<'a> SharedScenario<'a> {
                     pool.kill(rng.usize(0..pool.running.len()))?;
                 }
             }
-            ProgramEvent::WriteBack => {
-                if self.path.exists() {
-                    let stretches = stretches(&self.path, rng);
-                    self.disk.write_back(&self.path, &stretches)?;
-                }
-            }
+            ProgramEvent::WriteBack => self.disk.write_back(&self.path, rng)?,
         }
         Ok(())
     }
 
-    /// Inspects what there is.
+    /// Inspects the database.
     fn inspect(&mut self) -> Result<Result<PowerCutOutcome, String>, Failure> {
         self.boot.renew()?;
-        if self.path.exists() {
-            fs::copy(&self.path, self.disk.copy())?;
-        }
+        self.disk.copy_database(&self.path)?;
         let (seen, member) = (self.order.seen(), self.next_member());
         let found = match inspect(&self.path, &mut self.order, member) {
             Ok(found) => found,
@@ -347,7 +331,7 @@ impl PowerCutScenario for SharedScenario<'_> {
 
     fn report(&self, cut: u64) -> Result<(), Failure> {
         println!("  {}", self.description);
-        println!("  expected was {}", self.order.possible());
+        println!("  expected: {}", self.order.possible());
         self.disk.save_copy(cut)
     }
 

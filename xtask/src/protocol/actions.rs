@@ -3,7 +3,7 @@
 use super::state::{Durability, EnginePhase, ProtocolState};
 use std::fmt;
 
-/// One step. Slots and pages are counted from 0, commits go by the order in which they are made.
+/// One step. Slots and pages are counted from 0; commits are named in the order of creation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Action {
     Commit {
@@ -55,7 +55,7 @@ pub(super) enum Action {
     },
     CompleteClose,
     FailClose,
-    /// Of a poisoned engine, by its own will or not.
+    /// A step of a poisoned engine, poisoned by an error or on purpose.
     End,
     Kill,
     PowerCut,
@@ -88,18 +88,15 @@ impl fmt::Display for Action {
             ),
             Self::FailRecord { slot, is_whole } => {
                 let state = if is_whole { "whole" } else { "torn" };
-                write!(
-                    f,
-                    "a commit fails, and its record in slot {slot} is {state}"
-                )
+                write!(f, "a commit fails with its record in slot {slot} {state}")
             }
             Self::BeginReader { name } => write!(f, "a reader begins at {name}"),
             Self::EndReader { name } => write!(f, "the reader at {name} ends"),
             Self::BeginFlush { name } => write!(f, "a flush of {name} begins"),
-            Self::CompleteFlush { name } => write!(f, "the flush of {name} is done"),
+            Self::CompleteFlush { name } => write!(f, "the flush of {name} completes"),
             Self::FailFlush { name } => write!(
                 f,
-                "the flush of {name} fails; the system counts all as written"
+                "the flush of {name} fails; the system counts everything as written"
             ),
             Self::BeginEntry { name } => write!(f, "an entry that makes {name} durable is written"),
             Self::CompleteEntry { name } => {
@@ -122,17 +119,17 @@ impl fmt::Display for Action {
             Self::End => write!(f, "the process ends"),
             Self::Kill => write!(
                 f,
-                "the process is killed; what was being written back fails unseen"
+                "the process is killed; running writeback fails without an error"
             ),
             Self::PowerCut => write!(f, "power fails"),
             Self::Drop => write!(
                 f,
-                "the system drops from its cache what a flush that failed left there"
+                "the system drops from its cache what a failed flush left there"
             ),
             Self::Open => write!(f, "the database is opened"),
-            Self::Redo { page } => write!(f, "recovery puts page {page} where it belongs"),
+            Self::Redo { page } => write!(f, "recovery redoes page {page}"),
             Self::DecideAgain => write!(f, "recovery decides again, or redoes the record"),
-            Self::Settle => write!(f, "recovery writes again what counts"),
+            Self::Settle => write!(f, "recovery rewrites the chosen commit"),
             Self::EraseLoser { slot } => write!(f, "recovery erases slot {slot}"),
             Self::CompleteRecovery => write!(f, "recovery flushes, the database is open"),
         }
@@ -156,28 +153,28 @@ fn write_commit(
     write!(f, ", record to slot {slot}")
 }
 
-/// A violation of a promise.
+/// The violation of a promise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ProtocolViolation {
     NothingReadable,
     NothingWhole,
-    /// Recovery speaks of rot, and there was none.
+    /// Recovery reports corruption without damage to the disk.
     FalseCorruption,
-    /// Recovery misses a durable commit, and none was lost.
+    /// Recovery misses a durable commit without damage to the disk.
     DurableGone,
     /// Recovery misses a commit that the records call acknowledged.
     AcknowledgedGone,
-    /// The journal makes no sense, and nothing has rotted.
+    /// The journal is inconsistent without damage to the disk.
     Nonsense,
     CameBack,
-    /// All of a commit was on the disk or in the journal, and an older one was chosen.
+    /// All of a commit was on the disk or in the journal, but an older one was chosen.
     WholeLost,
     PromisedLost,
     LostWithoutPowerCut,
     WrongPage(u8),
     PageNotOnDisk(u8),
     RecordNotOnDisk(u8),
-    /// Of the commit with this name.
+    /// The commit with this name was lost.
     SeenPageWrong(u8),
     FailedIsVisible,
 }
@@ -186,34 +183,28 @@ impl fmt::Display for ProtocolViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NothingReadable => write!(f, "no record can be read"),
-            Self::NothingWhole => write!(f, "no commit is whole"),
+            Self::NothingWhole => write!(f, "no commit is complete"),
             Self::FalseCorruption => write!(
                 f,
-                "a commit is not whole that the records call durable: corruption without rot"
+                "a commit that the records call durable is incomplete: corruption without damage"
             ),
             Self::DurableGone => write!(
                 f,
-                "the record of a commit is missed that the records call durable: corruption without rot"
+                "the record of a commit that the records call durable is missed: corruption without damage"
             ),
             Self::AcknowledgedGone => write!(
                 f,
-                "a commit is missed that the records call acknowledged: corruption without rot"
+                "a commit that the records call acknowledged is missed: corruption without damage"
             ),
-            Self::Nonsense => write!(
-                f,
-                "what the journal says makes no sense: corruption without rot"
-            ),
-            Self::WholeLost => write!(f, "a commit is lost of which all was written"),
-            Self::CameBack => write!(f, "a commit that was rolled back has come to life again"),
-            Self::PromisedLost => write!(f, "a commit is lost that was acknowledged as durable"),
+            Self::Nonsense => write!(f, "the journal is inconsistent: corruption without damage"),
+            Self::WholeLost => write!(f, "a completely written commit is lost"),
+            Self::CameBack => write!(f, "a commit that was rolled back has reappeared"),
+            Self::PromisedLost => write!(f, "a commit that was acknowledged as durable is lost"),
             Self::LostWithoutPowerCut => {
-                write!(
-                    f,
-                    "a commit that was visible is lost, and power did not fail"
-                )
+                write!(f, "a visible commit is lost without a power cut")
             }
             Self::WrongPage(page) => {
-                write!(f, "page {page} of the commit that was chosen is wrong")
+                write!(f, "page {page} of the chosen commit is wrong")
             }
             Self::PageNotOnDisk(page) => write!(
                 f,
@@ -224,14 +215,16 @@ impl fmt::Display for ProtocolViolation {
                 "the record in slot {slot} that counts as durable may be missing on the disk"
             ),
             Self::SeenPageWrong(name) => {
-                write!(f, "commit {name} can be seen, and a page of it is wrong")
+                write!(f, "commit {name} is visible with a wrong page")
             }
-            Self::FailedIsVisible => write!(f, "a durable commit is visible whose flush failed"),
+            Self::FailedIsVisible => {
+                write!(f, "a durable commit is visible although its flush failed")
+            }
         }
     }
 }
 
-/// The steps that may follow a state.
+/// The possible next steps of a state.
 #[derive(Default)]
 pub(super) struct Steps(Vec<(Action, Result<ProtocolState, ProtocolViolation>)>);
 
@@ -256,7 +249,7 @@ impl Steps {
     }
 }
 
-/// A commit of which readers, or the next writer, would see a wrong page.
+/// A commit with a wrong page that readers or the next writer would see.
 fn seen_wrong(state: &ProtocolState) -> Option<u8> {
     let engine = state.phase.engine()?;
     let seen = engine.readers.iter().chain([&engine.published]);

@@ -1,16 +1,16 @@
-//! One state for all that differ in names only.
+//! Maps states that differ only in names to one canonical state.
 //!
-//! - Unreachable state is forgotten: records that are in no slot, commits of which no
-//!   record, memory or promise speaks, contents that no tree expects.
-//! - An entry of the journal counts only after a record, or an entry, that may be in its slot: all
-//!   others are forgotten.
-//! - Records that are older than a flushed one which is surely on the disk never count again: while
-//!   an engine runs it is forgotten which they are.
-//! - Once no mishap is left, the contents of the disk no longer matter; once no commit is left,
-//!   which pages are free.
+//! - Unreachable state is forgotten: records that are in no slot, commits that no record, memory or
+//!   promise refers to, contents that no tree expects.
+//! - A journal entry counts only after a record or an entry that may be in its slot. All other
+//!   entries are forgotten.
+//! - Records older than a flushed one that is certainly on the disk never count again. While an
+//!   engine runs, they are not distinguished.
+//! - Once no mishap is left, the contents of the disk no longer matter. Once no commit is left, the
+//!   set of free pages no longer matters.
 //! - Pages are interchangeable, and so are slots: they are sorted.
-//! - Transactions and sequences below the newest count by their order alone, since new ones are
-//!   greater; the distances above it stay.
+//! - Transactions and sequences below the newest count only by their order, because new ones are
+//!   greater. The distances above it stay.
 
 mod locations;
 
@@ -26,7 +26,7 @@ use locations::{name_contents, rename, sort_pages, sort_slots};
 use std::hash::{Hash, Hasher};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The fingerprint that distinguishes states.
+/// The fingerprint that identifies a state.
 pub(super) fn fingerprint(state: &ProtocolState) -> u128 {
     let mut bytes = Bytes::default();
     state.hash(&mut bytes);
@@ -53,7 +53,7 @@ pub(super) fn canonical(state: ProtocolState, rules: &Rules) -> ProtocolState {
     state
 }
 
-/// As [`canonical`], but for pages and slots, which stay where they are.
+/// Like [`canonical`], but pages and slots are not sorted.
 pub(super) fn simplified(mut state: ProtocolState, rules: &Rules) -> ProtocolState {
     forget_memory(&mut state);
     forget_disk(&mut state);
@@ -69,7 +69,7 @@ pub(super) fn simplified(mut state: ProtocolState, rules: &Rules) -> ProtocolSta
     state
 }
 
-/// A poisoned or closing engine takes no pages any more, nor does one that will not commit.
+/// A poisoned or closing engine allocates no pages, and neither does one without further commits.
 fn forget_memory(state: &mut ProtocolState) {
     let is_running = matches!(state.phase, EnginePhase::Running(_));
     let is_idle = state.commits_left == 0 || !is_running;
@@ -128,8 +128,8 @@ fn forget_stale(state: &mut ProtocolState) {
     }
 }
 
-/// Keeps the entries that may count, in the order of their journal slots, each once. None matters
-/// once no mishap is left.
+/// Keeps the entries that may count, in the order of their journal slots, each once. None of them
+/// matters once no mishap is left.
 fn forget_entries(state: &mut ProtocolState, rules: &Rules) {
     let is_asked_for = state.mishaps_left > 0 || !matches!(state.phase, EnginePhase::Running(_));
     let old = std::mem::take(&mut state.entries);
@@ -188,7 +188,7 @@ fn new_link(
     }
 }
 
-/// Records that some slot may have, or an entry, sorted, each once.
+/// The records that a slot or an entry may have, sorted, each once.
 fn sort_records(state: &mut ProtocolState) {
     let slots = state.slots.iter().fold(0, |contents, slot| {
         contents | slot.possible() | only(slot.cache)
@@ -217,7 +217,7 @@ fn sort_records(state: &mut ProtocolState) {
     state.records = records.into_iter().collect();
 }
 
-/// Calls `change` with every mention of a commit but those of children.
+/// Calls `change` with every reference to a commit except those of children.
 fn for_each_mention(state: &mut ProtocolState, mut change: impl FnMut(&mut CommitIndex)) {
     for_each_in_use(state, &mut change);
     for record in state.records.iter_mut().filter(|record| record.is_stale) {
@@ -235,7 +235,7 @@ fn for_each_mention(state: &mut ProtocolState, mut change: impl FnMut(&mut Commi
     state.kept.iter_mut().for_each(change);
 }
 
-/// Calls `change` with every mention of a commit whose pages may be read.
+/// Calls `change` with every reference to a commit whose pages may be read.
 fn for_each_in_use(state: &mut ProtocolState, mut change: impl FnMut(&mut CommitIndex)) {
     for record in state.records.iter_mut().filter(|record| !record.is_stale) {
         change(&mut record.commit);
@@ -321,8 +321,8 @@ fn for_each_transaction(state: &mut ProtocolState, mut change: impl FnMut(&mut u
     }
 }
 
-/// How durable a commit was to be counts while it is visible and not durable yet, and what it knew
-/// to be durable while its record may be written again.
+/// The durability of a commit counts while it is visible and not durable yet, and its knowledge of
+/// durable commits while its record may be written again.
 fn forget_promises(state: &mut ProtocolState) {
     let visible = state
         .phase
@@ -345,7 +345,7 @@ fn forget_promises(state: &mut ProtocolState) {
     }
 }
 
-/// Births between which no comparison distinguishes become equal.
+/// Makes births equal that no comparison distinguishes.
 fn join_births(state: &mut ProtocolState) {
     let pins = state.phase.engine().map(|engine| {
         let target = engine.target.map(|target| target.commit);
@@ -411,7 +411,7 @@ fn name_sequences(state: &mut ProtocolState) {
     }
 }
 
-/// Numbers below a limit, by their order; those above it keep their distance from it.
+/// Replaces numbers below a limit by their rank. Those above it keep their distance from it.
 struct Ranks {
     limit: u8,
     below: Contents,

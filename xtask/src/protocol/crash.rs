@@ -1,4 +1,4 @@
-//! States after a kill, and after a power cut.
+//! The states after a kill, and after a power cut.
 
 use super::{
     actions::{Action, Steps},
@@ -8,10 +8,10 @@ use super::{
 };
 use arrayvec::ArrayVec;
 
-/// Kills and power cuts, which may come at any moment.
+/// Kills and power cuts, which are possible at any time.
 pub(super) fn mishaps(state: &ProtocolState, steps: &mut Steps) {
     if let EnginePhase::Poisoned { .. } = state.phase {
-        // The flush that failed was the mishap; ending is what is left to do.
+        // The failed flush was the mishap. The only remaining step is to end.
         let mut ended = killed(state);
         ended.mishaps_left = state.mishaps_left;
         steps.push(Action::End, Ok(ended));
@@ -20,12 +20,12 @@ pub(super) fn mishaps(state: &ProtocolState, steps: &mut Steps) {
         return;
     }
     match state.phase {
-        // Without a write, a kill changes nothing, and a power cut leaves what one before would
-        // have left.
+        // Without a write, a kill changes nothing, and a power cut has the effect of an earlier
+        // one.
         EnginePhase::Down | EnginePhase::Decided { .. } => drop_some(state, &mut Vec::new(), steps),
-        // Nor does a power cut before recovery has written everything else. The journal is in
-        // memory by now, so pages that the cache drops during the redo may as well be dropped after
-        // it.
+        // A power cut before recovery has written everything else has no new effect either. The
+        // journal is in memory by now, so pages that the cache drops during the redo may as well be
+        // dropped after it.
         EnginePhase::Redoing { pages, .. } => {
             steps.push(Action::Kill, Ok(killed(state)));
             if pages == 0 {
@@ -33,8 +33,7 @@ pub(super) fn mishaps(state: &ProtocolState, steps: &mut Steps) {
             }
         }
         EnginePhase::Poisoned { .. } => choose(state, &mut ChosenWrites::default(), steps),
-        // Before recovery has written all that it writes, a power cut leaves nothing that it could
-        // not leave after.
+        // A power cut before the last write of recovery has no effect that it could not have later.
         EnginePhase::Settling { losers, .. } if losers != 0 => {
             steps.push(Action::Kill, Ok(killed(state)));
         }
@@ -70,7 +69,7 @@ fn drop_some(state: &ProtocolState, dropped: &mut Vec<Option<u8>>, steps: &mut S
     }
 }
 
-/// The state with the versions on the disk in some locations of the cache.
+/// The state with the disk's contents in some locations of the cache.
 fn without_dropped(state: &ProtocolState, dropped: &[Option<u8>]) -> ProtocolState {
     let mut next = state.clone();
     for (location, content) in next.locations_mut().zip(dropped) {
@@ -94,7 +93,7 @@ fn without_dropped(state: &ProtocolState, dropped: &[Option<u8>]) -> ProtocolSta
 }
 
 /// The cache stays. Pages that were being written back may fail now without an error: the system
-/// may count all as written.
+/// may count everything as written.
 pub(super) fn killed(state: &ProtocolState) -> ProtocolState {
     let mut next = state.clone();
     next.locations_mut().for_each(|at| at.fail_flush());
@@ -106,7 +105,7 @@ pub(super) fn killed(state: &ProtocolState) -> ProtocolState {
     next
 }
 
-/// The contents of the disk, in as far as they have been chosen.
+/// The contents of the disk, as far as they have been chosen.
 #[derive(Default)]
 struct ChosenWrites {
     slots: ArrayVec<u8, SLOT_COUNT>,
@@ -114,7 +113,7 @@ struct ChosenWrites {
     pages: Vec<u8>,
 }
 
-/// Every combination of what the disk may have in the slots, and in the journal.
+/// Every combination of possible contents of the slots and of the journal on the disk.
 fn choose(state: &ProtocolState, chosen: &mut ChosenWrites, steps: &mut Steps) {
     if let Some(slot) = state.slots.get(chosen.slots.len()) {
         for content in members(slot.possible()) {
@@ -133,8 +132,8 @@ fn choose(state: &ProtocolState, chosen: &mut ChosenWrites, steps: &mut Steps) {
     }
 }
 
-/// Every combination of contents of the pages that a chosen record refers to, or one in the
-/// journal. Other contents make no difference.
+/// Every combination of contents of the pages that a chosen record or journal entry refers to.
+/// Other contents make no difference.
 fn choose_pages(state: &ProtocolState, chosen: &mut ChosenWrites, steps: &mut Steps) {
     let Some(page) = state.pages.get(chosen.pages.len()) else {
         steps.push(Action::PowerCut, Ok(cut(state, chosen)));

@@ -1,4 +1,4 @@
-//! Which record counts when a database is opened.
+//! The choice of the record when a database is opened.
 
 use super::{
     actions::ProtocolViolation,
@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 
 /// The decision of recovery.
 pub(super) enum Decision {
-    /// The database was closed; a record in that slot is certainly on the disk.
+    /// The database was closed. A record in that slot is certainly on the disk.
     Clean {
         slot: u8,
         flushed_slot: u8,
@@ -24,7 +24,7 @@ pub(super) enum Decision {
 /// The commit that the entries of the journal lead to.
 #[derive(Clone, Debug)]
 pub(super) struct Redo {
-    /// Of the last entry: its record, and which content of which slot that is.
+    /// The record of the last entry, and its slot and content.
     pub(super) record: CommitRecord,
     pub(super) content: u8,
     pub(super) slot: u8,
@@ -32,7 +32,7 @@ pub(super) struct Redo {
 }
 
 impl Redo {
-    /// The entries after the first of these records that has some.
+    /// The entries after the first of these records that has entries.
     pub(super) fn read(
         state: &ProtocolState,
         readable: &[(u8, CommitRecord)],
@@ -58,7 +58,7 @@ impl Redo {
     }
 }
 
-/// Decides, which changes nothing.
+/// Decides without changing anything.
 pub(super) fn decide(state: &ProtocolState, rules: &Rules) -> Result<Decision, ProtocolViolation> {
     let readable = readable(state);
     let &(slot, newest) = readable.first().ok_or(ProtocolViolation::NothingReadable)?;
@@ -94,7 +94,7 @@ pub(super) fn decide(state: &ProtocolState, rules: &Rules) -> Result<Decision, P
     Ok(Decision::Found { slot })
 }
 
-/// The records that the cache has, from the newest on.
+/// The records in the cache, newest first.
 pub(super) fn readable(state: &ProtocolState) -> Vec<(u8, CommitRecord)> {
     let mut readable: Vec<(u8, CommitRecord)> = (0..SLOT_COUNT as u8)
         .filter_map(|slot| Some((slot, *state.cached_record(slot)?)))
@@ -103,7 +103,7 @@ pub(super) fn readable(state: &ProtocolState) -> Vec<(u8, CommitRecord)> {
     readable
 }
 
-/// The newest record that is whole, and its slot.
+/// The newest complete record, and its slot.
 fn choose(
     state: &ProtocolState,
     readable: &[(u8, CommitRecord)],
@@ -135,7 +135,7 @@ fn choose(
     Err(ProtocolViolation::NothingWhole)
 }
 
-/// Whether all pages are right that a record does not know to be durable.
+/// Whether all pages that a record does not know to be durable are right.
 pub(super) fn is_whole(state: &ProtocolState, record: &CommitRecord, rules: &Rules) -> bool {
     if rules.has(Planted::NothingVerified) {
         return true;
@@ -150,7 +150,7 @@ pub(super) fn is_whole(state: &ProtocolState, record: &CommitRecord, rules: &Rul
         .all(|reference| state.pages[usize::from(reference.page)].cache == reference.content)
 }
 
-/// Holds what was chosen against what was promised.
+/// Checks the choice against the promises.
 fn check_choice(state: &ProtocolState, commit: CommitIndex) -> Result<(), ProtocolViolation> {
     if !state.contains(commit, state.promised) || state.commit(commit).is_abandoned {
         return Err(match state.contains(state.promised, commit) {

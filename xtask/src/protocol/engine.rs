@@ -1,4 +1,4 @@
-//! Steps of a running engine.
+//! The steps of a running engine.
 
 use super::{
     actions::{Action, ProtocolViolation, Steps},
@@ -11,7 +11,7 @@ use super::{
     },
 };
 
-/// All that a running engine may do next.
+/// All possible next steps of a running engine.
 pub(super) fn running(
     state: &ProtocolState,
     engine: &EngineMemory,
@@ -123,8 +123,8 @@ fn write_commit(
     }
 }
 
-/// The worst that can be of a commit that was not finished: each free page is spoiled, and the slot
-/// cannot be read.
+/// The worst case of an unfinished commit: all free pages are overwritten, and the slot is
+/// unreadable.
 fn killed_in_commit(state: &ProtocolState, engine: &EngineMemory, slot: u8) -> ProtocolState {
     let mut next = state.clone();
     for page in engine.free_pages() {
@@ -134,8 +134,8 @@ fn killed_in_commit(state: &ProtocolState, engine: &EngineMemory, slot: u8) -> P
     super::crash::killed(&next)
 }
 
-/// A commit whose pages are written, and whose record is in the cache or torn, but the system says
-/// that it could not be written. While a flush runs, that is waited for.
+/// A commit with written pages whose record is in the cache or torn, but the system reports that it
+/// could not be written. If a flush runs, the engine waits for it.
 fn failed_in_commit(
     state: &ProtocolState,
     engine: &EngineMemory,
@@ -171,7 +171,7 @@ fn failed_in_commit(
     Some(next)
 }
 
-/// The ends of a flush or entry after which nothing becomes durable any more.
+/// The possible ends of a flush or entry after which nothing more becomes durable.
 pub(super) fn failing(
     state: &ProtocolState,
     engine: &EngineMemory,
@@ -197,7 +197,7 @@ pub(super) fn failing(
     }
 }
 
-/// Takes back all that is not visible, once, while the flush runs.
+/// Undoes all invisible commits, once, while the flush runs.
 fn taken_back_early(state: &ProtocolState, engine: &EngineMemory, steps: &mut Steps) {
     let visible = state.transaction(engine.published);
     let hidden: Vec<u8> = (0..SLOT_COUNT as u8)
@@ -216,7 +216,7 @@ fn taken_back_early(state: &ProtocolState, engine: &EngineMemory, steps: &mut St
     }
 }
 
-/// The newest record, of the state that readers see.
+/// The newest record of the state that readers see.
 fn visible_record(state: &ProtocolState, engine: &EngineMemory) -> CommitRecord {
     CommitRecord {
         sequence: state.next_sequence(),
@@ -313,7 +313,7 @@ fn complete_flush(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &R
     note_durable(next, engine, rules);
 }
 
-/// A flush fails, or the write of an entry. The disk may or may not have the entry then.
+/// A flush or the write of an entry fails. The disk may or may not have the entry then.
 fn fail_flush(
     state: &ProtocolState,
     engine: &EngineMemory,
@@ -359,7 +359,7 @@ fn fail_flush(
 }
 
 /// The steps of a poisoned engine, each of which may be its last: it writes the record of the
-/// visible commit with the highest sequence, then erases those of invisible commits.
+/// visible commit with the highest sequence, then erases the records of invisible commits.
 pub(super) fn take_back(
     state: &ProtocolState,
     engine: &EngineMemory,
@@ -372,7 +372,7 @@ pub(super) fn take_back(
     }
     let is_erasing_first = rules.has(Planted::ErasedFirst);
     for slot in 0..SLOT_COUNT as u8 {
-        // Any other is as good, so the model takes them all.
+        // Any other slot is as good, so the model tries them all.
         if !is_rewritten && !is_erasing_first && slot != engine.flushed_slot {
             let mut next = state.clone();
             next.write_record(slot, visible_record(state, engine));
@@ -393,7 +393,7 @@ pub(super) fn take_back(
     }
 }
 
-/// A close flushes, which is a flush as any other, and then writes its record.
+/// A close makes a flush like any other, and then writes its record.
 fn closing(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &mut Steps) {
     let is_flushed = match rules.planted {
         Some(Planted::ClosedUnflushed) => true,
@@ -425,7 +425,7 @@ fn closing(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &
     }
 }
 
-/// How a close ends: flushed, or with a record that is erased because the flush failed.
+/// The possible ends of a close: flushed, or with a record that is erased because the flush failed.
 pub(super) fn close_ends(state: &ProtocolState, engine: &EngineMemory, steps: &mut Steps) {
     let mut closed = state.clone();
     closed.flush();

@@ -1,5 +1,5 @@
-//! The memory of a running engine: which pages and slots it may use, and what it knows to be
-//! durable.
+//! The memory of a running engine: the pages and slots that it may use, and the commits that it
+//! knows to be durable.
 
 use super::{
     rules::{Planted, Rules},
@@ -10,7 +10,7 @@ use super::{
 use arrayvec::ArrayVec;
 
 impl EngineMemory {
-    /// The memory of an engine that has just opened a database: all pages that its commit does not
+    /// The memory of an engine that has just opened a database. All pages that its commit does not
     /// use are free.
     pub(super) fn opened(
         state: &ProtocolState,
@@ -30,7 +30,7 @@ impl EngineMemory {
             durable: commit,
             flushed: commit,
             flushed_slot,
-            // Entries follow the newest record, or none at all.
+            // Entries follow the newest record, or there are none.
             chain: (flushed_slot == slot && !state.journal.is_empty()).then_some(0),
             target: None,
             published: commit,
@@ -39,8 +39,8 @@ impl EngineMemory {
         }
     }
 
-    /// Frees what no pin sees. At once, though the engine does it only when it needs pages: that
-    /// is the harder case.
+    /// Frees pages that no pin needs. This happens at once, though the engine does it only when it
+    /// needs pages, because that is the harder case.
     fn reclaim(&mut self, state: &ProtocolState, rules: &Rules) {
         let mut pins = vec![self.newest];
         if !rules.has(Planted::DurableNotPinned) && !rules.has(Planted::AcknowledgedNotPinned) {
@@ -73,9 +73,9 @@ impl EngineMemory {
         }
     }
 
-    /// The slots that the next record may go to: the oldest of those that are not needed. Records
-    /// before the flushed one count as equally old, and one that was erased as old, but not as
-    /// older than others: whatever an engine does there must be right.
+    /// The slots that the next record may use: the oldest of those that are not needed. Records
+    /// before the flushed one count as equally old. An erased slot counts as old, but not as older
+    /// than others. The protocol must be correct for every choice among them.
     pub(super) fn next_slots(
         &self,
         state: &ProtocolState,
@@ -106,7 +106,7 @@ impl EngineMemory {
     }
 }
 
-/// Changes the engine of a copy of a state, and has pages reclaimed.
+/// Changes the engine of a copied state, and reclaims pages.
 pub(super) fn after(
     state: &ProtocolState,
     rules: &Rules,
@@ -123,7 +123,7 @@ pub(super) fn after(
     next
 }
 
-/// The target of the flush or entry that has ended is durable.
+/// Marks the target of the completed flush or entry as durable.
 pub(super) fn note_durable(next: &mut ProtocolState, engine: &mut EngineMemory, rules: &Rules) {
     let Some(mut target) = engine.target.take() else {
         return;

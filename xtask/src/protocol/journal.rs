@@ -1,9 +1,9 @@
-//! Entries of the journal, and what they make.
+//! Journal entries, and the pages that they make.
 //!
-//! An entry has the record of its commit, and the pages that this commit has and the one before has
-//! not: the last durable one when the entry was written, which is that of the entry before, or the
-//! flushed one. Each is made of the page that it was copied from, as that commit has it. So all of
-//! it follows from the two commits.
+//! An entry has the record of its commit, and the pages that this commit has and the commit before
+//! it lacks. The commit before is the last durable one when the entry was written: that of the
+//! preceding entry, or the flushed one. Each page is derived from the page that it was copied from.
+//! So an entry depends only on the two commits.
 
 use super::{
     actions::{Action, Steps},
@@ -16,10 +16,10 @@ use super::{
 };
 use arrayvec::ArrayVec;
 
-/// Pages that the journal makes, and what is in them.
+/// Pages that the journal makes, with their contents.
 pub(super) type JournalPages = Vec<(u8, u8)>;
 
-/// Writes an entry instead of a flush, if there is room for one.
+/// Writes an entry instead of a flush, if there is room for it.
 pub(super) fn begin_entry(
     state: &ProtocolState,
     engine: &EngineMemory,
@@ -66,13 +66,13 @@ fn link(state: &ProtocolState, engine: &EngineMemory, index: u8) -> EntryLink {
         .map_or(EntryLink::Gone, EntryLink::Entry)
 }
 
-/// Which pages of a commit are not what they should be.
+/// The pages of a commit that have wrong contents.
 fn spoiled(state: &ProtocolState, commit: CommitIndex) -> [bool; 2] {
     let tree = state.commit(commit).tree.unwrap_or_default();
     tree.map(|reference| state.pages[usize::from(reference.page)].cache != reference.content)
 }
 
-/// The valid entries after a slot, each by its content; `None` if they make no sense.
+/// The valid entries after a slot, each by its content; `None` if they are inconsistent.
 pub(super) fn chain(
     state: &ProtocolState,
     slot: u8,
@@ -100,7 +100,7 @@ pub(super) fn chain(
     Some(chain)
 }
 
-/// The pages that entries make, as the last that has them.
+/// The pages that entries make, each as made by its last entry.
 pub(super) fn made(state: &ProtocolState, entries: &[u8], rules: &Rules) -> JournalPages {
     let mut made = JournalPages::new();
     for entry in entries.iter().filter_map(|&content| state.entry(content)) {
@@ -111,7 +111,7 @@ pub(super) fn made(state: &ProtocolState, entries: &[u8], rules: &Rules) -> Jour
     made
 }
 
-/// The pages that an entry makes, on top of those of the entries before it.
+/// The pages that an entry makes, based on those of the entries before it.
 fn pages_of(
     state: &ProtocolState,
     entry: &JournalEntry,

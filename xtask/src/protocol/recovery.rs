@@ -1,4 +1,4 @@
-//! Opening: which record counts, and how that is made to hold.
+//! Opening: the choice of the record, and the writes that make it permanent.
 
 use super::{
     actions::{Action, ProtocolViolation, Steps},
@@ -37,8 +37,8 @@ fn commit_in(state: &ProtocolState, slot: u8) -> Result<CommitIndex, ProtocolVio
     Ok(record.commit)
 }
 
-/// Writes again what counts, which the system then keeps until it is on the disk or a flush fails,
-/// and looks at it once more: it may have dropped some of it since recovery looked first.
+/// Rewrites the chosen commit. The system keeps it until it is on the disk or a flush fails. Then
+/// checks it again, because the system may have dropped parts of it since the first check.
 pub(super) fn settle(
     state: &ProtocolState,
     rules: &Rules,
@@ -81,7 +81,7 @@ pub(super) fn settle(
     Ok(next)
 }
 
-/// The phase after some pages are no longer whole.
+/// The phase after some pages became incomplete.
 const fn decided_again(redone: Option<CommitIndex>) -> EnginePhase {
     match redone {
         None => EnginePhase::Down,
@@ -117,7 +117,7 @@ fn erase_unreadable(next: &mut ProtocolState) {
     }
 }
 
-/// All that recovery may do next, once it has decided: it erases the losers, from the newest on,
+/// All possible next steps of recovery after its decision: it erases the losers, the newest first,
 /// and flushes.
 pub(super) fn settling(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
     let EnginePhase::Settling {
@@ -157,7 +157,7 @@ pub(super) fn settling(state: &ProtocolState, rules: &Rules, steps: &mut Steps) 
     }
 }
 
-/// An engine that continues from a commit. That is a promise: no other commit may reappear later.
+/// An engine that continues from a commit. This is a promise: no other commit may reappear later.
 fn opened(
     state: &ProtocolState,
     commit: CommitIndex,

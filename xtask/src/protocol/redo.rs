@@ -1,5 +1,5 @@
 //! Redoes the journal. Each page is a step of its own. Then recovery decides again, because a newer
-//! commit may be whole with these pages. If none is, the record is redone too.
+//! commit may be complete with these pages. If none is, the record is redone too.
 
 use super::{
     actions::{Action, ProtocolViolation, Steps},
@@ -10,7 +10,7 @@ use super::{
 };
 
 impl Redo {
-    /// The pages to redo: those that its commit uses.
+    /// The pages to redo: those that the commit uses.
     fn pages(&self, state: &ProtocolState, rules: &Rules) -> JournalPages {
         let mut made = journal::made(state, &self.entries, rules);
         if !rules.has(Planted::DeadRedone) {
@@ -40,7 +40,7 @@ impl Redo {
         }
     }
 
-    /// The newest commit with a newer record, of which all is there or made by the journal.
+    /// The newest commit with a newer record that is complete on the disk or with the journal.
     fn whole(&self, state: &ProtocolState, rules: &Rules) -> Option<CommitIndex> {
         let made = journal::made(state, &self.entries, rules);
         let readable = decision::readable(state).into_iter();
@@ -104,7 +104,7 @@ fn decided_again(
     let is_any_redone = rules.has(Planted::AnyPagesRedone);
     let slot = match decision::decide(state, rules)? {
         Decision::Found { slot } | Decision::Clean { slot, .. } => slot,
-        // The last entry may be gone, which was not on the disk; then other pages count.
+        // The last entry may be lost, because it was not on the disk. Then other pages count.
         Decision::ToRedo(redo) if redo.record.commit != redone && !is_any_redone => {
             redo.begin(&mut next, rules);
             return Ok(next);

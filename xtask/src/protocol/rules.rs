@@ -1,20 +1,20 @@
-//! The rules that the model follows, the errors that can be planted in them, and how far it looks.
+//! The rules of the model, the errors that can be planted in them, and the bounds of the search.
 
 use clap::ValueEnum;
 
-/// The bounds of the search. Everything within them is searched completely.
+/// The bounds of the search. All states within them are searched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SearchBounds {
-    /// Pages of the file, slots not counted.
+    /// Number of pages of the file, without slots.
     pub(super) pages: u8,
-    /// Commits in all.
+    /// Number of commits.
     pub(super) commits: u8,
-    /// Kills, power cuts, flushes, entries and records that fail, and caches that drop what such a
-    /// flush left, in all.
+    /// Number of kills, power cuts, failing flushes, entries and records, and cache drops after a
+    /// failed flush.
     pub(super) mishaps: u8,
-    /// Readers at a time.
+    /// Maximum number of open readers.
     pub(super) readers: u8,
-    /// Entries that the journal has room for; 0 if there is none.
+    /// Number of entries that the journal has room for; 0 if there is none.
     pub(super) entries: u8,
 }
 
@@ -31,18 +31,18 @@ impl Rules {
     }
 }
 
-/// An error in the rules, each of which the search must find.
+/// An error in the rules. The search must find each of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Planted {
     /// The target of a running flush is not among the pins
     TargetNotPinned,
     /// The last durable commit is not among the pins, nor the last flushed one
     DurableNotPinned,
-    /// The last durable commit is not among the pins where only the journal makes it so
+    /// The last durable commit is not among the pins if only the journal makes it durable
     AcknowledgedNotPinned,
     /// The last flushed commit is not among the pins
     FlushedNotPinned,
-    /// The state with which readers begin now is not pinned
+    /// The state for new readers is not pinned
     PublishedNotPinned,
     /// Readers are not among the pins
     ReadersNotPinned,
@@ -54,27 +54,27 @@ pub(crate) enum Planted {
     FlushedSlotTaken,
     /// A record may go to the slot of the one that a running flush makes durable
     TargetSlotTaken,
-    /// After a flush counts as durable what was written while it ran
+    /// After a flush, commits that were written while it ran count as durable
     WritesAfterStartCount,
-    /// A flush that failed counts as one that did not
+    /// A failed flush counts as successful
     FailedFlushTrusted,
     /// A durable commit is acknowledged before it is flushed
     AcknowledgedEarly,
     /// A durable commit is published before it is flushed
     PublishedEarly,
-    /// A record calls its own transaction durable
+    /// A record marks its own transaction as durable
     KnownDurableTooHigh,
-    /// A record calls flushed what only the journal makes durable
+    /// A record marks a commit as flushed that only the journal makes durable
     AcknowledgedCalledFlushed,
-    /// A commit is acknowledged when its entry is written to the journal, and not when that is on
-    /// the disk
+    /// A commit is acknowledged when its entry is written to the journal, and not when the entry is
+    /// on the disk
     EntryAcknowledgedEarly,
-    /// An entry has the pages of the last commit only, where it stands for several
+    /// An entry has only the pages of the last commit, although it stands for several
     EntryOfLastCommit,
     /// A flush does not begin a new chain of entries
     ChainGoesOn,
-    /// After a failed flush the records of what is not visible are erased, but that of what is
-    /// visible is not written again before
+    /// After a failed flush, the records of invisible commits are erased, but that of the visible
+    /// one is not rewritten before
     ErasedFirst,
     /// When a record cannot be written, invisible commits are undone at once, even during a flush
     /// that may make a part of it durable
@@ -90,28 +90,28 @@ pub(crate) enum Planted {
     CloseNotSettled,
     /// Any entry of the journal counts, regardless of its predecessor
     AnyEntryCounts,
-    /// Recovery does not look into the journal
+    /// Recovery ignores the journal
     NothingRedone,
-    /// Recovery also redoes pages of the journal that had died again
+    /// Recovery also redoes pages of the journal that had been freed again
     DeadRedone,
     /// Recovery redoes the record of the journal's last commit before the pages
     RecordRedoneFirst,
-    /// Recovery takes pages as redone when those of another commit were
+    /// Recovery counts pages as redone when those of another commit were
     AnyPagesRedone,
     /// Recovery verifies nothing
     NothingVerified,
-    /// Recovery verifies the root and nothing below it
+    /// Recovery verifies only the root
     RootVerifiedAlone,
-    /// Recovery does not write again what it read from the cache
+    /// Recovery does not rewrite what it read from the cache
     NotWrittenAgain,
-    /// Recovery does not look again at what it writes again
+    /// Recovery does not check again what it rewrites
     VerifiedOnce,
-    /// Recovery looks again at the pages that it writes again, and not at the record
+    /// Recovery checks the pages again that it rewrites, but not the record
     RecordVerifiedOnce,
     /// Recovery does not flush
     RecoveredUnflushed,
-    /// Recovery leaves the records that lost
+    /// Recovery keeps the losing records
     LosersLeft,
-    /// Recovery leaves the slots that it cannot read
+    /// Recovery keeps the slots that it cannot read
     UnreadableLeft,
 }

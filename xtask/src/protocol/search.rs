@@ -1,4 +1,4 @@
-//! Breadth first through all states, so that what is found first is reached in the fewest steps.
+//! Breadth-first search through all states, which finds the shortest path to a violation.
 
 use super::{
     actions::{Action, ProtocolViolation, Steps},
@@ -16,20 +16,20 @@ use std::{
 /// The result of a search.
 pub(super) struct SearchOutcome {
     pub(super) states: usize,
-    /// How often nothing was left to happen, and all was well.
+    /// The number of states without a next step and without a violation.
     pub(super) endings: u64,
-    /// Steps to the state that is farthest off.
+    /// The number of steps to the farthest state.
     pub(super) depth: usize,
     pub(super) violation: Option<FoundViolation>,
 }
 
 pub(super) struct FoundViolation {
     pub(super) violation: ProtocolViolation,
-    /// A description of each step that leads there.
+    /// A description of each step of the path.
     pub(super) trace: Vec<String>,
 }
 
-/// Keeps the hashes that it is given: they are hashes already.
+/// Stores keys unchanged, because they are hashes already.
 #[derive(Default)]
 struct IdentityHasher(u64);
 
@@ -49,13 +49,13 @@ impl Hasher for IdentityHasher {
     }
 }
 
-/// All states that were reached. Of each, 128 bits of hash: that two states share them is less
-/// likely than that the machine miscounts.
+/// All reached states. Of each it keeps a hash of 128 bits. Equal hashes of two states are less
+/// likely than a hardware error.
 #[derive(Default)]
 struct ReachedStates {
     seen: HashSet<u128, BuildHasherDefault<IdentityHasher>>,
     fingerprints: Vec<u128>,
-    /// From which state each was reached first.
+    /// The state from which each state was reached first.
     parents: Vec<u32>,
 }
 
@@ -70,7 +70,7 @@ impl ReachedStates {
         })
     }
 
-    /// The fingerprints from the first state to that one.
+    /// The fingerprints from the first state to this one.
     fn path_to(&self, mut state: u32) -> Vec<u128> {
         let mut path = vec![self.fingerprints[state as usize]];
         while state != 0 {
@@ -82,7 +82,7 @@ impl ReachedStates {
     }
 }
 
-/// Looks at all states within the bounds, up to the first that breaks a promise.
+/// Checks all states within the bounds, up to the first violation.
 pub(super) fn search(rules: &Rules) -> SearchOutcome {
     let mut reached = ReachedStates::default();
     let first = canonical(ProtocolState::first(&rules.bounds), rules);
@@ -127,8 +127,8 @@ pub(super) fn search(rules: &Rules) -> SearchOutcome {
     }
 }
 
-/// Walks a path again, this time without sorting pages and slots, so that each is called the same
-/// in every line.
+/// Walks a path again without sorting pages and slots, so that each has the same name in every
+/// line.
 fn trace(rules: &Rules, path: &[u128], violation: ProtocolViolation) -> FoundViolation {
     let mut state = ProtocolState::first(&rules.bounds);
     let mut trace = Vec::new();
@@ -159,7 +159,7 @@ fn trace(rules: &Rules, path: &[u128], violation: ProtocolViolation) -> FoundVio
     }
 }
 
-/// An action, and what a power cut left of what was in the cache.
+/// An action, and the effect of a power cut on the contents of the cache.
 fn line(action: Action, state: &ProtocolState, next: &ProtocolState) -> String {
     let mut line = action.to_string();
     if action != Action::PowerCut {
@@ -181,9 +181,9 @@ fn line(action: Action, state: &ProtocolState, next: &ProtocolState) -> String {
     for (page, (before, after)) in state.pages.iter().zip(&next.pages).enumerate() {
         if !before.is_certainly(after.cache) {
             let content = match after.cache {
-                0 => "nothing that is asked for",
-                content if content == before.cache => "what was written last",
-                _ => "what was written before",
+                0 => "unreferenced contents",
+                content if content == before.cache => "the last write",
+                _ => "an earlier write",
             };
             let _ = write!(line, "; page {page} has {content}");
         }

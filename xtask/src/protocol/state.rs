@@ -1,14 +1,15 @@
 //! A state of the model: the disk, the system's cache, the engine's memory, and the promises.
 //!
-//! - A location in the file (a page or a slot) has one content in the cache, and a set of contents
-//!   of which the disk has one. Nobody knows which until power fails, or a flush leaves only one.
-//! - Contents are numbers. That of a page is unique to the write that put it there, so comparing it
-//!   is what comparing a checksum is; 0 is everything that no record asks for. That of a slot is
-//!   the index of a record and one more; 0 cannot be read.
-//! - The tree of a commit has two pages, a root and a leaf. Each commit writes a new root, and the
+//! - A location in the file (a page or a slot) has one content in the cache, and a set of contents,
+//!   one of which the disk has. It is undetermined until a power cut, or until a flush leaves only
+//!   one.
+//! - Contents are numbers. That of a page is unique to its write, so comparing numbers models
+//!   comparing checksums; 0 stands for everything that no record refers to. That of a slot is the
+//!   index of a record plus one; 0 is unreadable.
+//! - The tree of a commit has two pages, a root and a leaf. Each commit writes a new root, and
 //!   optionally a new leaf. Recovery does not verify an old leaf below a new root.
-//! - A journal slot has an entry or nothing, on the disk as in the cache. The content of an entry
-//!   follows from the commit that it is of and the one before: see [`journal`](super::journal).
+//! - A journal slot has an entry or nothing, on the disk and in the cache. The content of an entry
+//!   depends on its commit and the one before: see [`journal`](super::journal).
 
 use super::rules::SearchBounds;
 use arrayvec::ArrayVec;
@@ -17,11 +18,11 @@ use std::hash::{Hash, Hasher};
 pub(super) const SLOT_COUNT: usize = 4;
 pub(super) const PAGES_MAX: usize = 8;
 pub(super) const READERS_MAX: usize = 2;
-/// Entries that the journal has room for.
+/// The maximum number of entries that the journal has room for.
 pub(super) const ENTRIES_MAX: usize = 3;
-/// More entries than the journal can hold at a time, in the cache and on the disk.
+/// An upper bound of the entries in the cache and on the disk together.
 pub(super) const ALL_ENTRIES_MAX: usize = 12;
-/// More commits and records than a search that can end has at a time.
+/// An upper bound of the commits and records in a feasible search.
 pub(super) const COMMITS_MAX: usize = 10;
 pub(super) const RECORDS_MAX: usize = 30;
 
@@ -46,7 +47,7 @@ pub(super) struct Location {
     pub(super) cache: u8,
     /// The contents that the disk may have, except those of `since`.
     pub(super) disk: Contents,
-    /// Whether the next flush writes what the cache has. Not so after a flush that failed.
+    /// Whether the next flush writes the content of the cache. Not so after a failed flush.
     pub(super) is_dirty: bool,
     /// The content that a running flush makes durable.
     pub(super) flushing: Option<u8>,
@@ -73,7 +74,7 @@ impl Location {
         self.possible() == only(content)
     }
 
-    /// The write may also be torn, unless what it writes is there already.
+    /// The write may also be torn, unless its content is there already.
     pub(super) fn write(&mut self, content: u8, is_flush_running: bool) {
         let torn = if self.is_certainly(content) {
             0
@@ -89,7 +90,7 @@ impl Location {
         self.is_dirty = true;
     }
 
-    /// All that was written is on the disk.
+    /// Everything that was written is on the disk.
     pub(super) fn secure(&mut self) {
         *self = Self::certain(self.cache);
     }
@@ -105,7 +106,7 @@ impl Location {
         self.since = 0;
     }
 
-    /// Nothing more is known of the disk than before, and the system counts all as written.
+    /// The knowledge of the disk stays the same, and the system counts everything as written.
     pub(super) fn fail_flush(&mut self) {
         self.disk |= self.since;
         self.flushing = None;
@@ -114,7 +115,7 @@ impl Location {
     }
 }
 
-/// Where a commit has a page of its tree, and which content it expects there.
+/// The location of a page of a commit's tree, and its expected content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(super) struct PageReference {
     pub(super) page: u8,
@@ -146,13 +147,13 @@ pub(super) struct ProtocolCommit {
     /// Its parent: the nearest one that is still referred to.
     pub(super) parent: Option<CommitIndex>,
     pub(super) durability: Durability,
-    /// The last transaction known to be flushed when it was written.
+    /// The last transaction known to be flushed when the record was written.
     pub(super) known_durable: u8,
     /// The last one known to be durable then, by a flush or by the journal.
     pub(super) acknowledged: u8,
-    /// Whether an opened database has gone on from another commit.
+    /// Whether an opened database has continued from another commit.
     pub(super) is_abandoned: bool,
-    /// Root and leaf; none once nothing refers to them.
+    /// Root and leaf; `None` once nothing refers to them.
     pub(super) tree: Option<[PageReference; 2]>,
 }
 
@@ -170,19 +171,19 @@ pub(super) struct CommitRecord {
     pub(super) known_durable: u8,
     pub(super) acknowledged: u8,
     pub(super) is_clean_close: bool,
-    /// Whether a newer record is surely on the disk, so that this one must never count; which
-    /// commit it is of has been forgotten.
+    /// A newer record is certainly on the disk, so this one must never count. Its commit has been
+    /// forgotten.
     pub(super) is_stale: bool,
 }
 
 /// The predecessor of an entry of the journal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum EntryLink {
-    /// Something that cannot be found any more.
+    /// A record that no longer exists.
     Gone,
-    /// The record of the flushed commit: the content of a slot.
+    /// The record of the flushed commit, by the content of a slot.
     Record { content: u8, slot: u8 },
-    /// The entry before, by its index in [`ProtocolState::entries`].
+    /// The preceding entry, by its index in [`ProtocolState::entries`].
     Entry(u8),
 }
 
@@ -190,11 +191,11 @@ pub(super) enum EntryLink {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct JournalEntry {
     pub(super) link: EntryLink,
-    /// The content that the record of its commit is, and the slot of that.
+    /// The content of the record of its commit, and its slot.
     pub(super) record: u8,
     pub(super) slot: u8,
-    /// Whether root and leaf were copied from pages that were not what they should be when the
-    /// entry was made.
+    /// Whether root and leaf were copied from pages that had wrong contents when the entry was
+    /// made.
     pub(super) is_spoiled: [bool; 2],
 }
 
@@ -209,7 +210,7 @@ pub(super) struct FlushTarget {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum SyncMethod {
     Flush,
-    /// An entry, in this journal slot.
+    /// An entry in this journal slot.
     Entry(u8),
 }
 
@@ -228,14 +229,14 @@ pub(super) struct EngineMemory {
     pub(super) newest_slot: u8,
     /// The last commit that is on the disk, by a flush or by the journal.
     pub(super) durable: CommitIndex,
-    /// The last one whose pages are all on the disk, and a slot with a record of it that is, too.
+    /// The last commit with all pages on the disk, and a slot with a record of it on the disk.
     pub(super) flushed: CommitIndex,
     pub(super) flushed_slot: u8,
     /// The number of entries after that record; `None` if there can be none before the next flush.
     pub(super) chain: Option<u8>,
     /// The target of a running flush, or of an entry that is being written.
     pub(super) target: Option<FlushTarget>,
-    /// The state with which readers begin now.
+    /// The state that new readers see.
     pub(super) published: CommitIndex,
     pub(super) readers: ArrayVec<CommitIndex, READERS_MAX>,
     pub(super) uses: ArrayVec<PageUse, PAGES_MAX>,
@@ -243,20 +244,19 @@ pub(super) struct EngineMemory {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum EnginePhase {
-    /// Nobody has the file open.
+    /// No process has the file open.
     Down,
     /// Recovery redoes these pages of the journal, one bit each. Then it decides again, and redoes
-    /// the record if it has to.
+    /// the record if necessary.
     Redoing {
         pages: u8,
         is_recorded: bool,
-        /// The commit that these pages are of.
+        /// The commit that these pages belong to.
         redone: CommitIndex,
-        /// A commit of which all is on the disk or in the journal, newer than that.
+        /// A newer commit that is complete on the disk or with the journal.
         whole: Option<CommitIndex>,
     },
-    /// Recovery has decided which record counts. Nothing was written yet except the redo of the
-    /// journal.
+    /// Recovery has chosen a record. Nothing has been written yet except the redo of the journal.
     Decided {
         slot: u8,
         /// The commit whose pages were redone.
@@ -264,18 +264,18 @@ pub(super) enum EnginePhase {
         /// Whether the system has dropped that record since then.
         is_dropped: bool,
     },
-    /// Recovery makes that hold.
+    /// Recovery makes its choice permanent.
     Settling {
         slot: u8,
-        /// Slots that are still to be erased, one bit each.
+        /// Slots that remain to be erased, one bit each.
         losers: u8,
-        /// Whether the record that counts was dropped unnoticed.
+        /// Whether the chosen record was dropped unnoticed.
         is_dropped: bool,
     },
     Running(EngineMemory),
-    /// A record could not be written while a flush runs, which continues.
+    /// A record could not be written while a flush was running, which continues.
     Failing(EngineMemory),
-    /// A flush failed, or the write of a record. Readers may continue.
+    /// A flush or the write of a record failed. Readers may continue.
     Poisoned {
         engine: EngineMemory,
         is_rewritten: bool,
@@ -322,14 +322,14 @@ pub(super) struct ProtocolState {
     pub(super) phase: EnginePhase,
     /// The newest commit that must not be lost, whatever happens.
     pub(super) promised: CommitIndex,
-    /// The newest commit that must not be lost unless power fails.
+    /// The newest commit that must not be lost without a power cut.
     pub(super) kept: Option<CommitIndex>,
     pub(super) commits_left: u8,
     pub(super) mishaps_left: u8,
 }
 
 impl ProtocolState {
-    /// A database that was closed, with one commit in it.
+    /// A closed database with one commit.
     pub(super) fn first(bounds: &SearchBounds) -> Self {
         let reference = |page| PageReference {
             page,
@@ -385,12 +385,12 @@ impl ProtocolState {
         self.commit(index).name.0
     }
 
-    /// The record that a content of a slot is.
+    /// The record for a content of a slot.
     pub(super) fn record(&self, content: u8) -> Option<&CommitRecord> {
         self.records.get(usize::from(content).checked_sub(1)?)
     }
 
-    /// The record that the cache has in a slot.
+    /// The record that a slot has in the cache.
     pub(super) fn cached_record(&self, slot: u8) -> Option<&CommitRecord> {
         self.record(self.slots[usize::from(slot)].cache)
     }
@@ -410,7 +410,7 @@ impl ProtocolState {
         locations.chain(&mut self.journal)
     }
 
-    /// Flushes all, while nothing else happens.
+    /// Flushes everything, while nothing else happens.
     pub(super) fn flush(&mut self) {
         for location in self.locations_mut() {
             location.begin_flush();
@@ -418,7 +418,7 @@ impl ProtocolState {
         }
     }
 
-    /// Whether `commit` is `ancestor`, or was built upon it.
+    /// Whether `commit` is `ancestor`, or is based on it.
     pub(super) fn contains(&self, commit: CommitIndex, ancestor: CommitIndex) -> bool {
         let mut at = Some(commit);
         while let Some(index) = at {
@@ -456,7 +456,7 @@ impl ProtocolState {
         cached.map(|record| record.sequence).max().unwrap_or(0) + 1
     }
 
-    /// A content that no page has, and no commit expects.
+    /// A content that no page has and no commit expects.
     pub(super) fn new_content(&self, page: u8) -> u8 {
         let location = &self.pages[usize::from(page)];
         let there = Contents::BITS - location.possible().leading_zeros();
@@ -471,7 +471,7 @@ impl ProtocolState {
             .unwrap_or(1)
     }
 
-    /// The first page of a commit that the cache has wrong.
+    /// The first page of a commit with a wrong content in the cache.
     pub(super) fn wrong_page(&self, commit: CommitIndex) -> Option<u8> {
         let tree = self.commit(commit).tree.iter().flatten();
         tree.filter(|reference| self.pages[usize::from(reference.page)].cache != reference.content)

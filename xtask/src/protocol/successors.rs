@@ -1,4 +1,4 @@
-//! All that may follow a state.
+//! The next states of a state.
 
 use super::{
     actions::{Action, Steps},
@@ -7,7 +7,7 @@ use super::{
     state::{EnginePhase, ProtocolState},
 };
 
-/// All that may follow `state`.
+/// All possible next states of `state`.
 pub(super) fn successors(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
     match &state.phase {
         EnginePhase::Down => steps.push(Action::Open, recovery::open(state, rules)),
@@ -25,8 +25,8 @@ pub(super) fn successors(state: &ProtocolState, rules: &Rules, steps: &mut Steps
     crash::mishaps(state, steps);
 }
 
-/// Whether all that can still happen after `state` has one course, and is well. No commit and no
-/// mishap is left then, so nothing is written that was not there before.
+/// Whether the rest after `state` has only one course without violations. No commit and no mishap
+/// is left then, so nothing new is written.
 pub(super) fn ends_well(state: &ProtocolState, rules: &Rules) -> bool {
     if state.commits_left > 0 || state.mishaps_left > 0 {
         return false;

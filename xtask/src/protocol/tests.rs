@@ -1,4 +1,4 @@
-//! Every planted error is found, and without one nothing is.
+//! Every planted error is found, and without a planted error there is no violation.
 
 use super::{
     rules::{Planted, Rules, SearchBounds},
@@ -16,7 +16,7 @@ fn bounds(commits: u8, mishaps: u8, entries: u8) -> SearchBounds {
     }
 }
 
-/// The fewest commits, mishaps and entries with which an error is found, and pages.
+/// The fewest commits, mishaps and entries with which an error is found, and the pages.
 fn least(planted: Planted) -> SearchBounds {
     match planted {
         Planted::CloseNotSettled => bounds(3, 3, 0),
@@ -59,7 +59,7 @@ fn every_planted_error_is_found() {
 }
 
 #[test]
-fn nothing_is_found_without() {
+fn correct_rules_have_no_violations() {
     for (entries, least_states) in [(0, 3000), (2, 10_000)] {
         let rules = Rules {
             planted: None,

@@ -1,5 +1,5 @@
-//! How many offenders each crate has today, and how many lines of code there are for each assertion
-//! in folders of the engine. These numbers only ever go down.
+//! Limits for the number of offenders in each crate, and for the lines of code for each assertion
+//! in folders of the engine. These numbers only go down.
 
 /// The limits of a crate.
 #[derive(Clone, Copy, Default)]
@@ -22,21 +22,21 @@ const fn of(crate_name: &'static str, functions: usize, files: usize, names: usi
 /// Lines of code for each assertion in folders of the engine. Other folders are not limited.
 pub(super) const LINES_PER_ASSERTION: &[(&str, usize)] = &[
     ("alloc", 39),
-    ("commit", 41),
+    ("commit", 40),
     ("io", 60),
-    ("record", 46),
-    ("share", 43),
-    ("write", 59),
+    ("record", 45),
+    ("share", 42),
+    ("write", 58),
 ];
 
-/// A crate that is not here has no offenders.
+/// A crate that is not listed has no offenders.
 pub(super) const LIMITS: &[Limits] = &[
     // Crate, functions, files, names.
     of("differential", 0, 1, 0),
     of("forged-files", 0, 0, 0),
-    of("teak", 0, 15, 0),
+    of("teak", 0, 0, 0),
     of("teak-bench", 0, 0, 0),
-    of("teak-c", 0, 1, 0),
+    of("teak-c", 0, 0, 0),
     of("teak-foreign", 0, 0, 0),
-    of("teak-lmdb", 0, 2, 0),
+    of("teak-lmdb", 0, 0, 0),
 ];

@@ -34,7 +34,7 @@ pub(super) struct Counts {
     pub(super) assertions: usize,
 }
 
-/// The figures of a crate, or of all.
+/// The figures of a crate, or of all crates.
 #[derive(Default)]
 pub(super) struct Measures {
     /// Lines with code.
@@ -128,7 +128,7 @@ fn folder(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// How many lines outside of tests have code, and how many have nothing but a comment.
+/// The number of lines with code and of lines with only a comment, outside of tests.
 fn lines(text: &str, tests: &BTreeSet<usize>) -> (usize, usize) {
     let (mut code, mut comment) = (BTreeSet::new(), BTreeSet::new());
     for piece in pieces(text) {
@@ -158,7 +158,7 @@ struct Items {
 }
 
 impl Items {
-    /// Notes the lines of an item that is a test; returns whether it is one.
+    /// Records the lines of a test item. Returns whether the item is a test.
     fn skip_test(&mut self, attributes: &[Attribute], item: &impl Spanned) -> bool {
         let is_test = is_test_item(attributes);
         if is_test {

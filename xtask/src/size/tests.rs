@@ -1,4 +1,4 @@
-//! Figures of a small crate made for it.
+//! The figures of a small test crate.
 
 use super::{compare_assertions, measure::Measures};
 use crate::{
@@ -20,7 +20,7 @@ fn measures(files: &[(&str, String)]) -> Measures {
 }
 
 #[test]
-fn tests_comments_and_blank_lines_are_no_code() {
+fn tests_comments_and_blank_lines_are_not_code() {
     let text = "//! Head.\n\n/// Doc.\nfn f() { // why\n    let text = \"\n// text\n\";\n}\n\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n";
     let found = measures(&[("lib.rs", text.to_owned())]);
     assert_eq!((found.code_lines, found.comment_lines), (5, 2));

@@ -1,4 +1,4 @@
-//! Collects from the items of a module the names it defines and the paths it mentions.
+//! Collects from the items of a module the names it defines and the paths it uses.
 
 use super::{
     module::{Meaning, Module, Segments},
@@ -10,7 +10,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-/// Fills `module` from `items`, tests excepted. Returns the child modules, which are the caller's.
+/// Fills `module` from `items` without tests. Returns the child modules, which the caller reads.
 pub(super) fn collect<'a>(items: &'a [Item], module: &mut Module) -> Vec<&'a ItemMod> {
     let mut collector = Collector {
         module,
@@ -88,7 +88,7 @@ impl<'a> Visit<'a> for Collector<'_, 'a> {
     }
 
     fn visit_item_use(&mut self, item: &'a ItemUse) {
-        // A path from `::` is another crate's.
+        // A path that begins with `::` is in another crate.
         if item.leading_colon.is_none() {
             let is_private = matches!(item.vis, Visibility::Inherited);
             self.add_use(&item.tree, &mut Vec::new(), is_private);
@@ -155,8 +155,8 @@ impl Collector<'_, '_> {
         }
     }
 
-    /// Adds the paths of two or more segments in a macro's tokens, whatever the macro makes of
-    /// them.
+    /// Adds the paths of two or more segments in a macro's tokens, regardless of what the macro
+    /// does with them.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Segments = Vec::new();
         let mut colons = 0;
@@ -190,7 +190,7 @@ impl Collector<'_, '_> {
     }
 }
 
-/// The name that an item defines; imports and modules are not among them.
+/// The name that an item defines; `None` for imports and modules.
 fn defined(item: &Item) -> Option<String> {
     let ident = match item {
         Item::Const(item) => &item.ident,

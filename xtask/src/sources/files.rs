@@ -8,7 +8,7 @@ use std::{
 
 /// A crate of the workspace.
 pub(crate) struct Package {
-    /// Its folder's name.
+    /// The name of its folder.
     pub(crate) name: String,
     /// The files below `src`, sorted by path.
     pub(crate) sources: Vec<Source>,

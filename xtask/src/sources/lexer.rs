@@ -1,11 +1,11 @@
 //! Splits Rust source text into code, strings and comments.
 
-/// A stretch of source text of one kind.
+/// A section of source text of one kind.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Piece<'a> {
     pub(crate) kind: Kind,
     pub(crate) text: &'a str,
-    /// The line it begins in, from 1.
+    /// The line in which it begins, from 1.
     pub(crate) line: usize,
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Doc,
 }
 
-/// The pieces of a source text; together they are the whole text.
+/// The pieces of a source text. Joined, they are the whole text.
 pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut line = 1;
@@ -91,7 +91,7 @@ fn comment_kind(is_doc: bool) -> Kind {
     if is_doc { Kind::Doc } else { Kind::Comment }
 }
 
-/// The length of a block comment, with those nested in it.
+/// The length of a block comment, including nested ones.
 fn block_len(text: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// Segments of a path as written, `crate`, `self` and `super` included.
+/// Segments of a path as written, including `crate`, `self` and `super`.
 pub(crate) type Segments = Vec<String>;
 
 /// One module: a file, or an inline module in a file.
@@ -13,9 +13,9 @@ pub(crate) struct Module {
     pub(crate) parent: Option<usize>,
     /// The meanings of each name in its scope. A function and a module can share a name.
     pub(crate) names: BTreeMap<String, Vec<Meaning>>,
-    /// The modules whose names it imports with `*`.
+    /// The modules that it imports with `*`.
     pub(crate) globs: Vec<Segments>,
-    /// The paths that its code depends on. Re-exports are not among them.
+    /// The paths that its code depends on, without re-exports.
     pub(crate) mentions: Vec<Segments>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Meaning {
     Item,
     /// A child module, by index.
     Module(usize),
-    /// Imported from there.
+    /// Imported from this path.
     Import(Segments),
 }
 

@@ -1,5 +1,5 @@
-//! The module tree of one crate: its files, the names in each module, and the paths that its
-//! product code mentions.
+//! The module tree of one crate: its files, the names in each module, and the paths in its product
+//! code.
 
 use super::{
     collect,
@@ -18,12 +18,12 @@ pub(crate) struct Modules {
     pub(crate) modules: Vec<Module>,
 }
 
-/// The files of a crate by path, and the folder in which a file's child modules are.
+/// The files of a crate by path, and the folder for the child modules of each.
 struct Files<'a> {
     texts: BTreeMap<&'a Path, &'a str>,
 }
 
-/// Where the declaration `mod x;` looks for its file.
+/// The folders in which `mod x;` looks for its file.
 #[derive(Clone)]
 struct Folders {
     /// The folder for `mod x;`.
@@ -148,7 +148,7 @@ impl Modules {
     }
 }
 
-/// Whether a compiler begins with this file.
+/// Whether a file is the root of a crate.
 fn is_root(path: &Path) -> bool {
     path == Path::new("lib.rs") || path == Path::new("main.rs") || path.starts_with("bin")
 }
@@ -166,8 +166,7 @@ fn folders_of(file: &Path) -> Folders {
     }
 }
 
-/// The path without `..` in it. A path that leaves the crate keeps the first `..`, and names no
-/// file.
+/// The path without `..`. A path that leaves the crate keeps the first `..`, and names no file.
 fn normalized(path: &Path) -> PathBuf {
     let mut normalized = PathBuf::new();
     for component in path.components() {

@@ -1,13 +1,13 @@
-//! Which code is product code: everything that is compiled without `cfg(test)` and without the
-//! feature `testing`.
+//! Defines product code: all code that is compiled without `cfg(test)` and without the feature
+//! `testing`.
 //!
-//! Test files are recognised by their names as well: `tests.rs`, `*_tests.rs`, and everything in
-//! folders of these names.
+//! Test files are also recognised by name: `tests.rs`, `*_tests.rs`, and all files in folders of
+//! these names.
 
 use std::path::Path;
 use syn::{Attribute, Meta, Token, punctuated::Punctuated};
 
-/// Whether a file holds tests, by its name or by the name of a folder it is in.
+/// Whether a file has tests, by its name or by the name of one of its folders.
 pub(crate) fn is_test_file(path: &Path) -> bool {
     let is_test_name = |name: &str| name == "tests" || name.ends_with("_tests");
     path.with_extension("")
@@ -50,7 +50,7 @@ fn product_value(condition: &Meta) -> Option<bool> {
     }
 }
 
-/// The value of `all(...)` or `any(...)` over values of which some are unknown.
+/// The value of `all(...)` or `any(...)` over values, some of which are unknown.
 fn combined(values: &[Option<bool>], is_all: bool) -> Option<bool> {
     if values.contains(&Some(!is_all)) {
         Some(!is_all)

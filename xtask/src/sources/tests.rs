@@ -11,7 +11,7 @@ fn of_kind(text: &str, kind: Kind) -> Vec<&str> {
 }
 
 #[test]
-fn pieces_make_up_the_text() {
+fn pieces_join_to_the_text() {
     let text =
         "//! Head.\nfn f<'a>(x: &'a str) { /* a /* b */ c */ g(\"// no\", 'x', '\\'') }\n// end";
     let joined: String = pieces(text).iter().map(|piece| piece.text).collect();

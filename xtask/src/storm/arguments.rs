@@ -1,12 +1,13 @@
 //! The command line of a worker.
 
 use super::misbehaviour::Misbehaviour;
+use crate::names::value_name;
 use std::path::PathBuf;
 
-/// The database, below the directory of a round.
+/// The database, in the directory of a round.
 pub(super) const DATABASE: &str = "storm.teak";
 
-/// Threads of a worker at most; one more may write on behalf of the inspection.
+/// The maximum number of threads of a worker. One more may write for the inspection.
 pub(super) const THREADS_MAX: u64 = 8;
 
 /// Works on the database of a storm
@@ -15,7 +16,7 @@ pub(crate) struct WorkerArguments {
     /// The directory of the round
     #[arg(long)]
     pub(super) directory: PathBuf,
-    /// Which worker of the round this is
+    /// The number of this worker in the round
     #[arg(long)]
     pub(super) number: u64,
     #[arg(long)]
@@ -24,10 +25,10 @@ pub(crate) struct WorkerArguments {
     pub(super) page_size: usize,
     #[arg(long, value_enum)]
     pub(super) role: Role,
-    /// Forks now and then
+    /// Forks sometimes
     #[arg(long)]
     pub(super) fork: bool,
-    /// Does to the files what other programs do
+    /// Handles the files like other programs
     #[arg(long)]
     pub(super) meddle: bool,
     /// Does something wrong on purpose
@@ -40,18 +41,14 @@ pub(crate) struct WorkerArguments {
 pub(super) enum Role {
     /// Reads and writes until it is killed or asked to end
     Work,
-    /// Checks everything, as the only process
+    /// Checks everything as the only process
     Inspect,
     /// Checks everything, while another process works
     InspectDuringWork,
 }
 
 impl Role {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Work => "work",
-            Self::Inspect => "inspect",
-            Self::InspectDuringWork => "inspect-during-work",
-        }
+    pub(super) fn name(self) -> String {
+        value_name(self)
     }
 }

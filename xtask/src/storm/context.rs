@@ -1,4 +1,4 @@
-//! The state that the threads of a worker share: its database, which is reopened now and then.
+//! The state that the threads of a worker share: its database, which is reopened sometimes.
 
 use super::{
     arguments::{DATABASE, WorkerArguments},
@@ -20,12 +20,12 @@ use teak::{Database, Durability, Error, Options};
 pub(super) struct WorkerContext<'a> {
     pub(super) arguments: &'a WorkerArguments,
     pub(super) journal: StormJournal,
-    /// None while it is opened again.
+    /// `None` while it is reopened.
     pub(super) database: RwLock<Option<OpenDatabase>>,
     is_to_end: AtomicBool,
 }
 
-/// The database, as the worker has it open.
+/// The database as opened by the worker.
 pub(super) struct OpenDatabase {
     pub(super) database: Database,
     pub(super) access: Access,
@@ -58,17 +58,17 @@ impl<'a> WorkerContext<'a> {
         self.is_to_end.load(Ordering::Relaxed)
     }
 
-    /// Runs `work` on the database, which stays open for that time.
+    /// Runs `work` on the database, which stays open during that time.
     pub(super) fn with<R>(
         &self,
         work: impl FnOnce(&OpenDatabase) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         let opened = self.database.read()?;
         let opened = opened.as_ref();
-        work(opened.ok_or_else(|| Failure("the database is not open".to_owned()))?)
+        work(opened.ok_or_else(|| failure!("the database is not open"))?)
     }
 
-    /// Closes the database, or lets go of it, and opens it again.
+    /// Closes or drops the database, and opens it again.
     pub(super) fn reopen(&self, rng: &mut Rng) -> Result<(), Failure> {
         let mut opened = self.database.write()?;
         if let Some(opened) = opened.take()
@@ -97,14 +97,14 @@ fn open(
                 return Ok(OpenDatabase { database, access });
             }
             Err(Error::NotFound(_)) if promises.is_empty() => {}
-            Err(error) => return Err(Failure(format!("opening to read: {error}"))),
+            Err(error) => bail!("opening to read: {error}"),
         }
     }
     if !journal.promises()?.is_empty() {
         options = options.create(false);
     }
     let database = meddle::open(arguments, || options.open(&path))
-        .map_err(|error| Failure(format!("opening: {error}")))?;
+        .map_err(|error| failure!("opening: {error}"))?;
     let access = Access::Write;
     Ok(OpenDatabase { database, access })
 }

@@ -1,4 +1,4 @@
-//! A worker forks, and its child uses what it has inherited: that must fail, and nothing else.
+//! A worker forks, and its child uses inherited handles: that must fail without other effects.
 
 #![allow(unsafe_code)]
 
@@ -7,10 +7,10 @@ use crate::Failure;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use teak::{Database, Error, ReadTxn, Table, Transaction, codec::U64};
 
-/// A child that takes longer hangs.
+/// A child that takes longer counts as hung.
 const SECONDS_MAX: u32 = 10;
 
-/// Codes that the child ends with.
+/// Exit codes of the child.
 const REFUSED: i32 = 0;
 const READ_BEGUN: i32 = 10;
 const WRITE_BEGUN: i32 = 11;
@@ -25,8 +25,8 @@ pub(super) fn fork(database: &Database) -> Result<(), Failure> {
         Err(error) => return Err(error.into()),
     };
     // SAFETY: the child has one thread only, and locks of other threads may stay locked in it. It
-    // calls the functions of the engine that are to refuse at once, and then `_exit`, so that
-    // nothing of the parent's is dropped or flushed. If it waits for a lock the alarm ends it.
+    // calls the functions of the engine that must refuse at once, and then `_exit`, so that nothing
+    // of the parent is dropped or flushed. If it waits for a lock, the alarm ends it.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         // SAFETY: has no preconditions.
@@ -56,15 +56,15 @@ fn use_inherited(database: &Database, txn: &ReadTxn, table: &Table<U64, U64>) ->
 
 fn expect_success(pid: Option<Pid>) -> Result<(), Failure> {
     let Some((_, status)) = waitpid(pid, WaitOptions::empty())? else {
-        return Err(Failure("the child of a fork was not waited for".to_owned()));
+        bail!("the child of a fork was not waited for");
     };
     let text = match status.exit_status() {
         Some(REFUSED) => return Ok(()),
         Some(READ_BEGUN) => "began to read".to_owned(),
         Some(WRITE_BEGUN) => "began to write".to_owned(),
-        Some(READ_ON) => "read in a transaction of its parent".to_owned(),
+        Some(READ_ON) => "read with a transaction of its parent".to_owned(),
         Some(code) => format!("ended with code {code}"),
         None => format!("ended by signal {:?}", status.terminating_signal()),
     };
-    Err(Failure(format!("the child of a fork {text}")))
+    Err(failure!("the child of a fork {text}"))
 }

@@ -11,10 +11,10 @@ use super::{
 use crate::Failure;
 use teak::{Database, Error, Options, Transaction};
 
-/// Commits after which nothing may be kept for readers that are not there.
+/// Commits after which no pages may be kept for readers that do not exist.
 const COMMITS_ALONE: u64 = 4;
 
-/// Pages that may wait then, for what the last commits replaced.
+/// Pages that may be waiting then, because of the last commits.
 const PENDING_MAX: u64 = 100;
 
 /// Opens the database, checks everything, and closes it.
@@ -31,12 +31,14 @@ pub(super) fn run(
         Err(Error::NotFound(_)) if promises.is_empty() => return Ok(()),
         opened => opened?,
     };
-    reporter.begin("looking for damage")?;
+    reporter.begin("checking for damage")?;
     let report = database.check(&mut |_| ())?;
-    if !report.is_clean() {
-        return Err(Failure(format!("check found damage: {:?}", report.damages)));
-    }
-    reporter.begin("looking at all tables")?;
+    ensure!(
+        report.is_clean(),
+        "check found damage: {:?}",
+        report.damages
+    );
+    reporter.begin("checking all tables")?;
     inspect_once(&database, &promises)?;
     if arguments.role == Role::Inspect {
         reporter.begin("committing alone")?;
@@ -50,16 +52,12 @@ pub(super) fn run(
 fn inspect_once(database: &Database, promises: &Promises) -> Result<(), Failure> {
     let txn = database.begin_read()?;
     let (found, seen) = (txn.id().0, promises.transaction);
-    if found < seen {
-        return Err(Failure(format!(
-            "the state is {found}, and {seen} was seen"
-        )));
-    }
+    ensure!(found >= seen, "the state is {found}, but {seen} was seen");
     invariants::check(&txn, promises, InvariantDepth::Values)?;
     Ok(())
 }
 
-/// Fails if something is kept for readers, after commits that see that there are none.
+/// Fails if pages are kept for readers, after commits that can see that there are none.
 fn expect_no_readers(database: &Database, writer: u64) -> Result<(), Failure> {
     for commits in 1..=COMMITS_ALONE {
         let mut txn = database.begin_write()?;
@@ -71,10 +69,11 @@ fn expect_no_readers(database: &Database, writer: u64) -> Result<(), Failure> {
     }
     let stat = database.stat()?;
     if stat.readers != 0 || stat.pending_pages > PENDING_MAX {
-        return Err(Failure(format!(
-            "{} readers are counted and {} pages kept for readers, and there are none",
-            stat.readers, stat.pending_pages
-        )));
+        bail!(
+            "{} readers are counted and {} pages are kept, but there are no readers",
+            stat.readers,
+            stat.pending_pages
+        );
     }
     Ok(())
 }

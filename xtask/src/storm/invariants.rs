@@ -20,7 +20,7 @@ pub(super) enum InvariantDepth {
     Values,
 }
 
-/// Fails unless the snapshot is as it must be; returns its counter.
+/// Fails unless the snapshot satisfies the invariants. Returns its counter.
 pub(super) fn check(
     txn: &impl Transaction,
     promises: &Promises,
@@ -30,8 +30,8 @@ pub(super) fn check(
         return if promises.is_empty() {
             Ok(0)
         } else {
-            Err(Failure(
-                "there are no tables, and commits were acknowledged".to_owned(),
+            Err(failure!(
+                "there are no tables, but commits were acknowledged"
             ))
         };
     };
@@ -52,28 +52,24 @@ fn check_promises(
     promises: &Promises,
 ) -> Result<u64, Failure> {
     let count = tables.count(txn)?;
-    if count < promises.counter {
-        return Err(Failure(format!(
-            "the counter is {count}, and {} was seen before",
-            promises.counter
-        )));
-    }
+    ensure!(
+        count >= promises.counter,
+        "the counter is {count}, but {} was seen before",
+        promises.counter
+    );
     let made = tables.acknowledged.iter(txn)?;
     let made = made.collect::<teak::Result<BTreeMap<u64, u64>>>()?;
     for (writer, promised) in &promises.writers {
         let made = made.get(writer).copied().unwrap_or(0);
         if made < *promised {
-            return Err(Failure(format!(
-                "{made} commits of writer {writer} are there, and {promised} returned"
-            )));
+            bail!("{made} commits of writer {writer} exist, but {promised} returned");
         }
     }
     let sum: u64 = made.values().sum();
-    if sum != count {
-        return Err(Failure(format!(
-            "the counter is {count}, and the commits of all writers are {sum}"
-        )));
-    }
+    ensure!(
+        sum == count,
+        "the counter is {count}, but the commits of all writers are {sum}"
+    );
     Ok(count)
 }
 
@@ -83,12 +79,11 @@ fn check_accounts(txn: &impl Transaction, tables: &StormTables) -> Result<(), Fa
         accounts += 1;
         sum = sum.saturating_add(record?.1);
     }
-    if (accounts, sum) != (ACCOUNTS, ACCOUNTS * BALANCE) {
-        return Err(Failure(format!(
-            "{accounts} accounts have {sum}, and {ACCOUNTS} should have {}",
-            ACCOUNTS * BALANCE
-        )));
-    }
+    ensure!(
+        (accounts, sum) == (ACCOUNTS, ACCOUNTS * BALANCE),
+        "{accounts} accounts have {sum}, but {ACCOUNTS} should have {}",
+        ACCOUNTS * BALANCE
+    );
     Ok(())
 }
 
@@ -96,42 +91,33 @@ fn check_mirror(txn: &impl Transaction, tables: &StormTables) -> Result<(), Fail
     for record in tables.mirror.iter(txn)? {
         let (key, value) = record?;
         let found = tables.inverse.get(txn, value)?;
-        if found != Some(key) {
-            return Err(Failure(format!(
-                "key {key} has value {value}, and the inverse of that is {found:?}"
-            )));
-        }
+        ensure!(
+            found == Some(key),
+            "key {key} has value {value}, but the inverse of that is {found:?}"
+        );
     }
     let [mirror, inverse] = [&tables.mirror, &tables.inverse].map(|table| table.iter(txn));
     let (mirror, inverse) = (mirror?.count(), inverse?.count());
-    if mirror != inverse {
-        return Err(Failure(format!(
-            "the mirror has {mirror} records, and the inverse {inverse}"
-        )));
-    }
+    ensure!(
+        mirror == inverse,
+        "the mirror has {mirror} records, but the inverse {inverse}"
+    );
     let counted = tables.mirror.len(txn)?;
-    if counted != mirror as u64 {
-        return Err(Failure(format!(
-            "the mirror has {mirror} records, and says {counted}"
-        )));
-    }
+    ensure!(
+        counted == mirror as u64,
+        "the mirror has {mirror} records, but counts {counted}"
+    );
     Ok(())
 }
 
 fn check_values(txn: &impl Transaction, tables: &StormTables) -> Result<(), Failure> {
     for record in tables.large.iter(txn)? {
         let (key, value) = record?;
-        if !is_content(value) {
-            return Err(Failure(format!(
-                "large value {key} is not what was written"
-            )));
-        }
+        ensure!(is_content(value), "large value {key} has wrong bytes");
     }
     for record in tables.bulk.iter(txn)? {
         let (key, value) = record?;
-        if !is_content(value) {
-            return Err(Failure(format!("record {key:?} is not what was written")));
-        }
+        ensure!(is_content(value), "record {key:?} has wrong bytes");
     }
     Ok(())
 }

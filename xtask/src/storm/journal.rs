@@ -1,8 +1,9 @@
-//! The promises to the workers of a round: a file that all of them append to.
+//! The promises to the workers of a round: a file that all workers append to.
 //!
-//! A record has 32 bytes, so that none lies across a page of the file, and is written by one call:
-//! after a kill it is there or not. The order of calls is: note, then nobody may see less; so who
-//! reads the journal and then begins a transaction knows what that must see.
+//! A record has 32 bytes, so it never crosses a page of the file, and is written by one call, so
+//! after a kill it is complete or missing. A worker first appends a record, and from then on no
+//! transaction may see less. So a process that reads the journal and then begins a transaction
+//! knows what it must see.
 
 use crate::Failure;
 use std::{
@@ -28,7 +29,7 @@ pub(super) enum Subject {
     Writer(u64),
 }
 
-/// The least that a transaction must see.
+/// The minimum that a transaction must see.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Promises {
     pub(super) counter: u64,
@@ -42,7 +43,7 @@ pub(super) struct StormJournal {
     reading: Mutex<ReadProgress>,
 }
 
-/// How far a process has read.
+/// The position up to which the process has read.
 #[derive(Default)]
 struct ReadProgress {
     offset: u64,
@@ -124,7 +125,7 @@ fn parse(record: &[u8]) -> Result<(Subject, u64), Failure> {
         "c" => Subject::Counter,
         "t" => Subject::Transaction,
         "w" => Subject::Writer(text[1..11].parse()?),
-        _ => return Err(Failure(format!("not a record of the journal: {text:?}"))),
+        _ => bail!("not a record of the journal: {text:?}"),
     };
     Ok((subject, text[12..31].parse()?))
 }
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_read_as_it_was_written() {
+    fn a_record_is_parsed_from_its_text() {
         for subject in [Subject::Counter, Subject::Transaction, Subject::Writer(71)] {
             assert_eq!(parse(&record(subject, 123)).unwrap(), (subject, 123));
         }
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn all_read_the_notes_of_each() {
+    fn all_processes_read_each_others_notes() {
         let directory = tempfile::tempdir().unwrap();
         let [one, other] = [(); 2].map(|()| StormJournal::open(directory.path()).unwrap());
         assert!(other.promises().unwrap().is_empty());

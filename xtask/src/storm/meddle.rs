@@ -1,6 +1,6 @@
-//! A worker does to the files of the database what other people's programs do: backup tools, virus
-//! scanners and administrators open, read, copy, link and rename them while they are in use. None
-//! of that may have an effect on any process.
+//! A worker handles the files of the database like other people's programs: backup tools, virus
+//! scanners and administrators open, read, copy, link and rename them while they are in use. This
+//! may not affect any process.
 
 use super::arguments::{DATABASE, WorkerArguments};
 use crate::Failure;
@@ -14,15 +14,15 @@ use std::{
 };
 use teak::Error;
 
-/// The name that the database has for a moment while it is renamed.
+/// The temporary name of the database while it is renamed.
 const MOVED: &str = "storm.teak-moved";
-/// A younger database is not renamed: a worker that saw none may still be about to create one.
+/// A younger database is not renamed: a worker that found none may still be about to create one.
 const AGE_MIN: Duration = Duration::from_millis(800);
-/// After this time, another worker renames the database back, because a killed worker left it
-/// renamed.
+/// After this time, another worker renames the database back, because the renaming worker was
+/// killed.
 const AWAY_MAX: Duration = Duration::from_millis(5);
 
-/// Does one of these things.
+/// Does one of these actions.
 pub(super) fn meddle(directory: &Path, writer: u64, rng: &mut Rng) -> Result<(), Failure> {
     let database = directory.join(DATABASE);
     let lock_file = directory.join(format!("{DATABASE}-lock"));
@@ -38,7 +38,7 @@ pub(super) fn meddle(directory: &Path, writer: u64, rng: &mut Rng) -> Result<(),
     };
     let _ = fs::remove_file(&other);
     match done {
-        // Nobody has the database open, or it is being renamed.
+        // No process has the database open, or it is renamed at the moment.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         done => Ok(done?),
     }
@@ -57,12 +57,12 @@ pub(super) fn open<T>(
     }
 }
 
-/// Puts a database back whose worker was killed while it had another name. Says whether it is there
-/// then.
+/// Renames a database back whose worker was killed while it had another name. Returns whether it
+/// exists then.
 fn put_back(directory: &Path) -> bool {
     thread::sleep(AWAY_MAX);
     let (moved, path) = (directory.join(MOVED), directory.join(DATABASE));
-    // It fails where another worker was faster.
+    // It fails if another worker was faster.
     let _ = rename_to_nothing(&moved, &path);
     path.exists()
 }
@@ -87,7 +87,7 @@ fn hash(file: &Path) -> io::Result<u64> {
     }
 }
 
-/// Another link of the file gets another name and goes.
+/// Adds a link to the file, renames and removes it.
 fn rename_link(link: &Path) -> io::Result<()> {
     let mut renamed = PathBuf::from(link);
     renamed.set_extension("renamed");
@@ -95,7 +95,7 @@ fn rename_link(link: &Path) -> io::Result<()> {
     fs::remove_file(&renamed)
 }
 
-/// Takes and drops the locks of a process, as programs do that lock whatever they copy.
+/// Takes and drops the locks of a process, like programs that lock the files they copy.
 fn lock_and_unlock(path: &Path) -> io::Result<()> {
     use rustix::fs::{FlockOperation, fcntl_lock};
     let file = File::options().read(true).write(true).open(path)?;
@@ -106,7 +106,7 @@ fn lock_and_unlock(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives the database another name for a moment.
+/// Renames the database for a moment.
 fn rename(database: &Path) -> io::Result<()> {
     let created = fs::metadata(database)?.created()?;
     let age = SystemTime::now().duration_since(created);
@@ -116,7 +116,7 @@ fn rename(database: &Path) -> io::Result<()> {
     let moved = database.with_file_name(MOVED);
     rename_to_nothing(database, &moved)?;
     match rename_to_nothing(&moved, database) {
-        // Another worker took this one for dead, and put it back.
+        // Another worker has already renamed it back.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         done => done,
     }

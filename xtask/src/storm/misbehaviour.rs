@@ -1,6 +1,8 @@
 //! Deliberate misbehaviour of workers, to show that it is found.
 
-/// Something that a worker does wrong now and then.
+use crate::names::value_name;
+
+/// A wrong action that a worker sometimes performs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(super) enum Misbehaviour {
     /// A transfer takes more than it gives
@@ -13,25 +15,16 @@ pub(super) enum Misbehaviour {
     Forget,
     /// A commit is made that is not counted
     Uncounted,
-    /// A byte of a large value is another one
+    /// A byte of a large value is wrong
     Garble,
-    /// A thread stands still
+    /// A thread stops making progress
     Hang,
     /// A thread panics
     Panic,
 }
 
 impl Misbehaviour {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::LoseMoney => "lose-money",
-            Self::SetBack => "set-back",
-            Self::HalfMirror => "half-mirror",
-            Self::Forget => "forget",
-            Self::Uncounted => "uncounted",
-            Self::Garble => "garble",
-            Self::Hang => "hang",
-            Self::Panic => "panic",
-        }
+    pub(super) fn name(self) -> String {
+        value_name(self)
     }
 }

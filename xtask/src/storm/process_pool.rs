@@ -1,4 +1,4 @@
-//! The workers of a round, from the view of their parent.
+//! The workers of a round, as their parent sees them.
 
 use super::{
     arguments::Role,
@@ -20,11 +20,10 @@ use std::{
 
 /// How often the parent checks that all threads make progress.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// A worker that has not moved for this part of the limit is not killed, to see whether it would
-/// have continued.
+/// A worker without progress for this part of the limit is not killed, to see whether it continues.
 const SLOW_PART: u32 = 20;
-/// How often it checks whether a worker has ended.
-pub(super) const GLANCE: Duration = Duration::from_millis(5);
+/// How often the parent checks whether a worker has ended.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The parameters of the workers of a round.
 #[derive(Clone, Debug)]
@@ -34,7 +33,7 @@ pub(super) struct WorkerPlan {
     pub(super) fork: bool,
     pub(super) meddle: bool,
     pub(super) misbehaviour: Option<Misbehaviour>,
-    /// How long a thread may stand still.
+    /// Time after which a thread without progress is stuck.
     pub(super) patience: Duration,
 }
 
@@ -46,7 +45,7 @@ pub(super) struct WorkerEvents {
     pub(super) stops: u64,
 }
 
-/// All workers that run.
+/// All running workers.
 pub(super) struct WorkerPool {
     plan: WorkerPlan,
     workers: Vec<WorkerProcess>,
@@ -56,7 +55,7 @@ pub(super) struct WorkerPool {
     pub(super) violations: Vec<String>,
 }
 
-/// One that runs, or is stopped.
+/// A running or stopped worker.
 struct WorkerProcess {
     number: u64,
     role: Role,
@@ -82,12 +81,12 @@ impl WorkerPool {
         self.workers.len()
     }
 
-    /// Whether the worker of this number has not ended.
+    /// Whether the worker with this number is still running.
     pub(super) fn runs(&self, number: u64) -> bool {
         self.workers.iter().any(|worker| worker.number == number)
     }
 
-    /// Whether the worker at `index` seems to stand still.
+    /// Whether the worker at `index` seems to be stuck.
     pub(super) fn is_slow(&self, index: usize) -> bool {
         self.workers[index].is_slow
     }
@@ -96,7 +95,7 @@ impl WorkerPool {
         self.workers.iter().any(|worker| worker.is_slow)
     }
 
-    /// Starts one more.
+    /// Starts one more worker.
     pub(super) fn start(&mut self, role: Role, rng: &mut Rng) -> Result<(), Failure> {
         self.events.starts += 1;
         let number = self.events.starts;
@@ -105,7 +104,7 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Kills the worker at `index`, whatever it does, and waits until it has gone.
+    /// Kills the worker at `index` at any point of its work, and waits for its end.
     pub(super) fn kill(&mut self, index: usize) -> Result<(), Failure> {
         let mut worker = self.workers.swap_remove(index);
         worker.process.kill()?;
@@ -115,7 +114,7 @@ impl WorkerPool {
         self.reap(&mut worker, status, is_expected)
     }
 
-    /// Kills all, as close together as can be.
+    /// Kills all workers at almost the same time.
     pub(super) fn kill_all(&mut self) -> Result<(), Failure> {
         for worker in &mut self.workers {
             worker.process.kill()?;
@@ -138,7 +137,7 @@ impl WorkerPool {
     /// Resumes all workers, and asks them to end.
     pub(super) fn ask_all_to_end(&mut self) -> Result<(), Failure> {
         for worker in &mut self.workers {
-            worker.go_on()?;
+            worker.resume()?;
             drop(worker.process.stdin.take());
         }
         Ok(())
@@ -148,18 +147,18 @@ impl WorkerPool {
     pub(super) fn wait(&mut self) -> Result<(), Failure> {
         while !self.workers.is_empty() && self.violations.is_empty() {
             self.supervise()?;
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
         Ok(())
     }
 
-    /// Has those go on that were stopped long enough, and looks for those that have ended or stand
-    /// still.
+    /// Resumes workers that were stopped long enough, and looks for those that have ended or are
+    /// stuck.
     pub(super) fn supervise(&mut self) -> Result<(), Failure> {
         let now = Instant::now();
         for worker in &mut self.workers {
             if worker.stopped_until.is_some_and(|end| end <= now) {
-                worker.go_on()?;
+                worker.resume()?;
             }
         }
         self.reap_ended()?;
@@ -205,7 +204,7 @@ impl WorkerPool {
             .push(format!("{}; all threads:{all}", stuck.join(", ")));
     }
 
-    /// Notes the output of a worker that has ended.
+    /// Records the output of a worker that has ended.
     fn reap(
         &mut self,
         worker: &mut WorkerProcess,
@@ -240,7 +239,7 @@ impl WorkerProcess {
         command.args(["--number", &number.to_string()]);
         command.args(["--seed", &seed.to_string()]);
         command.args(["--page-size", &plan.page_size.to_string()]);
-        command.args(["--role", role.name()]);
+        command.args(["--role", &role.name()]);
         if plan.fork {
             command.arg("--fork");
         }
@@ -248,7 +247,7 @@ impl WorkerProcess {
             command.arg("--meddle");
         }
         if let Some(misbehaviour) = plan.misbehaviour {
-            command.args(["--break", misbehaviour.name()]);
+            command.args(["--break", &misbehaviour.name()]);
         }
         let process = command
             .stdin(Stdio::piped())
@@ -271,7 +270,7 @@ impl WorkerProcess {
         self.role != Role::Work || self.process.stdin.is_none()
     }
 
-    fn go_on(&mut self) -> Result<(), Failure> {
+    fn resume(&mut self) -> Result<(), Failure> {
         if self.stopped_until.take().is_some() {
             self.signal(Signal::CONT)?;
             self.watch.restart();
@@ -279,7 +278,7 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// The process has not been waited for, so the number is still its own.
+    /// The process has not been waited for, so its number cannot have been reused.
     fn signal(&self, signal: Signal) -> Result<(), Failure> {
         let id = i32::try_from(self.process.id()).ok();
         match id.and_then(Pid::from_raw) {

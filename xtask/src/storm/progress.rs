@@ -1,6 +1,6 @@
 //! The current activity of each thread of a worker, in a small file that outlives the worker.
 //!
-//! Each thread has a line of 64 bytes: how often it began something, and activity.
+//! Each thread has a line of 64 bytes: a counter of activities, and the current activity.
 
 use crate::Failure;
 use std::{
@@ -15,7 +15,7 @@ const LINE_LEN: usize = 64;
 /// The activity of a thread that has ended.
 const ENDED: &str = "ended";
 
-/// Where the threads of a worker say activity they do.
+/// The file in which the threads of a worker report their activities.
 pub(super) fn path(directory: &Path, worker: u64) -> PathBuf {
     directory.join(format!("progress-{worker}"))
 }
@@ -38,7 +38,7 @@ impl ProgressReporter {
         })
     }
 
-    /// Says activity begins now.
+    /// Reports the next activity.
     pub(super) fn begin(&mut self, activity: &str) -> Result<(), Failure> {
         self.count += 1;
         let line = format!("{:>9} {activity:<53.53}\n", self.count);
@@ -50,7 +50,7 @@ impl ProgressReporter {
     }
 }
 
-/// The last activities of the threads of a worker, and since when.
+/// The last activities of the threads of a worker, with their times.
 pub(super) struct ProgressWatch {
     path: PathBuf,
     lines: Vec<ProgressLine>,
@@ -78,14 +78,15 @@ impl ProgressWatch {
         &self.path
     }
 
-    /// Counts the time of all threads from now on: the worker was stopped.
+    /// Restarts the time of all threads, because the worker was stopped.
     pub(super) fn restart(&mut self) {
         for line in &mut self.lines {
             line.since = Instant::now();
         }
     }
 
-    /// Says which thread has not moved for longer than `patience`, if one has not.
+    /// Returns a description of a thread without progress for longer than `patience`, if there is
+    /// one.
     pub(super) fn stuck(&mut self, patience: Duration) -> Option<String> {
         self.refresh();
         let mut threads = self.lines.iter().enumerate();
@@ -107,7 +108,7 @@ impl ProgressWatch {
     }
 
     fn refresh(&mut self) {
-        // There is no file yet, or a line is half written: the next look sees more.
+        // The file does not exist yet, or a line is half written. The next check sees more.
         let text = fs::read(&self.path).unwrap_or_default();
         for (index, text) in text.chunks_exact(LINE_LEN).enumerate() {
             let text = String::from_utf8_lossy(text).into_owned();

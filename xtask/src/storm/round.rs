@@ -3,7 +3,7 @@
 use super::{
     arguments::{DATABASE, Role},
     journal::{Promises, StormJournal},
-    process_pool::{GLANCE, WorkerEvents, WorkerPlan, WorkerPool},
+    process_pool::{POLL_INTERVAL, WorkerEvents, WorkerPlan, WorkerPool},
 };
 use crate::{Failure, campaign::violations};
 use fastrand::Rng;
@@ -17,14 +17,14 @@ use std::{
 /// The longest stop of a worker.
 const STOP_MS_MAX: u64 = 200;
 
-/// How a round ends.
+/// The possible ends of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RoundEnd {
-    /// All workers are asked to end, and do.
+    /// All workers are asked to end, and do so.
     Asked,
     /// All workers are killed at once.
     Killed,
-    /// All but one are killed, and the database is inspected beside that one first.
+    /// All but one are killed, and the database is first inspected while that one runs.
     OneStays,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct RoundOutcome {
     /// Commits that were acknowledged.
     pub(super) commits: u64,
     pub(super) violations: Vec<String>,
-    /// Where the files of the round are, if there are violations.
+    /// The directory of the saved files of the round, if there are violations.
     pub(super) kept: Option<PathBuf>,
 }
 
@@ -44,12 +44,12 @@ struct Round<'a> {
     pool: WorkerPool,
     rng: Rng,
     process_count: usize,
-    /// Between two things that are done to workers, on average.
+    /// The average time between two actions on workers.
     interval: Duration,
 }
 
-/// Plays a round of `length` with so many processes. `name` is for the files that are kept if
-/// workers did nothing wrong on purpose.
+/// Plays a round of `length` with this number of processes. `name` is for the files, which are
+/// saved if workers did nothing wrong on purpose.
 pub(super) fn run_round(
     plan: WorkerPlan,
     mut rng: Rng,
@@ -105,7 +105,7 @@ impl Round<'_> {
                 self.fill()?;
                 next = Instant::now() + self.pause();
             }
-            thread::sleep(GLANCE.min(next.saturating_duration_since(Instant::now())));
+            thread::sleep(POLL_INTERVAL.min(next.saturating_duration_since(Instant::now())));
         }
         Ok(())
     }
@@ -121,11 +121,11 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Does something to a worker, or to all.
+    /// Performs an action on a worker, or on all.
     fn act(&mut self) -> Result<(), Failure> {
         let last = self.pool.len() - 1;
         let index = match self.rng.u8(0..5) {
-            // The one that was started last, which may still be opening the database.
+            // The worker that was started last, which may still be opening the database.
             0 => last,
             _ => self.rng.usize(0..=last),
         };
@@ -167,7 +167,7 @@ impl Round<'_> {
         self.pool.start(Role::InspectDuringWork, &mut self.rng)?;
         while self.is_fine() && self.pool.runs(count + 1) {
             self.pool.supervise()?;
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
         if self.is_fine() {
             self.pool.ask_all_to_end()?;
@@ -176,7 +176,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Keeps the database as the workers left it, for the case that it is not as it must be.
+    /// Keeps a copy of the database after the end of the workers, in case it violates a promise.
     fn copy_database(&self) -> Result<(), Failure> {
         let copy = format!("{DATABASE}-as-left");
         match fs::copy(self.directory.join(DATABASE), self.directory.join(copy)) {

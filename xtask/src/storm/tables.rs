@@ -1,11 +1,11 @@
-//! The tables that workers share, and what is in them.
+//! The tables that workers share, and their contents.
 
 use teak::{
     Error, Result, Table, TableOptions, Transaction, WriteTxn,
     codec::{Bytes, Pair, Str, U64},
 };
 
-/// Accounts, and what is in each at the beginning: the sum stays.
+/// The accounts, and the initial balance of each. The sum never changes.
 pub(super) const ACCOUNTS: u64 = 100;
 pub(super) const BALANCE: u64 = 1000;
 
@@ -20,29 +20,29 @@ pub(super) const NAMES: [&str; 7] = [
     "bulk",
 ];
 
-/// The one key of the table `counter`.
+/// The only key of the table `counter`.
 pub(super) const COMMITS: &str = "commits";
 
 /// Handles to the tables.
 pub(super) struct StormTables {
-    /// The sum of the values stays.
+    /// The sum of the values never changes.
     pub(super) accounts: Table<U64, U64>,
-    /// How many commits there were.
+    /// The number of commits.
     pub(super) counter: Table<Str, U64>,
-    /// Any keys and values, each value once.
+    /// Arbitrary keys and values, each value at most once.
     pub(super) mirror: Table<U64, U64>,
     /// The inverse of `mirror`.
     pub(super) inverse: Table<U64, U64>,
-    /// For each writer, how many commits it made.
+    /// The number of commits of each writer.
     pub(super) acknowledged: Table<U64, U64>,
     /// Values that do not fit into a leaf: see [`content`].
     pub(super) large: Table<U64, Bytes>,
-    /// Many records, which come and go in batches.
+    /// Many records, inserted and removed in batches.
     pub(super) bulk: Table<Pair<U64, U64>, Bytes>,
 }
 
 impl StormTables {
-    /// The tables that `txn` sees; none if the first commit has not been made yet.
+    /// The tables that `txn` sees; `None` before the first commit.
     pub(super) fn open(txn: &impl Transaction) -> Result<Option<Self>> {
         match txn.open_table::<U64, U64>(NAMES[0]) {
             Ok(_) => Self::open_all(txn).map(Some),
@@ -63,7 +63,7 @@ impl StormTables {
         })
     }
 
-    /// The tables, made and filled if `txn` is the first that writes.
+    /// The tables. The first write transaction creates and fills them.
     pub(super) fn create(txn: &mut WriteTxn) -> Result<Self> {
         if let Some(tables) = Self::open(txn)? {
             return Ok(tables);
@@ -91,7 +91,7 @@ impl StormTables {
 /// The shortest value that [`is_content`] recognizes.
 pub(super) const LEN_MIN: usize = 16;
 
-/// A value of at least [`LEN_MIN`] bytes, of which the first ones determine the others.
+/// A value of at least [`LEN_MIN`] bytes, determined by its first bytes.
 pub(super) fn content(mark: u64, len: usize) -> Vec<u8> {
     let word = mark.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
     let mark = mark.to_le_bytes();
@@ -101,7 +101,7 @@ pub(super) fn content(mark: u64, len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Whether a value is one of those.
+/// Whether a value was made by [`content`].
 pub(super) fn is_content(value: &[u8]) -> bool {
     let Some((mark, _)) = value.split_first_chunk() else {
         return false;
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_is_known_again() {
+    fn content_is_recognized() {
         for len in [16, 17, 100, 5000] {
             let mut value = content(77, len);
             assert_eq!(value.len(), len);

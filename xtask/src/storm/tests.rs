@@ -40,7 +40,7 @@ fn complaint(
 }
 
 #[test]
-fn a_sound_snapshot_is_no_violation() {
+fn a_valid_snapshot_has_no_violation() {
     let promises = [
         (Subject::Counter, 5),
         (Subject::Writer(8), 2),
@@ -50,16 +50,16 @@ fn a_sound_snapshot_is_no_violation() {
 }
 
 #[test]
-fn promised_commits_must_be_there() {
+fn promised_commits_must_exist() {
     for (promise, text) in [
-        ((Subject::Counter, 6), "the counter is 5, and 6 was seen"),
+        ((Subject::Counter, 6), "the counter is 5, but 6 was seen"),
         (
             (Subject::Writer(9), 4),
-            "3 commits of writer 9 are there, and 4",
+            "3 commits of writer 9 exist, but 4",
         ),
         (
             (Subject::Writer(7), 1),
-            "0 commits of writer 7 are there, and 1",
+            "0 commits of writer 7 exist, but 1",
         ),
     ] {
         let found = complaint(&[promise], |_, _| Ok(())).unwrap();
@@ -100,7 +100,7 @@ fn tables_that_differ_are_found() {
 }
 
 #[test]
-fn a_digest_is_of_all_that_is_there() {
+fn a_digest_depends_on_all_contents() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("storm.teak")).unwrap();
     let empty = invariants::digest(&database.begin_read().unwrap()).unwrap();
@@ -115,7 +115,7 @@ fn a_digest_is_of_all_that_is_there() {
 }
 
 #[test]
-fn processes_are_a_number_or_two() {
+fn processes_are_a_number_or_a_range() {
     let processes = |min, max| Ok(ProcessCounts { min, max });
     assert_eq!("4".parse(), processes(4, 4));
     assert_eq!("4..8".parse(), processes(4, 8));

@@ -1,4 +1,4 @@
-//! The threads of a worker: one random operation after the other.
+//! The threads of a worker, which perform random operations.
 
 use super::{
     arguments::{THREADS_MAX, WorkerArguments},
@@ -18,9 +18,9 @@ use teak::{Database, Error, ReadTxn, Transaction};
 /// A thread of a worker.
 pub(super) struct WorkerThread<'w, 'a> {
     pub(super) worker: &'w WorkerContext<'a>,
-    /// Nobody else in the round has this number.
+    /// A number that is unique in the round.
     pub(super) writer: u64,
-    /// Commits that it has made.
+    /// The number of its commits.
     pub(super) commits: u64,
     pub(super) rng: Rng,
     pub(super) reporter: ProgressReporter,
@@ -74,8 +74,8 @@ pub(super) fn refused<T>(result: teak::Result<T>) -> Result<(), Failure> {
     match result {
         Err(Error::ReadOnly) => Ok(()),
         Err(error) => Err(error.into()),
-        Ok(_) => Err(Failure(
-            "it was done, and the database is open for reading only".to_owned(),
+        Ok(_) => Err(failure!(
+            "it succeeded, although the database is open for reading only"
         )),
     }
 }
@@ -96,13 +96,13 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         }
     }
 
-    /// Works until the worker is to end. First checks that everything acknowledged before is there.
+    /// Works until the end of the worker. First checks that all commits acknowledged before exist.
     pub(super) fn run(&mut self) -> Result<(), Failure> {
         let mut operation = StormOperation::Read;
         while !self.worker.is_to_end() {
             self.reporter.begin(operation.name())?;
             self.operate(operation)
-                .map_err(|Failure(text)| Failure(format!("{}: {text}", operation.name())))?;
+                .map_err(|Failure(text)| failure!("{}: {text}", operation.name()))?;
             operation = StormOperation::draw(&mut self.rng, self.worker.arguments);
         }
         self.reporter.end()
@@ -156,7 +156,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         Ok(())
     }
 
-    /// Whether to do this wrong now.
+    /// Whether to perform this misbehaviour now.
     pub(super) fn misbehaves(&mut self, misbehaviour: Misbehaviour) -> bool {
         self.worker.arguments.misbehaviour == Some(misbehaviour) && self.rng.bool()
     }
@@ -173,20 +173,19 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         self.check_snapshot(&txn, &promises, depth)
     }
 
-    /// Begins to read; returns the promises that must be visible.
+    /// Begins a read transaction. Returns the promises that it must satisfy.
     fn begin_read(&self, database: &Database) -> Result<(ReadTxn, Promises), Failure> {
         let promises = self.worker.journal.promises()?;
         let txn = database.begin_read()?;
         let (found, seen) = (txn.id().0, promises.transaction);
-        if found < seen {
-            return Err(Failure(format!(
-                "the state is {found}, and {seen} was seen before"
-            )));
-        }
+        ensure!(
+            found >= seen,
+            "the state is {found}, but {seen} was seen before"
+        );
         Ok((txn, promises))
     }
 
-    /// Checks a snapshot, and notes it: no later reader may see an older one.
+    /// Checks a snapshot, and records it: no later reader may see an older one.
     fn check_snapshot(
         &self,
         txn: &ReadTxn,
@@ -194,7 +193,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         depth: InvariantDepth,
     ) -> Result<(), Failure> {
         let count = invariants::check(txn, promises, depth)
-            .map_err(|Failure(text)| Failure(format!("in state {}: {text}", txn.id())))?;
+            .map_err(|Failure(text)| failure!("in state {}: {text}", txn.id()))?;
         let journal = &self.worker.journal;
         if count > promises.counter {
             journal.note(Subject::Counter, count)?;
@@ -240,17 +239,17 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
 fn elsewhere(txn: ReadTxn, digest: u64) -> Result<ReadTxn, Failure> {
     let thread = thread::spawn(move || expect_digest(&txn, digest).map(|()| txn));
     let result = thread.join();
-    result.map_err(|_| Failure("a thread that reads panicked".to_owned()))?
+    result.map_err(|_| failure!("a thread that reads panicked"))?
 }
 
 fn expect_digest(txn: &ReadTxn, expected: u64) -> Result<(), Failure> {
     if invariants::digest(txn)? == expected {
         return Ok(());
     }
-    Err(Failure(format!(
-        "what snapshot {} sees is not what it saw before",
+    Err(failure!(
+        "the contents of snapshot {} have changed",
         txn.id()
-    )))
+    ))
 }
 
 fn check(database: &Database) -> Result<(), Failure> {
@@ -258,5 +257,5 @@ fn check(database: &Database) -> Result<(), Failure> {
     if report.is_clean() {
         return Ok(());
     }
-    Err(Failure(format!("check found damage: {:?}", report.damages)))
+    Err(failure!("check found damage: {:?}", report.damages))
 }

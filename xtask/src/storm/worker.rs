@@ -54,20 +54,20 @@ fn run_threads(worker: &WorkerContext<'_>, reporters: Vec<ProgressReporter>, rng
             let thread = WorkerThread::new(worker, index, reporter, rng.fork());
             scope.spawn(move || watched(index, thread));
         }
-        // Whatever the input ends with, this is the end.
+        // Any end of the input ends the worker.
         let _ = io::stdin().read_to_end(&mut Vec::new());
         worker.end();
     });
 }
 
-/// One wrong thing is enough: the worker ends.
+/// One violation ends the worker.
 fn watched(index: usize, mut thread: WorkerThread<'_, '_>) {
     // A panic has been printed.
     let outcome = catch_unwind(AssertUnwindSafe(|| thread.run()));
     match outcome {
         Ok(Ok(())) => {}
         Ok(Err(Failure(text))) => {
-            // By one call: a kill leaves all of it or nothing.
+            // Written by one call, so that a kill leaves all of it or nothing.
             let line = format!("thread {index}: {text}\n");
             let _ = io::stderr().write_all(line.as_bytes());
             process::exit(1);

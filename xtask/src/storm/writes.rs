@@ -11,7 +11,7 @@ use super::{
 use crate::Failure;
 use teak::{Database, Durability, Error, Transaction, TransactionId, WriteTxn, codec::Bytes};
 
-/// Keys of the mirror, of large values, and records of the bulk.
+/// The numbers of keys of the mirror and of large values, and of records of the bulk table.
 const MIRROR_KEYS: u64 = 400;
 const LARGE_KEYS: u64 = 12;
 const BULK_MAX: u64 = 10_000;
@@ -20,10 +20,10 @@ const BULK_MAX: u64 = 10_000;
 const CHANGED_MY_MIND: &str = "changed my mind";
 
 impl WorkerThread<'_, '_> {
-    /// Changes something, and commits it or not.
+    /// Makes changes, and commits or rolls back.
     pub(super) fn write(&mut self, database: &Database) -> Result<(), Failure> {
         let promises = self.worker.journal.promises()?;
-        self.reporter.begin("waiting for the turn to write")?;
+        self.reporter.begin("waiting for the writer lock")?;
         let mut txn = database.begin_write()?;
         self.reporter.begin("writing")?;
         self.check_before_write(&txn, &promises)?;
@@ -40,25 +40,24 @@ impl WorkerThread<'_, '_> {
         Ok(())
     }
 
-    /// A writer begins with the newest commit of all writers.
+    /// A write transaction begins with the newest commit of all writers.
     fn check_before_write(&mut self, txn: &WriteTxn, promises: &Promises) -> Result<(), Failure> {
-        if txn.id().0 <= promises.transaction {
-            return Err(Failure(format!(
-                "transaction {} begins, and {} was seen before",
-                txn.id(),
-                promises.transaction
-            )));
-        }
+        ensure!(
+            txn.id().0 > promises.transaction,
+            "transaction {} begins, but {} was seen before",
+            txn.id(),
+            promises.transaction
+        );
         let depth = match self.rng.u8(0..8) {
             0 => InvariantDepth::Tables,
             _ => InvariantDepth::Promises,
         };
         invariants::check(txn, promises, depth)
-            .map_err(|Failure(text)| Failure(format!("before {}: {text}", txn.id())))?;
+            .map_err(|Failure(text)| failure!("before {}: {text}", txn.id()))?;
         Ok(())
     }
 
-    /// Changes that stay, or a part of the transaction that may be undone.
+    /// Changes that stay, or a part of the transaction that may be rolled back.
     fn change_or_undo(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> Result<(), Failure> {
         match self.rng.u8(0..8) {
             0 => {
@@ -214,13 +213,11 @@ impl WorkerThread<'_, '_> {
             return Ok(());
         }
         let made = txn.commit()?;
-        if made != id {
-            return Err(Failure(format!("transaction {id} became state {made}")));
-        }
+        ensure!(made == id, "transaction {id} became state {made}");
         self.acknowledge(Some(id))
     }
 
-    /// From now on all workers must see the commit.
+    /// Records the commit: from now on all workers must see it.
     fn acknowledge(&mut self, id: Option<TransactionId>) -> Result<(), Failure> {
         self.commits += 1;
         let journal = &self.worker.journal;

@@ -4,18 +4,18 @@ use super::rules::Where;
 use crate::sources::{Kind, pieces};
 use std::collections::BTreeMap;
 
-/// An identifier where a file has it first.
+/// An identifier at its first position in a file.
 #[derive(Debug, PartialEq)]
 pub(super) struct Identifier {
     pub(super) name: String,
-    /// In snake case, whatever it is written in.
+    /// In snake case, regardless of its case in the source.
     pub(super) words: String,
     pub(super) line: usize,
     is_function: bool,
 }
 
 impl Identifier {
-    /// Whether a rule for `position` is about this name.
+    /// Whether a rule for `position` applies to this name.
     pub(super) fn is_in(&self, position: Where) -> bool {
         match position {
             Where::Prose => false,

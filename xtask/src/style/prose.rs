@@ -1,7 +1,7 @@
 //! The paragraphs of comments and of Markdown, without code.
 //!
-//! Code spans are replaced by an ellipsis and code blocks are left out. In Markdown,
-//! the line `<!-- style: off -->` leaves out everything up to the line `<!-- style: on -->`.
+//! Code spans are replaced by an ellipsis and code blocks are left out. In Markdown, the line `<!--
+//! style: off -->` leaves out everything up to the line `<!-- style: on -->`.
 
 use crate::sources::{Kind, pieces};
 
@@ -12,12 +12,12 @@ const ON: &str = "<!-- style: on -->";
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Paragraph {
     pub(super) text: String,
-    /// Where in the text each line begins, with its number.
+    /// The offset at which each line begins, with its number.
     lines: Vec<(usize, usize)>,
 }
 
 impl Paragraph {
-    /// The line in which the byte at `offset` is.
+    /// The line of the byte at `offset`.
     pub(super) fn line_of(&self, offset: usize) -> usize {
         let line = self.lines.iter().rev().find(|(begin, _)| *begin <= offset);
         line.map_or(0, |(_, line)| *line)
@@ -45,7 +45,7 @@ pub(super) fn of_comments(text: &str) -> Vec<Paragraph> {
     paragraphs.done
 }
 
-/// The paragraphs of a Markdown file; each cell of a table is one.
+/// The paragraphs of a Markdown file. Each cell of a table is one.
 pub(super) fn of_markdown(text: &str) -> Vec<Paragraph> {
     let mut paragraphs = Paragraphs::default();
     let mut is_on = true;

@@ -91,7 +91,7 @@ impl Finder {
 }
 
 impl Known {
-    /// Whether a path, as written, is the end of a file's path. Addresses are not looked up.
+    /// Whether a path, as written, is the end of a file's path. Web addresses are not checked.
     fn has_file(&self, path: &str) -> bool {
         let path = path.trim_start_matches("./").trim_start_matches("../");
         path.contains("://")

@@ -1,4 +1,4 @@
-//! The table of rules, and the counts that each crate may have today.
+//! The table of rules, and the allowed counts of each crate.
 
 use crate::failure::Failure;
 use regex::Regex;
@@ -28,7 +28,7 @@ pub(super) enum Where {
     Type,
 }
 
-/// How many hits a rule may have in a crate, or in the Markdown files, by rule and crate.
+/// The number of hits that each rule may have in a crate or in the Markdown files.
 pub(super) type HitCounts = BTreeMap<(String, String), usize>;
 
 /// The rules of the table.
@@ -38,14 +38,14 @@ pub(super) fn rules() -> Result<Vec<Rule>, Failure> {
 
 fn rule(row: &[&'static str]) -> Result<Rule, Failure> {
     let &[name, position, pattern, instead] = row else {
-        return Err(Failure(format!("rules.tsv: not four columns: {row:?}")));
+        bail!("rules.tsv: not four columns: {row:?}");
     };
     let position = match position {
         "prose" => Where::Prose,
         "identifier" => Where::Identifier,
         "function" => Where::Function,
         "type" => Where::Type,
-        _ => return Err(Failure(format!("rules.tsv: {name} is for {position}"))),
+        _ => bail!("rules.tsv: {name} is for {position}"),
     };
     let pattern = match position {
         Where::Prose => pattern.to_owned(),
@@ -65,12 +65,12 @@ pub(super) fn read_limits(workspace: &Path) -> Result<HitCounts, Failure> {
     let text = fs::read_to_string(workspace.join(LIMITS))?;
     let limit = |row: Vec<&str>| match row[..] {
         [rule, scope, count] => Ok(((rule.to_owned(), scope.to_owned()), count.parse()?)),
-        _ => Err(Failure(format!("{LIMITS}: not three columns: {row:?}"))),
+        _ => Err(failure!("{LIMITS}: not three columns: {row:?}")),
     };
     rows(&text).map(limit).collect()
 }
 
-/// Writes the limits of a workspace; those of zero need no row.
+/// Writes the limits of a workspace. Limits of zero need no row.
 pub(super) fn write_limits(workspace: &Path, limits: &HitCounts) -> Result<(), Failure> {
     let mut text =
         "# Rule, crate, hits allowed. `cargo xtask style --lower` lowers them.\n".to_owned();

@@ -1,7 +1,7 @@
-//! The rules on small texts made for them.
+//! The rules on small test texts.
 
 use super::{
-    Hit, compare, counts, names, of_rules, prose,
+    Hit, compare, counts, long_lines, names, of_rules, prose,
     references::{Finder, Known},
     rules::{self, HitCounts},
     texts::Text,
@@ -38,7 +38,7 @@ fn an_idiom_is_found_across_lines() {
 }
 
 #[test]
-fn questions_are_no_subjects() {
+fn questions_are_not_subjects() {
     assert!(broken("// What holds the page? The reader.", false).is_empty());
     assert_eq!(
         broken("// What holds it is kept.", false),
@@ -67,6 +67,39 @@ fn cells_are_paragraphs() {
     assert_eq!(prose::of_markdown("| a | b |").len(), 2);
 }
 
+/// The numbers of the long lines of a text.
+fn long(text: &str, is_markdown: bool) -> Vec<usize> {
+    let text = Text {
+        path: String::new(),
+        scope: "small".to_owned(),
+        text: text.to_owned(),
+        is_markdown,
+    };
+    let found = long_lines::of(&text).into_iter();
+    found.map(|(line, _)| line).collect()
+}
+
+#[test]
+fn long_lines_of_comments_and_markdown_are_found() {
+    let words = "word ".repeat(20);
+    assert_eq!(long(&format!("// {words}\n// {words}x"), false), [1, 2]);
+    assert_eq!(long(&format!("short\n{words}x\n"), true), [2]);
+    assert_eq!(long(&format!("let x = 1; // {words}"), false), [1]);
+    assert!(long(&format!("let x = \"{words}x\";"), false).is_empty());
+}
+
+#[test]
+fn tables_links_and_code_may_be_long() {
+    let words = "word ".repeat(20);
+    assert!(long(&format!("| {words}|"), true).is_empty());
+    assert!(long(&format!("    {words}"), true).is_empty());
+    assert!(long(&format!("`{words}`"), true).is_empty());
+    assert!(long(&format!("[{words}](file.md)"), true).is_empty());
+    assert!(long(&format!("```\n{words}x\n```"), true).is_empty());
+    assert_eq!(long(&format!("```\nx\n```\n{words}x"), true), [4]);
+    assert!(long(&format!("/// ```\n/// {words}x\n/// ```"), false).is_empty());
+}
+
 #[test]
 fn names_are_read_by_their_words() {
     assert_eq!(broken("struct WriterPlace;", false), ["id-place:1"]);
@@ -75,7 +108,7 @@ fn names_are_read_by_their_words() {
 }
 
 #[test]
-fn a_rule_for_functions_or_types_is_for_no_other_names() {
+fn a_rule_for_functions_or_types_ignores_other_names() {
     assert_eq!(broken("fn keep() {}", false), ["id-plant:1"]);
     assert!(broken("let keep = run();", false).is_empty());
     assert_eq!(broken("struct ValueRun;", false), ["id-run:1"]);
@@ -90,7 +123,7 @@ fn names_become_snake_case() {
 }
 
 #[test]
-fn references_to_nothing_are_found() {
+fn dead_references_are_found() {
     let known = Known {
         files: vec!["/crates/teak/src/commit/pipeline.rs".to_owned()],
         words: ["Recovery", "Joined", "flush_after"]
@@ -119,7 +152,7 @@ fn references_to_nothing_are_found() {
 }
 
 #[test]
-fn more_hits_than_allowed_are_a_complaint_and_fewer_a_hint() {
+fn too_many_hits_are_a_complaint_and_fewer_a_hint() {
     let hit = |scope: &str| Hit {
         rule: "anew",
         scope: scope.to_owned(),

@@ -1,4 +1,4 @@
-//! The texts of the workspace that have a style: Rust sources and Markdown.
+//! The texts that the style rules check: Rust sources and Markdown.
 
 use super::{names, references::Known};
 use crate::{
@@ -25,7 +25,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// The text with empty lines where there is no comment.
+    /// The text with empty lines for lines without a comment.
     pub(super) fn comments(&self) -> String {
         let mut comments = String::new();
         for piece in pieces(&self.text) {
@@ -38,7 +38,7 @@ impl Text {
     }
 }
 
-/// All texts, and what they may refer to.
+/// All texts, and the items that they may refer to.
 pub(super) struct Workspace {
     pub(super) texts: Vec<Text>,
     pub(super) known: Known,
@@ -129,7 +129,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether cargo made a folder.
+/// Whether a folder belongs to cargo.
 fn is_built(folder: &Path) -> bool {
     folder.join("CACHEDIR.TAG").exists()
 }

@@ -1,12 +1,12 @@
-//! The output of the program, line by line, and the promises in it.
+//! Parses the output of the victim program, and collects the promises in it.
 
 use crate::Failure;
 
 /// The promises to the program.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct VictimAccount {
-    /// The commit that it found when it opened the database the first time; none if it did not come
-    /// so far.
+    /// The commit that it found when it opened the database the first time; `None` if it did not
+    /// get that far.
     pub(crate) found: Option<u64>,
     /// The newest commit that it began, or found.
     pub(crate) begun: u64,
@@ -14,12 +14,12 @@ pub(crate) struct VictimAccount {
     pub(crate) seen: u64,
     /// The newest commit that was reported as durable.
     pub(crate) durable: u64,
-    /// The commits after which it closed the database, or began to.
+    /// The commits at which it closed the database, or began to.
     pub(crate) closes: Vec<u64>,
 }
 
 impl VictimAccount {
-    /// Reads the output of the program. An incomplete last line does not count.
+    /// Parses the output of the program. An incomplete last line does not count.
     pub(crate) fn read(output: &str) -> Result<Self, Failure> {
         let whole = output.rfind('\n').map_or("", |end| &output[..end]);
         let mut account = Self::default();
@@ -31,14 +31,15 @@ impl VictimAccount {
 
     fn take(&mut self, line: &str) -> Result<(), Failure> {
         let Some((word, number)) = line.split_once(' ') else {
-            return Err(Failure(format!("not what the program says: {line}")));
+            bail!("not a line of the program: {line}");
         };
         let number: u64 = number.parse()?;
         match word {
             "found" => {
                 if number < self.seen {
                     let seen = self.seen;
-                    let text = format!("opened again, it is at commit {number}, not {seen}");
+                    let text =
+                        format!("after reopening, the newest commit is {number}, not {seen}");
                     return Err(Failure(text));
                 }
                 self.found.get_or_insert(number);
@@ -53,7 +54,7 @@ impl VictimAccount {
             }
             "opening" => {}
             "closing" => self.closes.push(number),
-            _ => return Err(Failure(format!("not what the program says: {line}"))),
+            _ => bail!("not a line of the program: {line}"),
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
-//! The changes of a commit. They are drawn from numbers alone, and never depend on the database.
+//! The changes of a commit. They depend only on numbers, never on the database.
 
 use super::CommitScript;
 use fastrand::Rng;
 use teak::Durability;
 
-/// Keys there are.
+/// The number of keys.
 const KEYS: u32 = 400;
-/// One commit in this many makes a young file grow.
+/// One commit in this many makes a small file grow.
 const GROWTH_EVERY: u64 = 12;
 
 /// The identity of a commit.
@@ -17,7 +17,7 @@ pub(super) struct Origin {
     pub(super) number: u64,
 }
 
-/// The bytes of a value, not made yet.
+/// The parameters of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ValueContent {
     pub(super) len: usize,
@@ -31,11 +31,11 @@ pub(super) enum RecordChange {
     RemoveRange { first: u32, after: u32 },
 }
 
-/// The step after a commit has returned.
+/// The action after a commit has returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AfterCommit {
     Nothing,
-    /// Waits for the newest commit that there is a ticket of.
+    /// Waits for the newest commit that has a ticket.
     Wait,
     Sync,
     /// Closes the database and opens it again.

@@ -1,4 +1,4 @@
-//! The states that may be found after a crash, updated from one run of the program to the next.
+//! The states that are allowed after a crash, updated from one run of the program to the next.
 
 use super::{CommitHistory, VictimAccount};
 use crate::Failure;
@@ -15,11 +15,11 @@ pub(crate) struct ExpectedCommits {
     pub(crate) crash: CrashScope,
     pub(crate) oldest: u64,
     pub(crate) newest: u64,
-    /// The newest commit that returned. If the machine went down it may be lost.
+    /// The newest commit that returned. A crash of the machine may lose it.
     pub(crate) seen: u64,
     /// Whether there must be a database.
     pub(crate) is_file_promised: bool,
-    /// Commits at which the database was closed, or created, or may have been.
+    /// Commits at which the database was closed or created, or may have been.
     pub(crate) closes: Vec<u64>,
 }
 
@@ -56,24 +56,24 @@ impl ExpectedCommits {
         }
     }
 
-    /// Adds the output of the program in one more life.
+    /// Adds the output of one more run of the program.
     ///
     /// # Errors
     ///
-    /// If it found what it could not find.
+    /// If the output contradicts the allowed states.
     pub(crate) fn live(
         &mut self,
         account: &VictimAccount,
         history: &mut CommitHistory,
         incarnation: u32,
     ) -> Result<(), Failure> {
-        // It may have opened the database without having said so: nothing that may be found has
-        // changed then.
+        // It may have opened the database without reporting it. This does not change the allowed
+        // states.
         let Some(found) = account.found else {
             return Ok(());
         };
         self.check(found)?;
-        history.go_on(found, incarnation);
+        history.continue_from(found, incarnation);
         self.oldest = match self.crash {
             CrashScope::Process => account.seen,
             CrashScope::Machine => account.durable,
@@ -85,14 +85,14 @@ impl ExpectedCommits {
         Ok(())
     }
 
-    /// Fails unless commit `number` may be the newest.
+    /// Fails unless commit `number` may be the newest one.
     pub(crate) fn check(&self, number: u64) -> Result<(), Failure> {
         let Self { oldest, newest, .. } = *self;
         if (oldest..=newest).contains(&number) {
             return Ok(());
         }
-        Err(Failure(format!(
-            "commit {number} is the newest; it should be one of {oldest} to {newest}"
-        )))
+        Err(failure!(
+            "commit {number} is the newest; allowed are {oldest} to {newest}"
+        ))
     }
 }

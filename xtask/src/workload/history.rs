@@ -1,4 +1,4 @@
-//! Which life made which commit, and the state that they lead to.
+//! The commits with the lives that made them, and the resulting state.
 
 use super::{
     CommitScript,
@@ -48,14 +48,14 @@ impl CommitHistory {
         self.next_incarnation
     }
 
-    /// Notes that `incarnation` continues after commit `number`. Later commits of other lives are
+    /// Records that `incarnation` continues after commit `number`. Later commits of other lives are
     /// not part of this history.
-    pub(crate) fn go_on(&mut self, number: u64, incarnation: u32) {
+    pub(crate) fn continue_from(&mut self, number: u64, incarnation: u32) {
         self.incarnations.retain(|(first, _)| *first <= number);
         self.incarnations.push((number + 1, incarnation));
     }
 
-    /// The commit of this number; that of no life where there is none.
+    /// The commit with this number; it belongs to no life if there is none.
     pub(super) fn origin(&self, number: u64) -> Origin {
         let after = self
             .incarnations
@@ -85,7 +85,7 @@ impl CommitHistory {
         state
     }
 
-    /// Nothing before this number is asked for any more.
+    /// Forgets states before this number, which are not needed any more.
     pub(crate) fn settle(&mut self, number: u64) {
         if number > self.base_number {
             self.base = self.state(number);

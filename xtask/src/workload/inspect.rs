@@ -1,5 +1,5 @@
-//! Looks at what a crash left: it must be one of the states that it may be, whole, with the right
-//! word about how it was found, and take another commit.
+//! Inspects a database after a crash: it must be in an allowed state without damage, report its
+//! recovery truthfully, and take another commit.
 
 use super::{
     CommitHistory, CrashScope, ExpectedCommits,
@@ -14,16 +14,16 @@ use teak::{Database, Durability, ReadTxn, Recovery, Transaction, codec::Bytes};
 /// The result of an inspection.
 #[derive(Clone, Debug)]
 pub(crate) struct InspectedDatabase {
-    /// The newest commit; none if there is no database.
+    /// The newest commit; `None` if there is no database.
     pub(crate) number: Option<u64>,
     pub(crate) recovery: Recovery,
 }
 
-/// Inspects the database at `path` and makes another commit, which is part of `history` then.
+/// Inspects the database at `path` and makes another commit, which is added to `history`.
 ///
 /// # Errors
 ///
-/// Everything that should not be.
+/// Every violation.
 pub(crate) fn inspect(
     path: &Path,
     history: &mut CommitHistory,
@@ -31,7 +31,7 @@ pub(crate) fn inspect(
 ) -> Result<InspectedDatabase, Failure> {
     if !path.exists() {
         return if expected.is_file_promised {
-            Err(Failure("there is no database".to_owned()))
+            Err(failure!("there is no database"))
         } else {
             Ok(InspectedDatabase {
                 number: None,
@@ -50,7 +50,7 @@ pub(crate) fn inspect(
     expect_state(&database, history, number)?;
 
     let incarnation = history.next_incarnation();
-    history.go_on(number, incarnation);
+    history.continue_from(number, incarnation);
     history.settle(number);
     let mut txn = database.begin_write()?;
     make(
@@ -74,7 +74,7 @@ pub(super) fn expect_clean(database: &Database) -> Result<(), Failure> {
     if report.is_clean() {
         return Ok(());
     }
-    Err(Failure(format!("check found damage: {:?}", report.damages)))
+    Err(failure!("check found damage: {:?}", report.damages))
 }
 
 fn expect_recovery(
@@ -85,11 +85,10 @@ fn expect_recovery(
 ) -> Result<(), Failure> {
     let transaction = database.stat()?.transaction;
     let is_right = match (recovery, expected.crash) {
-        // Nothing reports commits that were lost after a close without a trace.
+        // No report mentions commits that a power cut lost after a close without a trace.
         (Recovery::Clean, _) => expected.closes.contains(&number),
         (Recovery::Killed { last }, CrashScope::Process) => *last == transaction,
-        // A record of several pages of the system may be torn by a kill during its
-        // write.
+        // A kill may tear a record that spans several pages of the system.
         (Recovery::RolledBack { from, to, .. }, CrashScope::Process) => {
             *to == transaction && *from == to.next() && number < expected.newest
         }
@@ -102,12 +101,12 @@ fn expect_recovery(
     if is_right {
         return Ok(());
     }
-    Err(Failure(format!(
-        "opening says {recovery:?}, which is not so: transaction {transaction}, {expected:?}"
-    )))
+    Err(failure!(
+        "opening reports {recovery:?}, but expected was transaction {transaction}, {expected:?}"
+    ))
 }
 
-/// Fails unless the database holds what the commit `number` left, no more and no less.
+/// Fails unless the database holds exactly the contents after commit `number`.
 fn expect_state(database: &Database, history: &CommitHistory, number: u64) -> Result<(), Failure> {
     let txn = database.begin_read()?;
     let expected = match number {
@@ -133,15 +132,13 @@ pub(super) fn expect_records(txn: &ReadTxn, state: &TableState) -> Result<(), Fa
         let name = String::from_utf8_lossy(&key).into_owned();
         match expected.next() {
             Some((number, content)) if key_bytes(*number) == key => {
-                if content.bytes() != value {
-                    return Err(Failure(format!("the value of {name} is another one")));
-                }
+                ensure!(content.bytes() == value, "the value of {name} is wrong");
             }
-            _ => return Err(Failure(format!("{name} should not be there"))),
+            _ => bail!("{name} should not exist"),
         }
     }
     match expected.next() {
         None => Ok(()),
-        Some((key, _)) => Err(Failure(format!("key {key} is missing"))),
+        Some((key, _)) => Err(failure!("key {key} is missing")),
     }
 }

@@ -1,11 +1,11 @@
-//! A program that commits and says what it was promised, to be killed or cut off from its disk, and
-//! what looks at what it leaves.
+//! A program that commits and reports its promises, to be killed or cut off from its disk, and the
+//! inspection of its database.
 //!
-//! The content of a commit follows from three numbers: the seed, the commit's own number, and the
+//! The content of a commit depends on three numbers: the seed, the commit's own number, and the
 //! *life* that made it. A life is one run of the program. A lost number is used again by the next
 //! life, with other content, so a state that mixes two lives matches no valid state.
 //!
-//! [`sharing`] has several programs that commit to one database at once.
+//! [`sharing`] has several programs that commit to one database at the same time.
 
 mod account;
 mod commit;
@@ -26,24 +26,22 @@ pub(crate) use inspect::inspect;
 pub(crate) use plan::VictimPlan;
 pub(crate) use victim::{VictimArguments, run};
 
-/// Which commits the program makes.
+use crate::names::value_name;
+
+/// The kinds of commits of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum CommitScript {
-    /// Durable and lazy ones; every call to the system is made by one thread, in the same order
-    /// each time
+    /// Durable and lazy commits; one thread makes all system calls, always in the same order
     Plain,
-    /// Asynchronous ones too, and limits for lazy ones: the database's own thread flushes
+    /// Also asynchronous commits, and limits for lazy ones: the database's background thread
+    /// flushes
     Flusher,
-    /// Hardly a durable one, and no limits: what is lost in a power cut is much
+    /// Few durable commits and no limits: a power cut loses much
     Lazy,
 }
 
 impl CommitScript {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Flusher => "flusher",
-            Self::Lazy => "lazy",
-        }
+    pub(crate) fn name(self) -> String {
+        value_name(self)
     }
 }

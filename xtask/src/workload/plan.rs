@@ -1,4 +1,4 @@
-//! The command line of the program.
+//! The command line of the victim program.
 
 use super::CommitScript;
 use crate::{Failure, campaign::child::own_task};
@@ -11,7 +11,7 @@ pub(crate) struct VictimPlan<'a> {
     pub(crate) seed: u64,
     pub(crate) script: CommitScript,
     pub(crate) incarnation: u32,
-    /// None for commits without end.
+    /// `None` for commits without end.
     pub(crate) commits: Option<u64>,
     pub(crate) page_size: usize,
 }
@@ -19,15 +19,28 @@ pub(crate) struct VictimPlan<'a> {
 impl VictimPlan<'_> {
     /// The program and its arguments.
     pub(crate) fn words(&self) -> Result<Vec<OsString>, Failure> {
-        let mut words = own_task("victim")?;
-        words.extend(["--path".into(), self.path.into()]);
-        words.extend(["--seed".into(), self.seed.to_string().into()]);
-        words.extend(["--script".into(), self.script.name().into()]);
-        words.extend(["--incarnation".into(), self.incarnation.to_string().into()]);
-        words.extend(["--page-size".into(), self.page_size.to_string().into()]);
-        if let Some(commits) = self.commits {
-            words.extend(["--commits".into(), commits.to_string().into()]);
-        }
-        Ok(words)
+        let flags = [
+            ("--seed", self.seed.to_string()),
+            ("--script", self.script.name()),
+            ("--incarnation", self.incarnation.to_string()),
+            ("--page-size", self.page_size.to_string()),
+        ];
+        words("victim", self.path, &flags, self.commits)
     }
+}
+
+/// The command line of a program that commits to the database at `path`.
+pub(super) fn words(
+    task: &str,
+    path: &Path,
+    flags: &[(&str, String)],
+    commits: Option<u64>,
+) -> Result<Vec<OsString>, Failure> {
+    let mut words = own_task(task)?;
+    words.extend(["--path".into(), path.into()]);
+    let commits = commits.map(|commits| ("--commits", commits.to_string()));
+    for (flag, value) in flags.iter().chain(&commits) {
+        words.extend([flag.into(), value.into()]);
+    }
+    Ok(words)
 }

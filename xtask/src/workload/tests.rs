@@ -1,4 +1,4 @@
-//! Tests of the output of the program, and of the states that follow from it.
+//! Tests of the output of the program, and of the resulting states.
 
 use super::{CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimAccount};
 
@@ -17,7 +17,7 @@ fn the_newest_of_each_kind_counts() {
 }
 
 #[test]
-fn a_commit_lost_in_between_is_an_error() {
+fn an_unexplained_loss_of_a_commit_is_an_error() {
     assert!(VictimAccount::read("found 0\nbegin 1\nseen 1\nclosing 1\nfound 0\n").is_err());
     assert!(VictimAccount::read("found 0\nhello\n").is_err());
 }
@@ -40,9 +40,9 @@ fn a_power_cut_may_take_commits_that_were_not_durable() {
 #[test]
 fn a_lost_commit_is_repeated_with_other_content() {
     let mut history = CommitHistory::new(7, CommitScript::Flusher);
-    history.go_on(0, 1);
+    history.continue_from(0, 1);
     let (first, before) = (history.state(1), history.state(20));
-    history.go_on(10, 2);
+    history.continue_from(10, 2);
     assert_eq!(history.state(1), first);
     assert_ne!(history.state(20), before);
     assert_eq!(history.origin(10).incarnation, 1);

@@ -1,8 +1,8 @@
 //! The program that is killed or cut off: `cargo xtask victim`.
 //!
-//! It says on its standard output, each line by one call to the system: `found N` when the database
-//! is open, `begin N` before a commit begins, `seen N` when it has returned, `durable N` when it is
-//! said to be durable, `closing N` before the database is closed.
+//! It reports on its standard output, each line by one system call: `found N` when the database is
+//! open, `begin N` before a commit, `seen N` when it has returned, `durable N` when it is reported
+//! as durable, `closing N` before the database is closed.
 
 use super::{
     CommitScript,
@@ -34,15 +34,15 @@ pub(crate) struct VictimArguments {
     seed: u64,
     #[arg(long, value_enum)]
     script: CommitScript,
-    /// Which run of the program over this database this is
+    /// The number of this run of the program on this database
     #[arg(long)]
     incarnation: u32,
-    /// How many commits to make; without end if it is not given
+    /// Number of commits to make; endless if it is not given
     #[arg(long)]
     commits: Option<u64>,
     #[arg(long, default_value_t = 4096)]
     page_size: usize,
-    /// Ends without closing the database
+    /// End without closing the database
     #[arg(long)]
     leave: bool,
 }
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &VictimArguments) -> Result<(), Failure> {
     if arguments.leave {
         process::exit(0);
     }
-    victim.close()
+    close(victim.database, victim.number)
 }
 
 struct Victim<'a> {
@@ -69,8 +69,7 @@ struct Victim<'a> {
     number: u64,
     /// The newest commit that was reported as durable.
     durable: u64,
-    /// Of commits that may become durable, oldest first.
-    tickets: VecDeque<(u64, Ticket)>,
+    tickets: PendingTickets,
 }
 
 impl<'a> Victim<'a> {
@@ -84,7 +83,7 @@ impl<'a> Victim<'a> {
             database,
             number,
             durable: number,
-            tickets: VecDeque::new(),
+            tickets: PendingTickets::default(),
         })
     }
 
@@ -99,31 +98,20 @@ impl<'a> Victim<'a> {
         say("begin", self.number)?;
         let mut txn = self.database.begin_write()?;
         make(&mut txn, origin, &commit)?;
-        self.commit(txn, commit.durability)?;
+        let ticket = commit_with(&self.database, txn, commit.durability)?;
+        if commit.durability == Durability::Durable {
+            self.say_durable(self.number)?;
+        } else {
+            say("seen", self.number)?;
+            self.tickets.push(self.number, ticket);
+        }
         if commit.then == AfterCommit::Reopen {
             let arguments = self.arguments;
-            self.close()?;
+            close(self.database, self.number)?;
             return Self::open(arguments);
         }
         self.follow(commit.then)?;
         Ok(self)
-    }
-
-    fn commit(&mut self, mut txn: WriteTxn, durability: Durability) -> Result<(), Failure> {
-        let ticket = match durability {
-            Durability::Async => txn.commit_async()?,
-            durability => {
-                txn.set_durability(durability);
-                let transaction = txn.commit()?;
-                self.database.ticket(transaction)?
-            }
-        };
-        if durability == Durability::Durable {
-            return self.say_durable(self.number);
-        }
-        say("seen", self.number)?;
-        self.tickets.push_back((self.number, ticket));
-        Ok(())
     }
 
     fn follow(&mut self, then: AfterCommit) -> Result<(), Failure> {
@@ -133,24 +121,16 @@ impl<'a> Victim<'a> {
                 self.say_durable(self.number)?;
             }
             AfterCommit::Wait => {
-                // A lazy commit may have no flush.
-                let limit = Duration::from_millis(2);
-                if let Some((number, ticket)) = self.tickets.back()
-                    && ticket.wait_timeout(limit)?
-                {
-                    self.say_durable(*number)?;
+                if let Some(number) = self.tickets.wait()? {
+                    self.say_durable(number)?;
                 }
             }
             AfterCommit::Nothing | AfterCommit::Reopen => {}
         }
-        while let Some((number, ticket)) = self.tickets.front() {
-            if !ticket.is_durable()? {
-                break;
+        for number in self.tickets.take_durable()? {
+            if number > self.durable {
+                self.say_durable(number)?;
             }
-            if *number > self.durable {
-                self.say_durable(*number)?;
-            }
-            self.tickets.pop_front();
         }
         Ok(())
     }
@@ -159,16 +139,64 @@ impl<'a> Victim<'a> {
         self.durable = self.durable.max(number);
         say("durable", number)
     }
+}
 
-    fn close(self) -> Result<(), Failure> {
-        say("closing", self.number)?;
-        self.database.close()?;
-        say("durable", self.number)
+/// Tickets of commits that may become durable, oldest first, with their numbers.
+#[derive(Default)]
+pub(super) struct PendingTickets(VecDeque<(u64, Ticket)>);
+
+impl PendingTickets {
+    pub(super) fn push(&mut self, number: u64, ticket: Ticket) {
+        self.0.push_back((number, ticket));
+    }
+
+    /// Waits for the newest commit for a short time, because a lazy one may not be flushed for a
+    /// long time. Returns its number if it is durable.
+    pub(super) fn wait(&self) -> Result<Option<u64>, Failure> {
+        let limit = Duration::from_millis(2);
+        match self.0.back() {
+            Some((number, ticket)) if ticket.wait_timeout(limit)? => Ok(Some(*number)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Removes the oldest commits that are durable. Returns their numbers.
+    pub(super) fn take_durable(&mut self) -> Result<Vec<u64>, Failure> {
+        let mut durable = Vec::new();
+        while let Some((number, ticket)) = self.0.front() {
+            if !ticket.is_durable()? {
+                break;
+            }
+            durable.push(*number);
+            self.0.pop_front();
+        }
+        Ok(durable)
     }
 }
 
+/// Commits in this mode. Returns the ticket of the commit.
+pub(super) fn commit_with(
+    database: &Database,
+    mut txn: WriteTxn,
+    durability: Durability,
+) -> Result<Ticket, Failure> {
+    if durability == Durability::Async {
+        return Ok(txn.commit_async()?);
+    }
+    txn.set_durability(durability);
+    let transaction = txn.commit()?;
+    Ok(database.ticket(transaction)?)
+}
+
+/// Closes a database whose newest commit has this number.
+pub(super) fn close(database: Database, number: u64) -> Result<(), Failure> {
+    say("closing", number)?;
+    database.close()?;
+    say("durable", number)
+}
+
 pub(super) fn open_options(script: CommitScript, page_size: usize) -> Options {
-    // Nearly every commit cuts or moves something.
+    // Almost every commit truncates the file or moves pages.
     let geometry = Geometry {
         growth_step_bytes: 2 * page_size as u64,
         shrink_threshold_bytes: 2 * page_size as u64,
@@ -239,7 +267,7 @@ pub(super) fn number_of(label: &str) -> Result<u64, Failure> {
     let number = label.split(' ').next().unwrap_or_default();
     number
         .parse()
-        .map_err(|_| Failure(format!("not the label of a commit: {label:?}")))
+        .map_err(|_| failure!("not the label of a commit: {label:?}"))
 }
 
 pub(super) fn say(word: &str, number: u64) -> Result<(), Failure> {

@@ -13,12 +13,12 @@ pub(crate) enum Change {
 /// Called with key and value of each record.
 pub(crate) type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'v;
 
-/// An open database. It closes with its value.
+/// An open database. It is closed on drop.
 pub(crate) trait Peer {
     /// Makes the changes in one transaction.
     fn commit(&self, changes: &[Change]) -> Result<()>;
 
-    /// Has everything that was committed reach the disk.
+    /// Flushes everything that was committed.
     fn sync(&self) -> Result<()>;
 
     /// Reads all records, in order.

@@ -24,7 +24,7 @@ pub(crate) enum Engine {
 pub(crate) enum Promise {
     /// Every commit that returned.
     Returned,
-    /// Every commit that returned but the last.
+    /// Every commit that returned except the last.
     ReturnedButOne,
     /// Commits before a sync that has returned.
     Synced,
@@ -35,12 +35,12 @@ pub(crate) enum Promise {
 pub(crate) enum Expectation {
     None,
     Some,
-    /// Either is worth knowing.
+    /// Violations are possible but not required.
     Open,
 }
 
 impl Engine {
-    /// As it is called on the command line.
+    /// The name on the command line.
     pub(crate) fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())

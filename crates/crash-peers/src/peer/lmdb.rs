@@ -40,7 +40,7 @@ impl LmdbEnvironment {
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` is memory for the new handle.
         check(unsafe { ffi::mdb_env_create(&raw mut handle) })?;
-        let handle = NonNull::new(handle).context("LMDB gave no environment")?;
+        let handle = NonNull::new(handle).context("LMDB returned no environment")?;
         // From here on the drop closes it, even if opening fails, as LMDB requires.
         let environment = Self { handle };
         // SAFETY: the handle is live and not yet open.
@@ -55,7 +55,7 @@ impl LmdbEnvironment {
         let (environment, no_parent) = (self.handle.as_ptr(), ptr::null_mut());
         // SAFETY: the environment is open, and `handle` is memory for the new handle.
         check(unsafe { ffi::mdb_txn_begin(environment, no_parent, flags, &raw mut handle) })?;
-        let handle = NonNull::new(handle).context("LMDB gave no transaction")?;
+        let handle = NonNull::new(handle).context("LMDB returned no transaction")?;
         let mut transaction = LmdbTransaction {
             handle,
             table: 0,
@@ -83,8 +83,8 @@ impl Peer for LmdbEnvironment {
             transaction.make(change)?;
         }
         transaction.is_running = false;
-        // SAFETY: the transaction is live, and is not used again, since the handle is invalid even
-        // if committing fails.
+        // SAFETY: the transaction is live, and is not used again, because the handle is invalid
+        // even if committing fails.
         check(unsafe { ffi::mdb_txn_commit(transaction.handle.as_ptr()) })
     }
 
@@ -113,10 +113,10 @@ impl Peer for LmdbEnvironment {
     }
 }
 
-/// A transaction; it is aborted with its value if it still runs.
+/// A transaction. It is aborted on drop unless it was committed.
 struct LmdbTransaction {
     handle: NonNull<ffi::MDB_txn>,
-    /// The unnamed database, where the records are.
+    /// The unnamed database, which has the records.
     table: ffi::MDB_dbi,
     is_running: bool,
 }
@@ -127,7 +127,8 @@ impl LmdbTransaction {
         match change {
             Change::Put(key, value) => {
                 let (mut key, mut value) = (borrowed(key), borrowed(value));
-                // SAFETY: the transaction runs; without `MDB_RESERVE` LMDB only reads key and value.
+                // SAFETY: the transaction runs; without `MDB_RESERVE` LMDB only reads key and
+                // value.
                 check(unsafe { ffi::mdb_put(handle, table, &raw mut key, &raw mut value, 0) })
             }
             Change::Delete(key) => {
@@ -196,8 +197,7 @@ unsafe fn as_slice(value: &ffi::MDB_val) -> &[u8] {
     if value.mv_size == 0 {
         return &[];
     }
-    // SAFETY: LMDB points to that many bytes of its map, which do not change as long as the caller
-    // promises.
+    // SAFETY: LMDB points to that many bytes of its map, which the caller promises not to change.
     unsafe { slice::from_raw_parts(value.mv_data.cast::<u8>(), value.mv_size) }
 }
 

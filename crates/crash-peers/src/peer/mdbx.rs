@@ -21,8 +21,8 @@ use std::{
 
 const FILE_MODE: ffi::mdbx_mode_t = 0o644;
 const MAP_BYTES: isize = 16 << 20;
-/// The bytes by which the file grows: few, so that it grows often, after free pages were searched
-/// for.
+/// The growth step of the file in bytes. It is small, so that the file grows often, and only after
+/// a search for free pages.
 const STEP_BYTES: isize = 64 << 10;
 
 /// An open environment.
@@ -44,7 +44,7 @@ impl MdbxEnvironment {
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` is memory for the new handle.
         check(unsafe { ffi::mdbx_env_create(&raw mut handle) })?;
-        let handle = NonNull::new(handle).context("libmdbx gave no environment")?;
+        let handle = NonNull::new(handle).context("libmdbx returned no environment")?;
         // From here on the drop closes it, even if opening fails, as libmdbx requires.
         let environment = Self { handle };
         let (lower, now, page_size) = (0, -1, 4096);
@@ -72,7 +72,7 @@ impl MdbxEnvironment {
                 ptr::null_mut(),
             )
         })?;
-        let handle = NonNull::new(handle).context("libmdbx gave no transaction")?;
+        let handle = NonNull::new(handle).context("libmdbx returned no transaction")?;
         let mut transaction = MdbxTransaction {
             handle,
             table: 0,
@@ -103,8 +103,8 @@ impl Peer for MdbxEnvironment {
             transaction.make(change)?;
         }
         transaction.is_running = false;
-        // SAFETY: the transaction is live, and is not used again, since the handle is invalid even
-        // if committing fails.
+        // SAFETY: the transaction is live, and is not used again, because the handle is invalid
+        // even if committing fails.
         check(unsafe { ffi::mdbx_txn_commit_ex(transaction.handle.as_ptr(), ptr::null_mut()) })
     }
 
@@ -112,7 +112,7 @@ impl Peer for MdbxEnvironment {
         let (force, or_fail) = (true, false);
         // SAFETY: the environment is open.
         match unsafe { ffi::mdbx_env_sync_ex(self.handle.as_ptr(), force, or_fail) } {
-            // There was nothing to do.
+            // There was nothing to flush.
             ffi::MDBX_RESULT_TRUE => Ok(()),
             code => check(code),
         }
@@ -137,10 +137,10 @@ impl Peer for MdbxEnvironment {
     }
 }
 
-/// A transaction; it is aborted with its value if it still runs.
+/// A transaction. It is aborted on drop unless it was committed.
 struct MdbxTransaction {
     handle: NonNull<ffi::MDBX_txn>,
-    /// The unnamed database, where the records are.
+    /// The unnamed database, which has the records.
     table: ffi::MDBX_dbi,
     is_running: bool,
 }
@@ -151,7 +151,8 @@ impl MdbxTransaction {
         match change {
             Change::Put(key, value) => {
                 let (key, mut value) = (borrowed(key), borrowed(value));
-                // SAFETY: the transaction runs; without `MDBX_RESERVE` libmdbx only reads key and value.
+                // SAFETY: the transaction runs; without `MDBX_RESERVE` libmdbx only reads key and
+                // value.
                 check(unsafe {
                     ffi::mdbx_put(
                         handle,
@@ -213,7 +214,7 @@ impl Drop for MdbxCursor<'_> {
 /// Silences libmdbx's messages about errors, which it also returns.
 fn silence_log() {
     let (level, flags) = (ffi::MDBX_LOG_FATAL, ffi::MDBX_DBG_DONTCHANGE);
-    // SAFETY: it sets numbers of the library's own, and there is no callback.
+    // SAFETY: this sets numbers of the library, and there is no callback.
     unsafe { ffi::mdbx_setup_debug(level, flags, None) };
 }
 
@@ -235,8 +236,8 @@ unsafe fn as_slice(value: &ffi::MDBX_val) -> &[u8] {
     if value.iov_len == 0 {
         return &[];
     }
-    // SAFETY: libmdbx points to that many bytes of its map, which do not change as long as the
-    // caller promises.
+    // SAFETY: libmdbx points to that many bytes of its map, which the caller promises not to
+    // change.
     unsafe { slice::from_raw_parts(value.iov_base.cast::<u8>(), value.iov_len) }
 }
 

@@ -1,7 +1,7 @@
 //! LMDB and libmdbx, as far as the comparison needs them.
 //!
-//! Invariants: an environment is open from its making to its drop, and no transaction or cursor outlives the call that began it. Bytes
-//! of the map are copied out before a call returns.
+//! Invariants: an environment is open from its creation to its drop, and no transaction or cursor
+//! outlives the call that began it. Bytes of the map are copied out before a call returns.
 
 #![allow(unsafe_code)]
 
@@ -37,7 +37,7 @@ pub(super) type Record = (Vec<u8>, Vec<u8>);
 
 /// One of the engines.
 pub(super) trait Peer {
-    /// Makes the tables if they are not there, makes the changes, of which each is of the table of that index, and commits.
+    /// Creates missing tables, makes the changes, each in the table of its index, and commits.
     fn commit(&self, kinds: &[Kind], changes: &[(usize, Change)]);
 
     /// All records of a table, according to the engine.
@@ -77,7 +77,9 @@ macro_rules! peer {
         impl Peer for $name {
             fn commit(&self, kinds: &[Kind], changes: &[(usize, Change)]) {
                 let txn = self.begin(0);
-                let open = |kind| Self::table(txn, kind, $ffi::$create as u32).expect("it is made");
+                let open = |kind| {
+                    Self::table(txn, kind, $ffi::$create as u32).expect("the table can be opened")
+                };
                 let tables: Vec<u32> = kinds.iter().map(open).collect();
                 let borrowed = |bytes: &[u8]| $ffi::$val {
                     $data: bytes.as_ptr().cast::<c_void>().cast_mut(),
@@ -89,14 +91,16 @@ macro_rules! peer {
                         Change::Put(key, value) => {
                             let (mut key, mut value) = (borrowed(key), borrowed(value));
                             let (key, value) = (&raw mut key, &raw mut value);
-                            // SAFETY: the transaction runs, the table is open, and the engine only reads both.
+                            // SAFETY: the transaction runs, the table is open, and the engine only
+                            // reads both.
                             let code = unsafe { $ffi::$put(txn, table, key, value, 0) };
                             (code, $ffi::$key_exist)
                         }
                         Change::Remove(key) => {
                             let mut key = borrowed(key);
                             let (key, every) = (&raw mut key, ptr::null_mut());
-                            // SAFETY: the transaction runs, the table is open, and the engine only reads the key.
+                            // SAFETY: the transaction runs, the table is open, and the engine only
+                            // reads the key.
                             let code = unsafe { $ffi::$del(txn, table, key, every) };
                             (code, $ffi::$not_found)
                         }
@@ -178,12 +182,12 @@ mod mdbx {
     }
 
     pub(super) unsafe fn commit(txn: *mut Txn) -> i32 {
-        // SAFETY: the caller's promise; latencies are not wanted.
+        // SAFETY: the caller's promise; latencies are not requested.
         unsafe { mdbx_txn_commit_ex(txn, ptr::null_mut()) }
     }
 
     pub(super) unsafe fn abort(txn: *mut Txn) -> i32 {
-        // SAFETY: the caller's promise; latencies are not wanted.
+        // SAFETY: the caller's promise; latencies are not requested.
         unsafe { mdbx_txn_abort_ex(txn, ptr::null_mut()) }
     }
 
@@ -259,7 +263,7 @@ impl Lmdb {
 impl Mdbx {
     pub(super) fn create(path: &Path, page_size: usize, writing: Writing) -> Self {
         let (level, flags) = (mdbx::MDBX_LOG_FATAL, mdbx::MDBX_DBG_DONTCHANGE);
-        // SAFETY: it sets numbers of the library's own, and there is no callback.
+        // SAFETY: this sets numbers of the library, and there is no callback.
         unsafe { mdbx::mdbx_setup_debug(level, flags, None) };
         let path = CString::new(path.as_os_str().as_bytes()).expect("a path");
         let mut env = ptr::null_mut();
@@ -288,5 +292,5 @@ impl Mdbx {
 }
 
 fn must(code: c_int) {
-    assert_eq!(code, 0, "the engine has refused");
+    assert_eq!(code, 0, "the call failed");
 }

@@ -6,7 +6,7 @@ pub(super) type PlainTable = Table<Bytes, Bytes>;
 
 pub(super) type ValueTable = MultiTable<Bytes, Bytes>;
 
-/// The handle of a table. It outlives the table, and the opening that it was made in.
+/// The handle of a table. It may outlive the table, and the opening that made it.
 pub(super) enum TableHandle {
     Plain(PlainTable),
     Multi(ValueTable),

@@ -1,4 +1,4 @@
-//! Teak's cursors, moved as LMDB's are.
+//! Teak's cursors, with the movements of LMDB's.
 
 use super::handle::{PlainTable, TableHandle, ValueTable};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use teak::{Cursor, DetachedCursor, MultiCursor, Result, Transaction, WriteTxn};
 
-/// A cursor that stays while the table changes.
+/// A cursor that stays open while the table changes.
 pub(super) struct TeakCursor {
     cursor: DetachedCursor,
     /// Whether a key has several values.
@@ -53,7 +53,7 @@ impl TeakCursor {
                 let mut last = cursor.clone();
                 if self.has_several && last.last(writer)? && last.key() == key {
                     Deviation::AppendToLastKey.meet();
-                    return Ok(Answer::NotBehind);
+                    return Ok(Answer::NotLast);
                 }
                 cursor.append(writer, key, value)?;
             }
@@ -87,7 +87,7 @@ fn open_cursor(handle: &TableHandle) -> DetachedCursor {
     }
 }
 
-/// Moves a cursor that no transaction holds.
+/// Moves a detached cursor.
 fn go_with_cursor<T: Transaction>(
     cursor: &mut DetachedCursor,
     txn: &T,

@@ -1,9 +1,9 @@
 //! LMDB's C functions, with types that keep their dependencies alive.
 //!
-//! Invariants: a transaction holds its environment and its parent, and a cursor its transaction, so
-//! that each handle is live as long as its value. No cursor is left when a transaction ends. Bytes
-//! of the map are copied before a call returns to safe code, or passed to a closure that cannot
-//! change anything.
+//! Invariants: a transaction holds its environment and its parent, and a cursor holds its
+//! transaction, so each handle is live as long as its value. No cursor exists when a transaction
+//! ends. Bytes of the map are copied before a call returns to safe code, or passed to a closure
+//! that cannot change anything.
 
 #![allow(unsafe_code)]
 
@@ -85,7 +85,7 @@ impl Drop for Environment {
     }
 }
 
-/// A transaction; it is aborted with its value if it still runs.
+/// A transaction. It is aborted on drop unless it was committed.
 pub(crate) struct Transaction {
     handle: NonNull<ffi::MDB_txn>,
     is_running: bool,
@@ -113,7 +113,7 @@ impl Transaction {
         }))
     }
 
-    /// Begins to write, nested in `parent` if there is one.
+    /// Begins a write transaction, nested in `parent` if there is one.
     pub(crate) fn write(
         environment: &Rc<Environment>,
         parent: Option<&Rc<Self>>,
@@ -121,16 +121,17 @@ impl Transaction {
         Self::begin(environment, parent, 0)
     }
 
-    /// Begins to read the newest state.
+    /// Begins a read transaction of the newest state.
     pub(crate) fn read(environment: &Rc<Environment>) -> Result<Rc<Self>, LmdbCode> {
         Self::begin(environment, None, ffi::MDB_RDONLY)
     }
 
-    /// Commits; nothing else may hold the transaction.
+    /// Commits. Nothing else may hold the transaction.
     pub(crate) fn commit(self: Rc<Self>) -> Result<(), LmdbCode> {
         let mut transaction = Rc::try_unwrap(self).map_err(|_| ffi::MDB_BAD_TXN)?;
         transaction.is_running = false;
-        // SAFETY: the transaction runs, no cursor and no child holds it, and it is not touched again, even if committing fails.
+        // SAFETY: the transaction runs, no cursor and no child holds it, and it is not used again,
+        // even if committing fails.
         check(unsafe { ffi::mdb_txn_commit(transaction.handle.as_ptr()) })
     }
 
@@ -145,26 +146,26 @@ impl Transaction {
         Ok(table)
     }
 
-    /// Has a table of this name and kind, with the comparisons of the kind.
+    /// Opens a table with this name and kind, and sets the comparisons of the kind.
     pub(crate) fn open_kind(&self, kind: &Kind, flags: c_uint) -> Result<Table, LmdbCode> {
         let table = self.open_table(kind.name, table_flags(kind) | flags)?;
         let handle = self.handle.as_ptr();
         if kind.keys.order == Order::ByLen {
-            // SAFETY: the transaction runs, its table is open, and the function stays.
+            // SAFETY: the transaction runs, its table is open, and the function is static.
             check(unsafe { ffi::mdb_set_compare(handle, table, Some(by_len)) })?;
         }
         if kind
             .values
             .is_some_and(|values| values.order == Order::ByLen)
         {
-            // SAFETY: the transaction runs, the keys of its table have several values, and the function
-            // stays.
+            // SAFETY: the transaction runs, the keys of its table have several values, and the
+            // function is static.
             check(unsafe { ffi::mdb_set_dupsort(handle, table, Some(by_len)) })?;
         }
         Ok(table)
     }
 
-    /// How two keys of a table follow each other, or two values of a key.
+    /// Compares two keys of a table, or two values of a key.
     pub(crate) fn compare(
         &self,
         table: Table,
@@ -176,15 +177,16 @@ impl Transaction {
             RecordPart::Keys => ffi::mdb_cmp,
             RecordPart::Values => ffi::mdb_dcmp,
         };
-        // SAFETY: the transaction runs, its table is open and has values to compare if these are, and LMDB only reads both.
+        // SAFETY: the transaction runs, its table is open and has comparable values if values are
+        // given, and LMDB only reads both.
         unsafe { compare(handle, table, &raw const one, &raw const other) }.cmp(&0)
     }
 
-    /// Gives up the state that is read, and then reads the newest.
+    /// Ends the snapshot of a reader, and begins one of the newest state.
     pub(crate) fn renew(&self) -> Result<(), LmdbCode> {
-        // SAFETY: the transaction reads, and no cursor of it is used before it is renewed.
+        // SAFETY: the transaction only reads, and no cursor of it is used before it is renewed.
         unsafe { ffi::mdb_txn_reset(self.handle.as_ptr()) };
-        // SAFETY: the transaction reads, and was reset.
+        // SAFETY: the transaction only reads, and was reset.
         check(unsafe { ffi::mdb_txn_renew(self.handle.as_ptr()) })
     }
 
@@ -229,7 +231,7 @@ impl Transaction {
         check(unsafe { ffi::mdb_del(self.handle.as_ptr(), table, &raw mut key, value) })
     }
 
-    /// How many records a table has.
+    /// The number of records of a table.
     pub(crate) fn entries(&self, table: Table) -> Result<u64, LmdbCode> {
         let mut stat = ffi::MDB_stat {
             ms_psize: 0,
@@ -254,7 +256,8 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         if self.is_running {
-            // SAFETY: the handle is live, and neither a cursor nor a child is left, since these hold the transaction.
+            // SAFETY: the handle is live. No cursor and no child exists, because these hold the
+            // transaction.
             unsafe { ffi::mdb_txn_abort(self.handle.as_ptr()) }
         }
     }
@@ -288,9 +291,11 @@ impl Cursor {
     ) -> Result<R, LmdbCode> {
         let (mut key, mut value) = (borrowed(key), borrowed(value));
         let handle = self.handle.as_ptr();
-        // SAFETY: the cursor and its transaction are live; LMDB reads key and value, and points them elsewhere.
+        // SAFETY: the cursor and its transaction are live. LMDB reads key and value, and may point
+        // them elsewhere.
         check(unsafe { ffi::mdb_cursor_get(handle, &raw mut key, &raw mut value, operation) })?;
-        // SAFETY: the call succeeded, and nothing changes while `visit` runs, which has neither cursor nor transaction.
+        // SAFETY: the call succeeded, and nothing changes while `visit` runs, which has neither
+        // cursor nor transaction.
         Ok(unsafe { visit(as_slice(&key), as_slice(&value)) })
     }
 
@@ -337,7 +342,7 @@ impl Cursor {
         check(unsafe { ffi::mdb_cursor_del(self.handle.as_ptr(), flags) })
     }
 
-    /// How many values the key has.
+    /// The number of values of the key.
     pub(crate) fn count(&self) -> Result<u64, LmdbCode> {
         let mut count = 0;
         // SAFETY: the cursor and its transaction are live, and `count` is memory for the number.

@@ -1,4 +1,4 @@
-//! Codes that LMDB returns, and their texts.
+//! Return codes of LMDB, and their texts.
 
 #![allow(unsafe_code)]
 

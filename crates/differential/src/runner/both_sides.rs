@@ -9,10 +9,10 @@ use crate::{
 };
 use std::fmt;
 
-/// How many cursors stay while tables change.
+/// The number of cursors that stay open while tables change.
 pub(crate) const SLOT_COUNT: usize = 3;
 
-/// How many readers a script has at most.
+/// The maximum number of readers of a script.
 pub(crate) const READER_COUNT: usize = 3;
 
 /// Two different results, or different records.
@@ -48,11 +48,11 @@ pub(crate) struct Runner<T, L> {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Tally {
     pub(crate) performed: u64,
-    /// Operations that made no sense where they came.
+    /// Operations that were skipped as invalid.
     pub(crate) left_out: u64,
-    /// Records that were compared, all of a table at a time.
+    /// Compared records, in comparisons of whole tables.
     pub(crate) records: u64,
-    /// Of the table that had most.
+    /// Records of the largest table.
     pub(crate) records_max: u64,
 }
 
@@ -67,7 +67,7 @@ impl Tally {
 }
 
 impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
-    /// Has both sides answer, and compares.
+    /// Lets both sides answer, and compares.
     pub(super) fn ask(&mut self, operation: &Operation) -> Result<Answer, Difference> {
         let teak = self.teak.perform(operation);
         let lmdb = self.lmdb.perform(operation);

@@ -43,12 +43,12 @@ pub(super) fn is_possible_move(slot: &CursorSlot, to: &CursorMove) -> bool {
         || matches!(to, CursorMove::Next | CursorMove::Prev)
 }
 
-/// Where both cursors of a slot are.
+/// The position of both cursors of a slot.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum CursorPosition {
     Nowhere,
     On(Vec<u8>, Vec<u8>),
-    /// Where the record was that is removed now.
+    /// The position of a record that has been removed.
     Gap,
 }
 
@@ -56,7 +56,7 @@ pub(super) enum CursorPosition {
 pub(super) struct CursorSlot {
     pub(super) table: TableIndex,
     pub(super) position: CursorPosition,
-    /// Whether LMDB may have noted that its cursor is on the last record.
+    /// Whether LMDB may have marked its cursor as being on the last record.
     pub(super) is_at_end: bool,
 }
 

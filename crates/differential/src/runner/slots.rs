@@ -180,7 +180,7 @@ impl<T: TestedEngine, L: TestedEngine> Runner<T, L> {
                     }
                 }
                 CursorPosition::On(key, value) if is_multi => {
-                    Deviation::ChangeBesidePair.meet();
+                    Deviation::ChangeNextToPair.meet();
                     let (key, value) = (key.clone(), value.clone());
                     here.is_at_end = false;
                     self.ask(&Operation::Refresh { slot, key, value })?;

@@ -11,9 +11,9 @@ use teak::{
     Geometry, Result, TableInfo, Transaction, WriteTxn, codec::Bytes,
 };
 
-/// Ways of changing a table in which a key has one value.
+/// Changes of a table in which a key has one value.
 const CHANGES: usize = 26;
-/// Changes of one table.
+/// Changes of a table in which a key has several values.
 const STEPS: usize = 6;
 
 /// Makes some changes to some tables, with a reader and a feed open, and commits.
@@ -36,7 +36,7 @@ pub(super) fn change(collector: &mut FindingCollector<'_>, database: &Database) 
 
 fn change_some(collector: &mut FindingCollector<'_>, database: &Database) -> Result<()> {
     let Some(mut txn) = database.begin_write_timeout(Duration::from_secs(60))? else {
-        collector.find("the writer lock is taken".to_owned());
+        collector.find("the writer lock is not free".to_owned());
         return Ok(());
     };
     let durability = [Durability::Durable, Durability::Lazy, Durability::Async];
@@ -89,7 +89,7 @@ fn geometry(collector: &mut FindingCollector<'_>) -> Geometry {
     }
 }
 
-/// Changes that are given up, then a name that is kept.
+/// Changes that are rolled back, then a name that is kept.
 fn rename(collector: &mut FindingCollector<'_>, database: &Database) -> Result<()> {
     let mut txn = database.begin_write()?;
     let tables = some_tables(collector, &txn);
@@ -186,7 +186,7 @@ fn change_plain(
     }
 }
 
-/// Inserts 150 keys all over the table, and looks some of them up.
+/// Inserts 150 keys at positions all over the table, and looks up some of them.
 fn insert_scattered(
     collector: &mut FindingCollector<'_>,
     txn: &mut WriteTxn,
@@ -203,7 +203,7 @@ fn insert_scattered(
     Ok(())
 }
 
-/// Removes the first record until the table is empty. Stops after 2,000 records, since a damaged
+/// Removes the first record until the table is empty. Stops after 2,000 records, because a damaged
 /// table may never become empty.
 fn remove_from_front(txn: &mut WriteTxn, table: &Plain) -> Result<()> {
     let mut count = 0;

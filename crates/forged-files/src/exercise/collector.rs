@@ -1,4 +1,4 @@
-//! Findings so far, and which answers count as findings.
+//! The findings so far, and the rules by which answers count as findings.
 
 use fastrand::Rng;
 use std::fmt;
@@ -7,16 +7,16 @@ use teak::{Error, Result};
 /// The findings so far.
 pub(super) struct FindingCollector<'r> {
     pub(super) rng: &'r mut Rng,
-    /// A check has found nothing, so nothing may be found.
+    /// A check has found nothing, so no operation may find damage.
     pub(super) is_clean: bool,
-    /// An upper bound on the number of records, whatever the file says.
+    /// An upper bound on the number of records, regardless of the file's contents.
     pub(super) records_max: usize,
     pub(super) findings: Vec<String>,
 }
 
 impl FindingCollector<'_> {
     pub(super) fn find(&mut self, text: String) {
-        // One error is met many times.
+        // One error is found many times.
         if self.findings.len() < 3 {
             self.findings.push(text);
         }
@@ -28,7 +28,7 @@ impl FindingCollector<'_> {
             Ok(value) => Some(value),
             Err(error @ Error::Corrupted { .. }) if self.is_clean => {
                 self.find(format!(
-                    "the check found nothing, and {description}: {error}"
+                    "the check found nothing, but {description} fails: {error}"
                 ));
                 None
             }
@@ -36,11 +36,11 @@ impl FindingCollector<'_> {
         }
     }
 
-    /// Compares two results that are equal in a sound database.
+    /// Compares two results that are equal in a valid database.
     pub(super) fn agree<T: PartialEq + fmt::Debug>(&mut self, description: &str, a: &T, b: &T) {
         if self.is_clean && a != b {
             self.find(format!(
-                "the check found nothing, and {description}: {a:?} and {b:?}"
+                "the check found nothing, but {description}: {a:?} and {b:?}"
             ));
         }
     }

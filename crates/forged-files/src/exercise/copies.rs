@@ -1,4 +1,4 @@
-//! All that copies a database.
+//! All operations that copy a database.
 
 use super::collector::FindingCollector;
 use crate::seeds::options;
@@ -31,7 +31,7 @@ impl Write for LimitedSink {
     }
 }
 
-/// Backups, increments, dense copies, and databases restored from them.
+/// Backups, incremental backups, compacted copies, and databases restored from them.
 pub(super) fn all(
     collector: &mut FindingCollector<'_>,
     database: &Database,
@@ -89,7 +89,7 @@ pub(super) fn all(
     let _ = std::fs::remove_file(target("dense"));
 }
 
-/// A copy of a sound database is sound.
+/// A copy of a valid database must be valid.
 fn expect_any(collector: &mut FindingCollector<'_>, description: &str, path: &Path) {
     if collector.is_clean {
         expect_sound(collector, description, path);
@@ -102,11 +102,11 @@ pub(super) fn expect_sound(collector: &mut FindingCollector<'_>, description: &s
         .open(path)
         .and_then(|database| database.check(&mut |_| {}));
     if matches!(report, Err(Error::Io { .. })) {
-        // There is no more memory, or room.
+        // Memory or space is exhausted.
         return;
     }
     let is_sound = report.as_ref().is_ok_and(|report| report.is_clean());
-    if !is_sound && (collector.is_clean || description == "what was saved") {
-        collector.find(format!("{description} is no sound database: {report:?}"));
+    if !is_sound && (collector.is_clean || description == "the salvaged database") {
+        collector.find(format!("{description} is damaged: {report:?}"));
     }
 }

@@ -4,7 +4,7 @@ use super::{collector::FindingCollector, tables::Plain};
 use std::ops::ControlFlow;
 use teak::{DetachedCursor, ReadTxn, Result, Transaction};
 
-/// Steps by chance.
+/// Random steps.
 const STEPS: usize = 60;
 
 /// A cursor that borrows from the transaction.
@@ -45,7 +45,7 @@ pub(super) fn borrowing<T: Transaction>(
     while is_on {
         count += 1;
         if count > collector.records_max {
-            collector.find("a cursor meets more records than the file has bytes".to_owned());
+            collector.find("a cursor finds more records than the file has bytes".to_owned());
             break;
         }
         is_on = collector.note("a cursor", cursor.next()).unwrap_or(false);
@@ -53,7 +53,7 @@ pub(super) fn borrowing<T: Transaction>(
     Ok(())
 }
 
-/// A cursor that keeps the transaction.
+/// A cursor that owns a share of the transaction.
 pub(super) fn owned(
     collector: &mut FindingCollector<'_>,
     txn: &ReadTxn,
@@ -87,7 +87,7 @@ pub(super) fn owned(
     Ok(())
 }
 
-/// A cursor that no transaction holds; over pairs if there are values.
+/// A detached cursor, over pairs if there are values.
 pub(super) fn free<T: Transaction>(
     collector: &mut FindingCollector<'_>,
     txn: &T,
@@ -134,7 +134,7 @@ pub(super) fn free<T: Transaction>(
             26 => cursor.read_packed(txn).map(|packed| packed.is_some()),
             _ => cursor.read_packed_back(txn).map(|packed| packed.is_some()),
         };
-        collector.note("a free cursor", moved);
+        collector.note("a detached cursor", moved);
         let _ = (cursor.key().len(), cursor.table_name().len());
         let mut left = count;
         let stop = |left: &mut usize| {

@@ -1,4 +1,4 @@
-//! All that can be done with tables in which a key has several values.
+//! All operations on tables in which a key has several values.
 
 use super::{collector::FindingCollector, cursors};
 use std::ops::{Bound, ControlFlow};
@@ -11,7 +11,7 @@ pub(super) type Multi = MultiTable<Bytes, Bytes>;
 type Pair = (Vec<u8>, Vec<u8>);
 
 const PAIRS_MAX: usize = 6;
-/// Ways of changing.
+/// The kinds of changes.
 pub(super) const CHANGES: usize = 22;
 
 /// Performs all reads of a table.
@@ -26,7 +26,8 @@ pub(super) fn read<T: Transaction>(
     }
 }
 
-/// Pairs that a scan finds before an error, by chance, and one that will not be there.
+/// Random pairs among those that a scan finds before an error, and one that probably does not
+/// exist.
 pub(super) fn some_pairs<T: Transaction>(
     collector: &mut FindingCollector<'_>,
     txn: &T,
@@ -103,8 +104,8 @@ fn count_keys<T: Transaction>(
         };
         let count = collector.note("a count of values", table.count(txn, &key));
         value_count = count.unwrap_or(0).saturating_add(value_count);
-        // The root of a nested tree has the number of values. Only a scan of them shows that it is
-        // wrong.
+        // The root of a nested tree has the number of values. Only a scan of the values shows a
+        // wrong number.
         if value_count > collector.records_max as u64 {
             break;
         }

@@ -32,7 +32,7 @@ pub(super) fn newest(collector: &mut FindingCollector<'_>, database: &Database) 
     }
 }
 
-/// Reads some tables of a state by all that borrows from a transaction.
+/// Reads some tables of a state with all functions that borrow from a transaction.
 pub(super) fn all<T: Transaction>(collector: &mut FindingCollector<'_>, txn: &T) {
     for info in some_tables(collector, txn) {
         if info.options.is_multi() {
@@ -64,7 +64,7 @@ pub(super) fn walk(collector: &mut FindingCollector<'_>, txn: &ReadTxn) {
     }
 }
 
-/// Keys that a scan finds before an error, by chance, and one that will not be there.
+/// Random keys among those that a scan finds before an error, and one that probably does not exist.
 pub(super) fn some_keys<T: Transaction>(
     collector: &mut FindingCollector<'_>,
     txn: &T,

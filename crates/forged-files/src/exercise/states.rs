@@ -6,7 +6,7 @@ use teak::{Database, ReadTxn, Result, Transaction, codec::Bytes};
 /// Named states that are read.
 const STATES_MAX: usize = 2;
 
-/// The names of states, some by chance.
+/// The names of states, some of them random.
 fn some_names(collector: &mut FindingCollector<'_>, database: &Database) -> Vec<Vec<u8>> {
     let snapshots = collector.note("the snapshots", database.snapshots());
     let mut names: Vec<_> = (snapshots.into_iter().flatten())
@@ -33,7 +33,7 @@ pub(super) fn read(collector: &mut FindingCollector<'_>, database: &Database) {
     }
 }
 
-/// The differences between a state and the newest.
+/// The differences between a state and the newest one.
 pub(super) fn differ(collector: &mut FindingCollector<'_>, older: &ReadTxn, database: &Database) {
     if let Some(newest) = collector.note("a reader", database.begin_read()) {
         between(collector, older, &newest);
@@ -67,7 +67,7 @@ fn differences(
     Ok(())
 }
 
-/// Makes and drops names.
+/// Creates and drops named states.
 pub(super) fn change(collector: &mut FindingCollector<'_>, database: &Database) {
     collector.note("naming a state", database.create_snapshot("a name"));
     for name in some_names(collector, database) {
@@ -83,7 +83,7 @@ pub(super) fn change(collector: &mut FindingCollector<'_>, database: &Database) 
     collector.note("naming what is committed", result);
 }
 
-/// Goes back to a named state.
+/// Rolls back to a named state.
 pub(super) fn roll_back(collector: &mut FindingCollector<'_>, database: &Database) {
     for name in some_names(collector, database) {
         let result = roll_back_to(collector, database, &name);

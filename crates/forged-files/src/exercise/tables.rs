@@ -1,9 +1,9 @@
-//! The tables that are tried.
+//! The tables to test.
 
 use super::collector::FindingCollector;
 use teak::{Table, TableInfo, Transaction, codec::Bytes};
 
-/// The number of tables to read and change; chosen at random from larger catalogs.
+/// The number of tables to read and change. In a larger catalog they are chosen at random.
 const TABLES_MAX: usize = 5;
 
 /// The tables that can be opened; a few of them if there are many.

@@ -21,7 +21,7 @@ pub(crate) struct Handover {
     #[arg(long, value_name = "MODE", value_delimiter = ',', default_values_t = [CommitOrdering::Free, CommitOrdering::Strict])]
     pub(crate) mode: Vec<CommitOrdering>,
 
-    /// Milliseconds that each engine's processes commit before the next engine has its turn.
+    /// Milliseconds that each engine's processes commit before the next engine takes its turn.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pub(crate) slice_ms: u64,
 
@@ -42,7 +42,7 @@ pub(crate) struct Handover {
 pub(crate) struct HandoverProcess {
     #[arg(long)]
     pub(crate) engine: EngineKind,
-    /// Where the engine's database is, which has been loaded.
+    /// The directory of the engine's loaded database.
     #[arg(long)]
     pub(crate) directory: PathBuf,
     #[arg(long)]
@@ -83,9 +83,9 @@ impl HandoverProcess {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CommitOrdering {
-    /// The process that gets the engine's lock is next.
+    /// The process that gets the engine's lock commits next.
     Free,
-    /// One process after the other, each when it has seen the commit before.
+    /// One process after the other, each after it has seen the previous commit.
     Strict,
 }
 

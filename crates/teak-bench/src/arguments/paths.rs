@@ -3,14 +3,14 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// Where a run has its databases, and where its figures go.
+/// The paths of a run's databases and figures.
 #[derive(Debug, Args)]
 pub(crate) struct RunPaths {
     /// Also write the figures to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Where to put the databases while the run lasts; decides which disk is measured.
+    /// The directory for the databases during the run, which decides the disk that is measured.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) dir: Option<PathBuf>,
 }

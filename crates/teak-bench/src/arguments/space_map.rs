@@ -11,19 +11,21 @@ pub(crate) struct SpaceMapArguments {
     #[arg(long, value_name = "COUNT", value_delimiter = ',', default_values_t = [1 << 20, 1 << 28], value_parser = clap::value_parser!(u64).range(1 << 18..=1 << 31))]
     pub(crate) pages: Vec<u64>,
 
-    /// Pages of a hundred that are in use, chosen at random.
+    /// Percentage of pages in use, chosen at random.
     #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) used_percent: u32,
 
-    /// Dead pages, one by one, that are not free yet.
+    /// Single dead pages that are not free yet.
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     pub(crate) pending: u64,
 
-    /// Bytes of the largest value, for which no free run is long enough. So much of the disk is used.
+    /// Bytes of the largest value, for which no free extent is long enough. It uses as much of the
+    /// disk.
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub(crate) largest_mib: u64,
 
-    /// Allocate all blocks of the files, and time lazy commits as well. For a file system that need not have them: one in a sparse file.
+    /// Allocate all blocks of the files, and time lazy commits too. Use a file system in a sparse
+    /// file.
     #[arg(long)]
     pub(crate) allocate: bool,
 
@@ -45,7 +47,7 @@ pub(crate) struct SpaceMapProcess {
     /// The database, which was closed.
     #[arg(long)]
     pub(crate) path: PathBuf,
-    /// Small commits of each kind; none if it is opened only.
+    /// Small commits of each kind; `None` to only open the database.
     #[arg(long)]
     pub(crate) commits: u32,
     #[arg(long)]

@@ -26,7 +26,7 @@ use std::{
     time::Instant,
 };
 
-/// Records of a transaction, of the load and of the changes.
+/// Records per transaction, in the load and in the changes.
 const LOADED_AT_ONCE: usize = 10_000;
 const CHANGED_AT_ONCE: usize = 100;
 /// Records of each kind that are compared in each copy.
@@ -79,11 +79,11 @@ pub(crate) struct BackupFigure {
 struct BackupSource<'d> {
     contender: BenchContender,
     data: &'d DataSet,
-    /// Keys that have another value than they were loaded with.
+    /// Keys whose values have changed since the load.
     changed: Vec<Key>,
-    /// Where copies go.
+    /// The directory for copies.
     target: PathBuf,
-    /// The first copy, which increments belong to.
+    /// The first copy, on which increments are based.
     first: PathBuf,
 }
 
@@ -155,12 +155,12 @@ impl BackupSource<'_> {
         forget_cached(self.contender.directory())?;
         self.contender.reopen(Durability::Durable, self.data)?;
         fs::create_dir_all(&self.target)?;
-        let before = Traffic::so_far();
+        let before = Traffic::now();
         let begin = Instant::now();
         self.contender.engine()?.copy(copying, &self.target)?;
         File::open(largest(&self.target)?)?.sync_all()?;
         let seconds = begin.elapsed().as_secs_f64();
-        let traffic = Traffic::so_far().since(before);
+        let traffic = Traffic::now().since(before);
         let figure = BackupFigure {
             work: "backup",
             engine: self.contender.kind,

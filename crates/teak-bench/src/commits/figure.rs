@@ -8,7 +8,7 @@ use crate::{
 };
 use serde::Serialize;
 
-/// How fast commits were.
+/// The rate and times of commits.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct CommitsFigure {
     pub(crate) work: &'static str,

@@ -25,7 +25,8 @@ use changes::ChangeSeries;
 use runner::{CommitsRunner, CommitsTally};
 use std::path::Path;
 
-/// The commits of a thread in a slice, on average: enough that begin and end do not matter.
+/// The mean number of commits of a thread in a slice: enough that its beginning and end are
+/// negligible.
 const SLICE_COMMITS_PER_THREAD: usize = 64;
 
 /// Runs `commits` with databases below `directory`. Reports progress on standard error.
@@ -89,7 +90,8 @@ fn runners(commits: &Commits, directory: &Path) -> Vec<CommitsRunner> {
     runners
 }
 
-/// Measures every runner with one number of threads. One slice before the first round is not counted.
+/// Measures every runner with one number of threads. One slice before the first round is not
+/// counted.
 fn run_threads(
     commits: &Commits,
     threads: usize,

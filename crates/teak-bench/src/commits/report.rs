@@ -17,8 +17,8 @@ pub(crate) fn describe_run(commits: &Commits) -> String {
     )
 }
 
-/// A line for each number of threads and each engine: the median of commits a second with its spread, how many times as many
-/// the first engine did, and how long the calls took.
+/// A line for each number of threads and each engine: the median of commits per second with its
+/// spread, the speed of the first engine relative to it, and the times of the calls.
 pub(crate) fn table(figures: &[CommitsFigure]) -> Table {
     let first = figures
         .first()

@@ -55,11 +55,11 @@ fn modes_that_promise_less_are_not_compared() {
 }
 
 #[test]
-fn who_waits_is_told_the_rates() {
+fn a_line_reports_the_rates() {
     let figures = [
         figure(Durability::Durable, 2, 10.0),
         figure(Durability::Lazy, 2, 20.0),
     ];
-    let told = line(2, &figures);
-    assert_eq!(told, "threads: 2; commits/s: teak 10, teak lazy 20");
+    let text = line(2, &figures);
+    assert_eq!(text, "threads: 2; commits/s: teak 10, teak lazy 20");
 }

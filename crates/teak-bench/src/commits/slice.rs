@@ -13,7 +13,7 @@ use std::{
 
 /// The result of a slice.
 pub(super) struct CommitsOutcome {
-    /// From when the first thread began until the last had ended.
+    /// The time from the beginning of the first thread to the end of the last.
     pub(super) elapsed: Duration,
     pub(super) latencies: Latencies,
 }
@@ -28,7 +28,7 @@ struct ThreadShare {
 /// The state that the threads of a slice share.
 struct CommitsSlice<'s> {
     records: &'s [Record],
-    /// How many records were taken; more than there are, in the end.
+    /// The number of records taken. At the end it exceeds the number of records.
     taken: AtomicUsize,
     start: Barrier,
 }

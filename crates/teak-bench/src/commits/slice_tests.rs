@@ -57,12 +57,12 @@ fn more_threads_than_records_is_no_harm() {
 }
 
 #[test]
-fn what_fails_on_one_thread_is_told() {
+fn an_error_on_one_thread_is_reported() {
     let records = records(100);
     let notebook = Notebook {
         fails_at: Some(records[40].key),
         ..Notebook::default()
     };
-    let told = run(&notebook, &records, 4).map(|_| ());
-    assert!(told.is_err_and(|error| error.to_string() == "failed on purpose"));
+    let outcome = run(&notebook, &records, 4).map(|_| ());
+    assert!(outcome.is_err_and(|error| error.to_string() == "failed on purpose"));
 }

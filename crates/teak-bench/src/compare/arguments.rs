@@ -11,7 +11,7 @@ use std::{
 /// Bytes of a coin with its key, and of a key.
 const COIN_BYTES: u64 = 69;
 const KEY_BYTES: u64 = 16;
-/// With less no engine runs.
+/// The minimum, below which no engine runs.
 const MEMORY_BYTES_MIN: u64 = 32 << 20;
 
 /// Arguments of `compare`. Counts of operations are those of all rounds together.
@@ -37,11 +37,11 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "WORK", value_delimiter = ',')]
     pub(super) only: Vec<CompareWorkload>,
 
-    /// Do not run these works.
+    /// Do not run these workloads.
     #[arg(long, value_name = "WORK", value_delimiter = ',')]
     pub(super) skip: Vec<CompareWorkload>,
 
-    /// Rounds of each work; the figure is their median.
+    /// Rounds of each workload; the figure is their median.
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u32).range(1..=1000))]
     pub(super) repeat: u32,
 
@@ -85,7 +85,7 @@ pub(crate) struct Compare {
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..=1024))]
     pub(super) readers: u32,
 
-    /// Coins that there are before the first block of `coins`; as many as records if this is not given.
+    /// Coins before the first block of `coins` [default: the number of records]
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u64).range(10_000..=1_000_000_000))]
     coins: Option<u64>,
 
@@ -136,7 +136,7 @@ impl Compare {
         self.lookups.unwrap_or(usual)
     }
 
-    /// Coins that there are before the first block.
+    /// The number of coins before the first block.
     pub(super) fn coins(&self) -> u64 {
         self.coins.unwrap_or(self.records.max(10_000))
     }

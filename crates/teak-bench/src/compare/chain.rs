@@ -56,7 +56,7 @@ pub(super) struct ChainBlock {
     pub(super) created: Vec<Coin>,
 }
 
-/// The coins that live, by the block that made them.
+/// The unspent coins, by the block that created them.
 pub(super) struct Chain {
     rng: Rng,
     /// The oldest blocks come first.
@@ -90,12 +90,12 @@ impl Chain {
         chain
     }
 
-    /// All coins that live.
+    /// All unspent coins.
     pub(super) fn coins(&self) -> impl Iterator<Item = Coin> {
         self.blocks.iter().flatten().copied()
     }
 
-    /// How many live.
+    /// The number of unspent coins.
     pub(super) fn count_coins(&self) -> u64 {
         self.blocks.iter().map(|coins| coins.len() as u64).sum()
     }
@@ -165,7 +165,7 @@ impl Coin {
         self.0 >> 16
     }
 
-    /// Appends its key to `target`.
+    /// Appends the coin's key to `target`.
     pub(super) fn add_key(self, target: &mut Vec<u8>) {
         target.push(b'C');
         let begin = target.len();
@@ -181,7 +181,7 @@ impl Coin {
         }
     }
 
-    /// Appends its value to `target`.
+    /// Appends the coin's value to `target`.
     pub(super) fn add_value(self, target: &mut Vec<u8>) {
         let mut rng = Rng::with_seed(self.0);
         // Height and coinbase.

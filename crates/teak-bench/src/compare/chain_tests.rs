@@ -10,7 +10,7 @@ fn ages_are_as_they_were_counted() {
 }
 
 #[test]
-fn blocks_have_the_counted_shape_and_spend_what_is_there() {
+fn blocks_have_the_counted_shape_and_spend_existing_coins() {
     let mut chain = Chain::new(300_000);
     let mut live: HashSet<Coin> = chain.coins().collect();
     assert_eq!(live.len(), 300_000);

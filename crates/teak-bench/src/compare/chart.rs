@@ -45,7 +45,7 @@ const SMALL: u32 = 13;
 
 type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
 
-/// How many operations a second each engine does: the longer, the better.
+/// The operations per second of each engine: the longer the bar, the better.
 pub(super) fn bars(figures: &[(&CompareFigure, RGBColor)]) -> Result<String> {
     let height = figures.len() as i32 * (BAR_HEIGHT + BAR_GAP) + BAR_GAP;
     let speed = |ns: f64| 1e9 / ns.max(f64::MIN_POSITIVE);
@@ -81,7 +81,7 @@ pub(super) fn bars(figures: &[(&CompareFigure, RGBColor)]) -> Result<String> {
     })
 }
 
-/// How long how many of the operations took.
+/// The distribution of the times of operations.
 pub(super) fn latency_curves(figures: &[(&CompareFigure, RGBColor)]) -> Result<String> {
     let points_of = |figure: &CompareFigure| -> Vec<(f64, f64)> {
         let most = (figure.timed.max(10) as f64).log10().min(7.0);
@@ -126,7 +126,7 @@ pub(super) fn latency_curves(figures: &[(&CompareFigure, RGBColor)]) -> Result<S
     })
 }
 
-/// How long the files became.
+/// The lengths of the files.
 pub(super) fn sizes(figures: &[(&CompareFigure, RGBColor)]) -> Result<String> {
     let points_of = |figure: &CompareFigure| -> Vec<(f64, f64)> {
         let points = figure.sizes.iter();
@@ -164,7 +164,7 @@ pub(super) fn sizes(figures: &[(&CompareFigure, RGBColor)]) -> Result<String> {
     })
 }
 
-/// A line for each engine, and a dot where it ends.
+/// A line for each engine, with a dot at its end.
 fn draw_lines<X, Y>(
     chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<X, Y>>,
     lines: Vec<(Vec<(f64, f64)>, RGBColor)>,
@@ -183,7 +183,7 @@ where
     Ok(())
 }
 
-/// The picture that `paint` paints.
+/// The picture that `paint` draws.
 fn picture(width: u32, height: u32, paint: impl FnOnce(&Area<'_>) -> Result<()>) -> Result<String> {
     let mut svg = String::new();
     {

@@ -43,7 +43,7 @@ impl CompareContender {
         Ok(contender)
     }
 
-    /// Has it ready its database for a task.
+    /// Makes it prepare its database for a task.
     pub(super) fn prepare(&mut self, task: Task) -> Result<()> {
         self.expect_ready(&EngineCommand::Prepare(task))
     }
@@ -56,7 +56,7 @@ impl CompareContender {
         }
     }
 
-    /// Has it do a part of a task.
+    /// Makes it do a part of a task.
     pub(super) fn work(&mut self, part: TaskPart) -> Result<PartResult> {
         match self.turn(&EngineCommand::Work(part))? {
             EngineAnswer::Done(done) => Ok(*done),

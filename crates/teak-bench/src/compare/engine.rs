@@ -61,7 +61,7 @@ struct ComparedEngine<S, O> {
     store: Option<S>,
     durability: Durability,
     content: DatabaseContent,
-    /// Whether all has been read since the database was opened.
+    /// Whether all records have been read since the database was opened.
     is_warm: bool,
     /// The order of keys for this content.
     keys: KeyOrder,
@@ -110,7 +110,7 @@ impl<S: Store, O: Fn(&Path, Durability, CacheBudget) -> Result<S>> ComparedEngin
         }
     }
 
-    /// Has the database as `task` needs it.
+    /// Prepares the database for `task`.
     fn prepare(&mut self, task: Task) -> Result<()> {
         let (wanted, durability) = (task.work.content(), task.work.durability());
         if wanted == DatabaseContent::Nothing || wanted != self.content {
@@ -127,8 +127,8 @@ impl<S: Store, O: Fn(&Path, Durability, CacheBudget) -> Result<S>> ComparedEngin
             }
         }
         let durability = durability.unwrap_or(self.durability);
-        // Where memory is limited, an engine may still hold more from an earlier workload than it
-        // is allowed now.
+        // If memory is limited, an engine may still hold more from an earlier workload than it is
+        // allowed now.
         if durability != self.durability || self.setup.is_cold {
             self.reopen(durability)?;
         }
@@ -164,7 +164,7 @@ impl<S: Store, O: Fn(&Path, Durability, CacheBudget) -> Result<S>> ComparedEngin
                 model.load(self.setup.records);
                 tasks::load_bulk(store, model, &directory)
             }
-            CompareWorkload::LargeGet => tasks::look_up(store, &self.large, part, &directory),
+            CompareWorkload::LargeGet => tasks::lookup(store, &self.large, part, &directory),
             CompareWorkload::Scan | CompareWorkload::ScanBack => {
                 tasks::scan(store, model, part, &directory)
             }
@@ -185,7 +185,7 @@ impl<S: Store, O: Fn(&Path, Durability, CacheBudget) -> Result<S>> ComparedEngin
                 let flush_bytes = self.setup.coin_flush_bytes;
                 tasks::replay(store, coins, part, flush_bytes, &directory)
             }
-            _ => tasks::look_up(store, model, part, &directory),
+            _ => tasks::lookup(store, model, part, &directory),
         }
     }
 

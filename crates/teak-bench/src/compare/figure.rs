@@ -22,7 +22,7 @@ pub(super) const PERCENTILES: [f64; 12] = [
 /// One line of the result.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct CompareFigure {
-    /// The work, with the number of its threads.
+    /// The workload, with its number of threads.
     pub(super) work: String,
     pub(super) engine: Rival,
     /// The commits that survive a power cut, if there were any.
@@ -34,13 +34,13 @@ pub(super) struct CompareFigure {
     pub(super) ns_per_op: f64,
     /// The fastest and the slowest round.
     pub(super) spread: Spread,
-    /// How much longer until all was on the disk and the engine at rest, in the mean.
+    /// The mean additional time until everything was on the disk and the engine idle.
     pub(super) rest_ns_per_op: f64,
-    /// Time of the processors, in the mean.
+    /// The mean processor time.
     pub(super) cpu_ns_per_op: f64,
-    /// Bytes that came from the disk, in the mean.
+    /// The mean number of bytes read from the disk.
     pub(super) read_bytes_per_op: f64,
-    /// Bytes that the device was given to write, in the mean.
+    /// The mean number of bytes written to the device.
     pub(super) device_written_bytes_per_op: f64,
     /// Requests to flush the device's cache, on average.
     pub(super) device_flushes_per_op: f64,
@@ -48,7 +48,8 @@ pub(super) struct CompareFigure {
     pub(super) memory_bytes: u64,
     /// The peak of the memory of the process alone, after a part.
     pub(super) own_memory_bytes: u64,
-    /// How many single operations were timed; of `coins` blocks, of loads and `delete` transactions, of `get_many` groups.
+    /// The number of operations timed individually: blocks in `coins`, transactions in loads and
+    /// `delete`, groups in `get_many`.
     pub(super) timed: u64,
     /// Latencies of single operations: percentile and nanoseconds.
     pub(super) latencies: Vec<(f64, u64)>,
@@ -163,7 +164,7 @@ impl CompareTally {
     }
 }
 
-/// An engine that gave up, and why.
+/// An engine that failed, and the reason.
 #[derive(Debug, Serialize)]
 pub(crate) struct EngineFailure {
     pub(super) work: String,

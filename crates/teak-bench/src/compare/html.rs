@@ -146,7 +146,7 @@ fn description(name: &str) -> String {
     help.map_or_else(String::new, |help| escaped(&help))
 }
 
-/// All figures of a work.
+/// All figures of a workload.
 fn table(figures: &[(&CompareFigure, RGBColor)]) -> String {
     let header = [
         "engine",

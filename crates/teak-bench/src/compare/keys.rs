@@ -15,10 +15,10 @@ use std::{
 
 const SEED: u64 = 0x7465_616b_6b65_7973;
 const MISS_SEED: u64 = 0x6d69_7373;
-/// Of the paths that are found, these are too long to be keys of every engine.
+/// Longer paths are skipped, because not every engine allows such keys.
 const PATH_LEN_MAX: usize = 400;
 const PATHS_MAX: usize = 200_000;
-/// Enough that no two halves stay together.
+/// Enough rounds to separate any two halves.
 const FEISTEL_ROUNDS: u64 = 4;
 
 /// The kinds of keys.
@@ -33,7 +33,7 @@ pub(crate) enum KeyKind {
     Integers,
     /// Integers in the processor's byte order, in tables that compare integers.
     NativeIntegers,
-    /// Paths of the files below /usr, as a backup of many machines has them: `/srv/NUMBER/usr/...`.
+    /// Paths of the files below /usr, like in a backup of many machines: `/srv/NUMBER/usr/...`.
     Strings,
 }
 
@@ -59,7 +59,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Keys for `records` records, and any that come later; `paths` is the file that [`gather_paths`] wrote.
+    /// Keys for `records` records and all later ones. `paths` is the file that [`gather_paths`]
+    /// wrote.
     pub(super) fn new(kind: KeyKind, records: u64, paths: &Path) -> Result<Self> {
         let paths = match kind {
             KeyKind::Strings => fs::read_to_string(paths).context("there are no paths")?,
@@ -97,7 +98,7 @@ impl Keys {
         }
     }
 
-    /// Bytes that come in the order in which the table has the keys.
+    /// Bytes that sort in the order of the keys in the table.
     pub(super) fn sort_key(&self, number: u64) -> Vec<u8> {
         let mut key = Vec::new();
         self.add(number, &mut key);
@@ -123,7 +124,8 @@ impl Keys {
         target.extend(path.as_bytes());
     }
 
-    /// Where in the order a number of the first load is, if keys are in order: anywhere, but each elsewhere.
+    /// The position in the order of a number of the first load, if keys are ordered: a random one,
+    /// and different for each number.
     fn position(&self, number: u64) -> u64 {
         if number < self.records {
             permuted(number, self.records)
@@ -140,7 +142,8 @@ fn add_random(seed: u64, len: usize, target: &mut Vec<u8>) {
     rng.fill(&mut target[begin..]);
 }
 
-/// A permutation of the numbers below `count`: a Feistel network over the next power of four, walked until it comes back into them.
+/// A permutation of the numbers below `count`: a Feistel network over the next power of four,
+/// applied until the result is below `count`.
 pub(super) fn permuted(number: u64, count: u64) -> u64 {
     let half_bits = (u64::BITS - count.saturating_sub(1).leading_zeros()).div_ceil(2);
     let mask = (1 << half_bits) - 1;

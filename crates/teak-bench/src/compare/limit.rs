@@ -13,7 +13,7 @@ use std::{
 
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// A group. Goes away when it is dropped, which is when its processes have ended.
+/// A group. It is removed when this is dropped, after its processes have ended.
 pub(super) struct ControlGroup {
     directory: PathBuf,
     version: ControlGroupVersion,
@@ -33,14 +33,14 @@ impl ControlGroup {
         fs::create_dir(&directory)
             .with_context(|| format!("cannot make the control group {}", directory.display()))?;
         let group = Self { directory, version };
-        // Nothing is to go elsewhere than to the files.
+        // Without swap, memory can only be written back to files.
         if let ControlGroupVersion::Second = version {
             let _ = fs::write(group.directory.join("memory.swap.max"), "0");
         }
         Ok(group)
     }
 
-    /// Takes a process in.
+    /// Adds a process.
     pub(super) fn add(&self, process: u32) -> Result<()> {
         self.write("cgroup.procs", &process.to_string())
     }
@@ -68,7 +68,7 @@ impl Drop for ControlGroup {
     }
 }
 
-/// Where groups can be made that limit memory.
+/// The directory for groups that limit memory.
 fn parent() -> Result<(PathBuf, ControlGroupVersion)> {
     let first = Path::new(ROOT).join("memory");
     if first.join("memory.limit_in_bytes").exists() {
@@ -77,7 +77,7 @@ fn parent() -> Result<(PathBuf, ControlGroupVersion)> {
     let second = PathBuf::from(ROOT);
     let controllers = fs::read_to_string(second.join("cgroup.controllers")).unwrap_or_default();
     if controllers.split_whitespace().any(|name| name == "memory") {
-        // Fails where it is so already and may not be changed, which is as well.
+        // Fails if it is set already and must not be changed, which is fine.
         let _ = fs::write(second.join("cgroup.subtree_control"), "+memory");
         return Ok((second, ControlGroupVersion::Second));
     }

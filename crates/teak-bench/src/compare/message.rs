@@ -11,11 +11,11 @@ use std::path::PathBuf;
 pub(super) enum EngineCommand {
     /// The setup of the run; comes first.
     Setup(Setup),
-    /// Have the database as the task needs it.
+    /// Prepare the database for a task.
     Prepare(Task),
     /// Do a part of a task.
     Work(TaskPart),
-    /// Say how large the database is.
+    /// Report the size of the database.
     Measure,
 }
 
@@ -27,15 +27,15 @@ pub(super) struct Setup {
     pub(super) records: u64,
     pub(super) keys: KeyKind,
     pub(super) value_len: usize,
-    /// Where the paths are that keys are made of.
+    /// The file with the paths that keys are made of.
     pub(super) paths: PathBuf,
-    /// Coins that there are before the first block.
+    /// The number of coins before the first block.
     pub(super) coins: u64,
     /// The size of changed coins in memory at which they are flushed.
     pub(super) coin_flush_bytes: u64,
     /// The size of an engine's own cache; unlimited if absent.
     pub(super) cache_bytes: Option<u64>,
-    /// Whether the database need not fit the memory: nothing is read before to have it there.
+    /// Whether the database may be larger than memory, so that it is not read into memory first.
     pub(super) is_cold: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) enum EngineAnswer {
     },
     Done(Box<PartResult>),
     Size(DatabaseSize),
-    /// It went wrong, and this is why.
+    /// The reason for a failure.
     Failed(String),
 }
 
@@ -66,9 +66,9 @@ pub(super) enum EngineAnswer {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PartResult {
     pub(super) operations: u64,
-    /// Until the last operation returned.
+    /// The time until the last operation returned.
     pub(super) seconds: f64,
-    /// How much longer until all was on the disk, and the engine at rest.
+    /// The additional time until everything was on the disk and the engine idle.
     pub(super) rest_seconds: f64,
     pub(super) usage: Usage,
     /// The peak of the memory, including mapped pages of files.

@@ -19,7 +19,7 @@ use std::{
 
 /// A timer for single operations, or none.
 pub(super) trait OperationTimer {
-    /// Does an operation.
+    /// Runs an operation.
     fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R;
 }
 
@@ -30,7 +30,7 @@ impl OperationTimer for Latencies {
     }
 }
 
-/// Takes no times.
+/// A timer that records nothing.
 pub(super) struct NoTimer;
 
 impl OperationTimer for NoTimer {
@@ -49,7 +49,7 @@ pub(super) struct Meter<'d> {
 }
 
 impl<'d> Meter<'d> {
-    /// Nothing yet, of an engine with its files in `directory`.
+    /// No figures yet, for an engine with its files in `directory`.
     pub(super) fn new(directory: &'d Path) -> Result<Self> {
         forget_most_memory();
         Ok(Self {
@@ -60,17 +60,17 @@ impl<'d> Meter<'d> {
         })
     }
 
-    /// Does `operations` operations, on the clock.
+    /// Runs `operations` operations on the clock.
     pub(super) fn run<R>(
         &mut self,
         operations: u64,
         work: impl FnOnce(&mut Latencies, &mut Digest) -> Result<R>,
     ) -> Result<R> {
-        let before = Usage::so_far(self.directory);
+        let before = Usage::now(self.directory);
         let begin = Instant::now();
         let result = work(&mut self.latencies, &mut self.digest)?;
         self.done.seconds += begin.elapsed().as_secs_f64();
-        self.done.usage += Usage::so_far(self.directory) - before;
+        self.done.usage += Usage::now(self.directory) - before;
         self.done.operations += operations;
         Ok(result)
     }
@@ -86,7 +86,7 @@ impl<'d> Meter<'d> {
         self.done.commits += commits;
     }
 
-    /// Notes how long the files are by now.
+    /// Records the current length of the files.
     pub(super) fn note_size(&mut self) -> Result<()> {
         let size = size_of_files(self.directory, 0)?;
         let point = (self.done.operations, size.allocated_bytes);
@@ -94,7 +94,7 @@ impl<'d> Meter<'d> {
         Ok(())
     }
 
-    /// The figures of work that leaves nothing to do.
+    /// The figures of work that needs no completion.
     pub(super) fn finish(mut self) -> Result<PartResult> {
         let memory = memory();
         self.done.memory_bytes = memory.peak_bytes;
@@ -115,17 +115,17 @@ impl<'d> Meter<'d> {
         Ok(done)
     }
 
-    /// The figures of work that has to be completed first: everything is brought to the disk, and
-    /// the engine to rest.
+    /// The figures of work that must be completed first: flushes everything, and waits until the
+    /// engine is idle.
     pub(super) fn finish_at_rest(mut self, store: &impl Store) -> Result<PartResult> {
-        let before = Usage::so_far(self.directory);
+        let before = Usage::now(self.directory);
         let begin = Instant::now();
         store.sync()?;
         settle(self.directory)?;
         store.rest()?;
         settle(self.directory)?;
         self.done.rest_seconds = begin.elapsed().as_secs_f64();
-        self.done.usage += Usage::so_far(self.directory) - before;
+        self.done.usage += Usage::now(self.directory) - before;
         self.note_size()?;
         self.finish()
     }

@@ -136,7 +136,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// One round of all engines that are left: the parts of each.
+    /// One round of all remaining engines: the parts of each.
     fn round(
         &mut self,
         step: PlanStep,
@@ -232,7 +232,7 @@ impl Comparison {
     }
 }
 
-/// Has the engine ready its database, and from then on have no more memory than it may.
+/// Makes the engine prepare its database, and limits its memory from then on.
 fn prepare(contender: &mut CompareContender, task: Task, memory_bytes: Option<u64>) -> Result<()> {
     // The memory for the expected results is not known yet.
     if let Some(bytes) = memory_bytes {
@@ -262,13 +262,13 @@ fn touched_bytes(compare: &Compare, work: CompareWorkload) -> usize {
 /// huge pages is touched as such, because that is what the host takes back.
 fn touch_memory(bytes: usize) -> Result<()> {
     let mut memory = MmapMut::map_anon(bytes)?;
-    // Not every system has them.
+    // Not every system has huge pages.
     let _ = memory.advise(Advice::HugePage);
     memory.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
     Ok(())
 }
 
-/// Fails unless all engines found the same.
+/// Fails unless all engines returned equal results.
 fn compare_digests(step: PlanStep, parts: &[Vec<PartResult>]) -> Result<()> {
     let digests = |parts: &Vec<PartResult>| {
         parts

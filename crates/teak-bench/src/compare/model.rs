@@ -26,7 +26,7 @@ pub(super) struct DatabaseModel {
 }
 
 impl DatabaseModel {
-    /// Of records that are not there yet.
+    /// Versions of records that do not exist yet.
     pub(super) fn new(keys: Keys, value_len: usize) -> Self {
         Self {
             keys,
@@ -36,18 +36,18 @@ impl DatabaseModel {
         }
     }
 
-    /// Forgets every record, and has `count` new ones.
+    /// Replaces all records by `count` new ones.
     pub(super) fn load(&mut self, count: u64) {
         self.first = 0;
         self.versions = vec![0; count as usize];
     }
 
-    /// The numbers of the records that live.
+    /// The numbers of the existing records.
     pub(super) fn live(&self) -> Range<u64> {
         self.first..self.versions.len() as u64
     }
 
-    /// One of them.
+    /// The number of a random existing record.
     pub(super) fn pick(&self, rng: &mut Rng) -> u64 {
         rng.u64(self.live())
     }
@@ -129,7 +129,7 @@ impl DatabaseModel {
 #[derive(Default)]
 pub(super) struct RecordBlock {
     bytes: Vec<u8>,
-    /// Where each key and each value ends.
+    /// The end of each key and of each value.
     ends: Vec<(usize, usize)>,
 }
 
@@ -193,7 +193,7 @@ pub(super) struct RecordStream<'m> {
 }
 
 impl<'m> RecordStream<'m> {
-    /// All that live, in the order of their numbers.
+    /// All existing records, in the order of their numbers.
     pub(super) fn new(model: &'m DatabaseModel) -> Self {
         Self {
             model,

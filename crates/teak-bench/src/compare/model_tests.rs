@@ -14,7 +14,7 @@ fn model(value_len: usize) -> DatabaseModel {
 }
 
 #[test]
-fn what_is_expected_is_what_is_written() {
+fn the_expected_records_are_written() {
     for value_len in [1, 8, 9, 100] {
         let mut model = model(value_len);
         model.update(7);

@@ -1,4 +1,4 @@
-//! Which works are run, in which parts.
+//! The workloads of a run, and their parts.
 
 use super::{
     arguments::Compare,
@@ -7,11 +7,12 @@ use super::{
 };
 use clap::ValueEnum;
 
-/// A task, and how it is cut up.
+/// A task and its parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlanStep {
     pub(super) task: Task,
-    /// Operations of a part: few enough that the engines share good and bad moments, many enough that a cold start is lost in them.
+    /// Operations of a part: few enough that all engines share fast and slow phases of the machine,
+    /// many enough that a cold start is negligible.
     pub(super) part: u64,
     /// Parts of a round.
     pub(super) parts: u64,

@@ -1,4 +1,4 @@
-//! The result: for people a table, for programs JSON.
+//! The result: a table for people, JSON for programs.
 
 use super::{
     arguments::Compare,
@@ -13,7 +13,7 @@ use comfy_table::Table;
 use serde::Serialize;
 use std::{env, path::Path};
 
-/// All that came of a run.
+/// The result of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// The command line.
@@ -45,7 +45,7 @@ impl Report {
         }
     }
 
-    /// Whether every engine came through.
+    /// Whether no engine failed.
     pub(crate) fn is_complete(&self) -> bool {
         self.failures.is_empty()
     }

@@ -18,24 +18,24 @@ const SECTOR_LEN: u64 = 512;
 /// The resources used.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Usage {
-    /// Of all threads, in the program and in the system.
+    /// The time of all threads, in the program and in the system.
     pub(super) cpu_seconds: f64,
-    /// Bytes that the process had read from the disk.
+    /// Bytes that the process read from the disk.
     pub(super) read_bytes: u64,
-    /// Bytes that the device was given to write.
+    /// Bytes written to the device.
     pub(super) device_written_bytes: u64,
     /// Requests to flush the device's cache.
     pub(super) device_flushes: u64,
 }
 
 impl Usage {
-    /// Since the process began, and of the device below `directory`.
-    pub(super) fn so_far(directory: &Path) -> Self {
+    /// The counts since the process began, with those of the device below `directory`.
+    pub(super) fn now(directory: &Path) -> Self {
         let cpu = clock_gettime(ClockId::ProcessCPUTime);
         let device = device(directory).unwrap_or_default();
         Self {
             cpu_seconds: cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9,
-            read_bytes: Traffic::so_far().read_bytes(),
+            read_bytes: Traffic::now().read_bytes(),
             ..device
         }
     }
@@ -72,8 +72,8 @@ fn device(directory: &Path) -> Option<Usage> {
         .find_map(|line| of_device(line, &major.to_string(), &minor.to_string()))
 }
 
-/// A line of `/proc/diskstats`: numbers of the device, its name, then figures, of which the seventh are sectors written, and
-/// the sixteenth requests to flush.
+/// A line of `/proc/diskstats`: numbers of the device, its name, then figures, of which the seventh
+/// are sectors written, and the sixteenth requests to flush.
 fn of_device(line: &str, major: &str, minor: &str) -> Option<Usage> {
     let words: Vec<&str> = line.split_whitespace().collect();
     if words.get(..2)? != [major, minor] {
@@ -89,7 +89,7 @@ fn of_device(line: &str, major: &str, minor: &str) -> Option<Usage> {
 
 /// Resets the peak of the memory, if the system allows it.
 pub(super) fn forget_most_memory() {
-    // If that is refused, the peak is that since the process began, which is higher.
+    // If the system refuses, the peak is the higher one since the process began.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

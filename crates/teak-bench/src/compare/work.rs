@@ -13,56 +13,56 @@ use std::fmt;
 pub(crate) enum CompareWorkload {
     /// Put values of 1 MiB, each in a transaction of its own
     LargePut,
-    /// Look up values of a MiB each, and read all of them
+    /// Look up values of 1 MiB, and read all of their bytes
     LargeGet,
     /// Replay a chain: look up the coins that blocks spend, and flush the changes in batches
     Coins,
-    /// Load records in the order of keys, 10,000 a transaction
+    /// Load records in the order of keys, 10,000 per transaction
     LoadSorted,
-    /// Load records in any order by the best call that the engine has
+    /// Load records in any order with the engine's best call
     LoadBulk,
-    /// Load records in any order, 10,000 a transaction
+    /// Load records in any order, 10,000 per transaction
     LoadRandom,
-    /// Look up present keys, any as often as another
+    /// Look up existing keys, all equally often
     Get,
-    /// Look up keys that are not there
+    /// Look up missing keys
     GetMiss,
-    /// Look up present keys, few of them most of the time
+    /// Look up existing keys, a few of them most of the time
     GetZipf,
-    /// Look up present keys, 32 at a time
+    /// Look up existing keys, 32 at a time
     GetMany,
     /// Begin a read transaction, look up a key, end it
     GetBegin,
-    /// Go over everything, forwards
+    /// Scan all records forwards
     Scan,
-    /// Go over everything, backwards
+    /// Scan all records backwards
     ScanBack,
-    /// Go to a random key, and over 10 records from there
+    /// Seek a random key and read 10 records from there
     Range10,
     /// Read ranges of 100 records
     Range100,
-    /// Give one record a new value, in a transaction that does not wait for the disk
+    /// Update one record, in a transaction that does not wait for the disk
     UpdateLazy,
-    /// Give a record a new value, on the disk before it returns
+    /// Update one record, in a durable transaction
     UpdateDurable,
-    /// In one transaction insert 2, look up 1, update 1, delete 1, on the disk before it returns
+    /// Insert 2, look up 1, update 1 and delete 1 in a durable transaction
     CrudDurable,
     /// The transactions of crud_durable, without waiting for the disk
     CrudLazy,
-    /// The transactions of crud_durable, in the engine's least careful mode
+    /// The transactions of crud_durable, in the engine's least durable mode
     CrudAsync,
-    /// Commit one record at a time from several threads, on the disk before each returns
+    /// Commit one record at a time durably from several threads
     Commits,
     /// Look up keys in several threads while one commits
     Mixed,
-    /// Remove records in any order, 10,000 a transaction
+    /// Remove records in any order, 10,000 per transaction
     Delete,
 }
 
 /// The contents of a database when a workload begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabaseContent {
-    /// Nothing.
+    /// No records.
     Nothing,
     /// The records of the run.
     Records,
@@ -85,7 +85,7 @@ impl CompareWorkload {
         }
     }
 
-    /// Whether keys are of the kind that was asked for.
+    /// Whether keys are of the requested kind.
     pub(super) fn has_chosen_keys(self) -> bool {
         !matches!(self, Self::LargePut | Self::LargeGet | Self::Coins)
     }
@@ -127,13 +127,14 @@ impl CompareWorkload {
         )
     }
 
-    /// Whether all of a round is done by one engine before the next has its turn: it begins with an empty database.
+    /// Whether an engine does a whole round before the next takes its turn, because the round
+    /// begins with an empty database.
     pub(super) fn is_whole(self) -> bool {
         self.content() == DatabaseContent::Nothing
     }
 }
 
-/// A work, and from how many threads.
+/// A workload, and its number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Task {
     pub(super) work: CompareWorkload,

@@ -124,17 +124,17 @@ impl LookupTransaction for CanopydbRead {
 impl Read for CanopydbRead {
     fn scan(
         &mut self,
-        way: ScanDirection<'_>,
+        direction: ScanDirection<'_>,
         most: u64,
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         self.with_dependent(|_, tree| {
-            let mut range = match way {
+            let mut range = match direction {
                 ScanDirection::From(key) => tree.range(key..)?,
                 _ => tree.iter()?,
             };
             for _ in 0..most {
-                let record = match way {
+                let record = match direction {
                     ScanDirection::Backwards => range.next_back(),
                     _ => range.next(),
                 };

@@ -1,7 +1,7 @@
 //! The traits that every engine implements, and the settings that its databases are opened with.
 //!
-//! A method of [`Engine`] does a whole slice of work. The loop runs in the engine's own file, so the
-//! measured calls are direct, and the call through the trait is paid once per slice.
+//! A method of [`Engine`] does a whole slice of work. The loop runs in the engine's own file, so
+//! the measured calls are direct, and the call through the trait is paid once per slice.
 
 use super::reading::{ReadStart, Reader, SlotOwner};
 use crate::{
@@ -16,28 +16,27 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Durability {
-    /// It does.
+    /// The commit waits.
     Durable,
-    /// It returns at once, is flushed soon, and can be waited for.
+    /// The commit returns at once and is flushed soon. A thread can wait for the flush.
     Async,
-    /// It returns at once.
+    /// The commit returns at once.
     Lazy,
     /// Like `Lazy`, for work that is not measured: in engines with such a mode, a power cut may
     /// destroy the database.
     Careless,
 }
 
-/// How records are put into a table.
+/// The way to insert records into a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Insertion {
-    /// Wherever their keys belong, by one call each.
+    /// At the positions of their keys, with one call each.
     Single,
-    /// Wherever their keys belong, all of a transaction handed over at once where the engine has a
-    /// call for that.
+    /// At the positions of their keys, with one call per transaction if the engine has such a call.
     Batch,
-    /// Like `Batch`, sorted before.
+    /// Like `Batch`, but sorted first.
     Presorted,
-    /// Behind the last key, by the call that the engine has for it.
+    /// After the last key, with the engine's call for that.
     Append,
 }
 
@@ -49,7 +48,7 @@ pub(crate) struct RecordChange<'c> {
     pub(crate) value: Option<&'c [u8]>,
 }
 
-/// How a database is copied.
+/// The way to copy a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Copying {
@@ -98,12 +97,12 @@ pub(crate) struct OpenSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyOrder {
     Bytes,
-    /// Unsigned integers of 8 bytes, as the processor has them.
+    /// Unsigned integers of 8 bytes, in the processor's byte order.
     Integers,
 }
 
 impl OpenSettings {
-    /// How databases come, for one transaction of a thread at a time.
+    /// The default settings, for one transaction per thread at a time.
     pub(crate) fn usual(durability: Durability, data_bytes: u64) -> Self {
         Self {
             durability,
@@ -124,7 +123,7 @@ pub(crate) enum Shrinking {
     Never,
 }
 
-/// How changed pages are written to the file.
+/// The way to write changed pages to the file.
 #[cfg(any(feature = "lmdb", feature = "mdbx"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PageWriteMode {
@@ -134,7 +133,7 @@ pub(crate) enum PageWriteMode {
     Map,
 }
 
-/// Pages that the newest state has no use for.
+/// Pages that the newest state does not use.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct DeadPages {
     pub(crate) count: u64,
@@ -174,15 +173,15 @@ pub(crate) trait Engine {
     /// Makes `changes` in order, in one transaction.
     fn change(&self, changes: &[RecordChange<'_>]) -> Result<()>;
 
-    /// Commits `records`, a transaction each that does not wait for the disk, however the database was opened, and notes how
-    /// long each took to return.
+    /// Commits `records`, with a transaction each that does not wait for the disk, whatever the
+    /// database's mode. Records the time of each call.
     fn commit_each_lazily(
         &self,
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()>;
 
-    /// Copies the newest state to a new database in `directory`, while others could go on.
+    /// Copies the newest state to a new database in `directory`. Others could write meanwhile.
     fn copy(&mut self, copying: Copying, directory: &Path) -> Result<()>;
 
     /// Looks up `keys` one by one, in one read transaction.
@@ -194,7 +193,7 @@ pub(crate) trait Engine {
     /// Looks up `keys`, each in a separate read transaction.
     fn get_in_transactions(&mut self, keys: &[Key], reading: ReadStart) -> Result<Digest>;
 
-    /// Goes over every record in order.
+    /// Scans all records in order.
     fn scan(&mut self) -> Result<Digest>;
 
     /// The value of `key`, copied.
@@ -203,7 +202,7 @@ pub(crate) trait Engine {
     /// The size of the database now.
     fn space(&mut self) -> Result<Space>;
 
-    /// Pages that the newest state has no use for.
+    /// Pages that the newest state does not use.
     fn dead_pages(&self) -> Result<DeadPages>;
 
     /// The interface for committing from several threads.
@@ -218,15 +217,15 @@ pub(crate) trait Engine {
 
 /// An open database to which several threads commit at the same time.
 pub(crate) trait Committer: Sync {
-    /// Commits `records`, one transaction each, and notes how long each took to return. Returns
-    /// when all are as durable as the mode makes them.
+    /// Commits `records`, one transaction each, and records the time of each call. Returns when all
+    /// are as durable as the mode promises.
     fn commit_each(
         &self,
         records: &mut dyn Iterator<Item = &Record>,
         latencies: &mut Latencies,
     ) -> Result<()>;
 
-    /// Commits `records`, a transaction each, and notes how long each waited until it had begun.
+    /// Commits `records`, one transaction each, and records how long each waited to begin.
     fn commit_in_turn(
         &self,
         records: &mut dyn Iterator<Item = Record>,

@@ -108,17 +108,17 @@ impl LookupTransaction for FjallRead<'_> {
 impl Read for FjallRead<'_> {
     fn scan(
         &mut self,
-        way: ScanDirection<'_>,
+        direction: ScanDirection<'_>,
         most: u64,
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let records = &self.fjall.records;
-        let mut range = match way {
+        let mut range = match direction {
             ScanDirection::From(key) => self.snapshot.range(records, key..),
             _ => self.snapshot.iter(records),
         };
         for _ in 0..most {
-            let record = match way {
+            let record = match direction {
                 ScanDirection::Backwards => range.next_back(),
                 _ => range.next(),
             };

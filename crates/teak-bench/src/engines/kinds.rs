@@ -11,10 +11,10 @@ use serde::Serialize;
 
 /// Bytes of a value of fixed length.
 pub(crate) const FIXED_LEN: usize = 8;
-/// Bytes of the longest value where they have not.
+/// Bytes of the longest value of variable length.
 pub(crate) const VARIABLE_LEN_MAX: usize = 24;
 
-/// How long the values of a key are.
+/// The length of the values of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ValueKind {
@@ -27,11 +27,11 @@ pub(crate) enum ValueKind {
 /// The kind of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableKind {
-    /// A key has one value.
+    /// Keys have one value.
     Plain,
     /// One value per key, and a counted table, if the engine has that.
     Counted,
-    /// A key has several values.
+    /// Keys have several values.
     Pairs(ValueKind),
 }
 
@@ -61,7 +61,7 @@ impl MultiPair {
 pub(crate) struct PairBatch {
     /// The pairs; those of a key are adjacent.
     pub(crate) pairs: Vec<MultiPair>,
-    /// So many for each key.
+    /// The number of pairs of each key.
     pub(crate) per_key: usize,
     /// All values, adjacent.
     pub(crate) packed: Vec<u8>,
@@ -81,7 +81,7 @@ impl PairBatch {
 /// Records from the first key to before the second one.
 pub(crate) type KeyRange = (Key, Key);
 
-/// How records of a range are counted.
+/// The way to count the records of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CountMethod {
     /// By the call that returns the exact number.
@@ -112,25 +112,26 @@ pub(crate) trait KindsEngine {
     /// Inserts pairs in one transaction, by one call each.
     fn insert_pairs(&mut self, pairs: &[MultiPair]) -> Result<()>;
 
-    /// Inserts pairs in one transaction, by the call that the engine has for many, or by one each if it has none.
+    /// Inserts pairs in one transaction, with the engine's call for many pairs, or else with one
+    /// call each.
     fn insert_batch(&mut self, batch: &PairBatch) -> Result<()>;
 
     /// Looks up the first value of the key of each pair.
     fn first_values(&mut self, pairs: &[MultiPair]) -> Result<Digest>;
 
-    /// Looks up pairs; returns how many of them exist.
+    /// Looks up pairs, and returns the number of those that exist.
     fn find_pairs(&mut self, pairs: &[MultiPair]) -> Result<u64>;
 
-    /// Counts the values of the key of each pair; the sum.
+    /// Counts the values of the key of each pair, and returns the sum.
     fn count_values(&mut self, pairs: &[MultiPair]) -> Result<u64>;
 
-    /// Goes over all pairs or records, one by one.
+    /// Scans all pairs or records, one by one.
     fn scan(&mut self) -> Result<Digest>;
 
-    /// Goes over all values of fixed length, as many at a time as the engine hands out.
+    /// Scans all values of fixed length, with as many per call as the engine returns.
     fn scan_packed(&mut self) -> Result<PackedSum>;
 
-    /// Loads records that are sorted by key, in one transaction, by the call that the engine has for that.
+    /// Loads records sorted by key in one transaction, with the engine's call for that.
     fn load(&mut self, records: &mut dyn Iterator<Item = Record>) -> Result<()>;
 
     /// Counts the records of each range; `None` if the engine has no call for that.
@@ -140,10 +141,10 @@ pub(crate) trait KindsEngine {
         ranges: &[KeyRange],
     ) -> Result<Option<Vec<u64>>>;
 
-    /// Removes the records of a range in one transaction; how many there were.
+    /// Removes the records of a range in one transaction, and returns their number.
     fn remove_range(&mut self, range: &KeyRange) -> Result<u64>;
 
-    /// Removes all records in one transaction, by the call that the engine has for that.
+    /// Removes all records in one transaction, with the engine's call for that.
     fn clear(&mut self) -> Result<()>;
 
     /// Runs nested transactions in order, in one outer transaction.
@@ -152,7 +153,7 @@ pub(crate) trait KindsEngine {
     /// Shows all pairs or records in order.
     fn visit(&mut self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()>;
 
-    /// How many pairs or records there are, as the engine keeps it.
+    /// The number of pairs or records that the engine stores.
     fn len(&mut self) -> Result<u64>;
 
     /// The size of the database.

@@ -26,10 +26,10 @@ use std::{
     ptr, slice,
 };
 
-/// Names the library, if it is elsewhere.
+/// The variable with the path of the library, if it is elsewhere.
 const VARIABLE: &str = "TEAK_BENCH_LMDB1";
-/// Where it is, from where this program is.
-const USUAL_PLACE: &str = "../lmdb-1/liblmdb1.so";
+/// Its path relative to this program.
+const USUAL_PATH: &str = "../lmdb-1/liblmdb1.so";
 const FILE_NAME: &str = "bench.mdb";
 const FILE_MODE: c_uint = 0o644;
 const MAP_BYTES_SPARE: u64 = 1 << 30;
@@ -182,13 +182,13 @@ impl Lmdb1 {
     }
 }
 
-/// Where the library is.
+/// The path of the library.
 fn library_path() -> Result<PathBuf> {
     if let Some(library_path) = env::var_os(VARIABLE) {
         return Ok(library_path.into());
     }
     let program = env::current_exe().context("cannot find this program's path")?;
-    Ok(program.with_file_name("").join(USUAL_PLACE))
+    Ok(program.with_file_name("").join(USUAL_PATH))
 }
 
 impl Drop for Lmdb1 {
@@ -275,14 +275,14 @@ impl LookupTransaction for Lmdb1Transaction<'_> {
 impl Read for Lmdb1Transaction<'_> {
     fn scan(
         &mut self,
-        way: ScanDirection<'_>,
+        direction: ScanDirection<'_>,
         most: u64,
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let Lmdb1 {
             functions, table, ..
         } = self.environment;
-        let (first, step, key) = match way {
+        let (first, step, key) = match direction {
             ScanDirection::Forwards => (ffi::MDB_FIRST, ffi::MDB_NEXT, &[][..]),
             ScanDirection::Backwards => (ffi::MDB_LAST, ffi::MDB_PREV, &[][..]),
             ScanDirection::From(key) => (ffi::MDB_SET_RANGE, ffi::MDB_NEXT, key),

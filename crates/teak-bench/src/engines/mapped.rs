@@ -1,8 +1,8 @@
-//! The common part of LMDB and libmdbx for the workloads of `compare`: transactions and cursors of the
-//! same shape.
+//! The common part of LMDB and libmdbx for the workloads of `compare`: transactions and cursors of
+//! the same shape.
 
-/// Implements the traits of [`super::store`], except [`super::store::Store`], for the environment and
-/// the transaction of an engine's module `raw`.
+/// Implements the traits of [`super::store`], except [`super::store::Store`], for the environment
+/// and the transaction of an engine's module `raw`.
 macro_rules! mapped_connection {
     (types: ($environment:ident, $transaction:ident, $access:ident, $move:ident), cursor: ($($table:expr)?), put: $put:expr, append: $append:expr) => {
         impl Connection for &$environment {
@@ -36,12 +36,12 @@ macro_rules! mapped_connection {
         impl Read for $transaction<'_> {
             fn scan(
                 &mut self,
-                way: ScanDirection<'_>,
+                direction: ScanDirection<'_>,
                 most: u64,
                 mut see: impl FnMut(&[u8], &[u8]),
             ) -> Result<()> {
                 let mut cursor = self.cursor($($table)?)?;
-                let (mut found, step) = match way {
+                let (mut found, step) = match direction {
                     ScanDirection::Forwards => (cursor.go($move::Next)?, $move::Next),
                     ScanDirection::Backwards => (cursor.go($move::Previous)?, $move::Previous),
                     ScanDirection::From(key) => (cursor.seek(key)?, $move::Next),

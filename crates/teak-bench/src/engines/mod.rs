@@ -45,13 +45,13 @@ use engine::PageWriteMode;
 use serde::{Serialize, Serializer};
 use std::{fmt, path::Path};
 
-/// The engines of all subcommands but `compare`.
+/// The engines of all subcommands except `compare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineKind {
     Teak,
-    /// Teak that compares no page with its checksum.
+    /// Teak without comparing pages with their checksums.
     TeakUnverified,
-    /// Teak that compares a page with its checksum on every access.
+    /// Teak with comparing pages with their checksums on every access.
     TeakAlways,
     #[cfg(feature = "lmdb")]
     Lmdb,
@@ -78,7 +78,7 @@ impl EngineKind {
         Self::TeakAlways,
     ];
 
-    /// The engines that `quick` runs unless others are asked for.
+    /// The engines that `quick` runs by default.
     pub(crate) fn usual() -> Vec<Self> {
         vec![
             Self::Teak,
@@ -87,7 +87,7 @@ impl EngineKind {
         ]
     }
 
-    /// The engines that are run unless others are asked for, but for `quick`.
+    /// The engines that run by default, except in `quick`.
     pub(crate) fn usual_except_quick() -> Vec<Self> {
         vec![
             Self::Teak,
@@ -115,7 +115,7 @@ impl EngineKind {
         }
     }
 
-    /// Whether an option says what its reader slots are tied to.
+    /// Whether an option ties its reader slots to threads or transactions.
     pub(crate) fn knows_slots(self) -> bool {
         !self.is_teak()
     }

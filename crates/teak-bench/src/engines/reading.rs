@@ -4,19 +4,19 @@
 use crate::data::{Digest, Fingerprint, Key};
 use anyhow::Result;
 
-/// How a read transaction of one lookup is begun and ended.
+/// The way to begin and end a read transaction of one lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadStart {
     /// A new transaction each time.
     Begin,
-    /// Taken up again, where the engine can.
+    /// A renewed transaction, if the engine supports that.
     Renew,
 }
 
 /// The work for each key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadStep {
-    /// A transaction is begun and ended.
+    /// Begin and end a transaction.
     Transaction(ReadStart),
     /// Begin a transaction, look up the key, and end the transaction.
     TransactionWithLookup(ReadStart),
@@ -27,14 +27,15 @@ pub(crate) enum ReadStep {
 /// The owner of a slot in the reader table of LMDB or libmdbx. Teak has no such choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotOwner {
-    /// The thread, which keeps it from one transaction to the next, and has one transaction at a time: how they come.
+    /// The thread, which keeps it from one transaction to the next, and has one transaction at a
+    /// time. This is the default.
     Threads,
     /// The transaction, so that a thread can have many; at most `max` in all processes together.
     Transactions { max: u32 },
 }
 
 impl SlotOwner {
-    /// How many there may be, if not as many as there are by default.
+    /// The maximum number of slots, if not the default.
     #[cfg(any(feature = "lmdb", feature = "mdbx"))]
     pub(super) fn max(self) -> Option<u32> {
         match self {

@@ -113,17 +113,17 @@ impl LookupTransaction for ReadOnlyTable<&'static [u8], &'static [u8]> {
 impl Read for ReadOnlyTable<&'static [u8], &'static [u8]> {
     fn scan(
         &mut self,
-        way: ScanDirection<'_>,
+        direction: ScanDirection<'_>,
         most: u64,
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let most = usize::try_from(most)?;
-        let mut range = match way {
+        let mut range = match direction {
             ScanDirection::From(key) => ReadOnlyTable::range::<&[u8]>(self, key..)?,
             _ => self.iter()?,
         };
         for _ in 0..most {
-            let record = match way {
+            let record = match direction {
                 ScanDirection::Backwards => range.next_back(),
                 _ => range.next(),
             };

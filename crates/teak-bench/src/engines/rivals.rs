@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use std::{fmt, path::Path};
 
-/// An engine, and how it is used.
+/// An engine with its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Rival {
-    /// Teak, as it comes
+    /// Teak with default settings
     Teak,
     /// LMDB 0.9, which writes from buffers
     #[cfg(feature = "lmdb")]
@@ -52,19 +52,19 @@ pub(crate) enum Rival {
     /// SQLite, a table without row numbers, with its log
     #[cfg(feature = "sqlite")]
     Sqlite,
-    /// RocksDB, as the system has it
+    /// RocksDB of the system
     #[cfg(feature = "rocksdb")]
     Rocksdb,
-    /// LevelDB, as the system has it
+    /// LevelDB of the system
     #[cfg(feature = "leveldb")]
     Leveldb,
     /// fjall
     #[cfg(feature = "fjall")]
     Fjall,
-    /// Berkeley DB, as the system has it
+    /// Berkeley DB of the system
     #[cfg(feature = "berkeleydb")]
     Berkeleydb,
-    /// WiredTiger, as the system has it
+    /// WiredTiger of the system
     #[cfg(feature = "wiredtiger")]
     Wiredtiger,
 }
@@ -84,7 +84,7 @@ pub(crate) trait Use {
 }
 
 impl Rival {
-    /// The engines that are run unless others are asked for.
+    /// The engines that run by default.
     pub(crate) fn usual() -> Vec<Self> {
         vec![
             Self::Teak,
@@ -99,7 +99,7 @@ impl Rival {
         ]
     }
 
-    /// Has `work` use the engine.
+    /// Runs `work` with the engine.
     pub(crate) fn lend(self, work: impl Use) -> Result<()> {
         match self {
             Self::Teak => work.with(|directory, durability, room| {
@@ -153,7 +153,7 @@ impl Rival {
         }
     }
 
-    /// Whether its tables can be ordered by native integers, and are here.
+    /// Whether its tables are ordered by native integers here.
     pub(crate) fn compares_integers(self) -> bool {
         match self {
             Self::Teak => true,
@@ -205,7 +205,7 @@ impl Rival {
     }
 }
 
-/// As databases come, for this much.
+/// The default settings, for this much data.
 fn opening(durability: Durability, room: CacheBudget) -> OpenSettings {
     OpenSettings {
         write_bytes: room.write_bytes,

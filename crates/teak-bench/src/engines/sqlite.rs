@@ -12,7 +12,7 @@ use std::{
 };
 
 const FILE_NAME: &str = "bench.sqlite";
-/// How long a thread waits for another that writes.
+/// The maximum time that a thread waits for another writer.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Pages of the log before a checkpoint: enough that pages which changed many times are
 /// checkpointed once.
@@ -151,7 +151,7 @@ impl LookupTransaction for SqliteTransaction<'_> {
 impl Read for SqliteTransaction<'_> {
     fn scan(
         &mut self,
-        way: ScanDirection<'_>,
+        direction: ScanDirection<'_>,
         most: u64,
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
@@ -160,7 +160,7 @@ impl Read for SqliteTransaction<'_> {
             see(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
             Ok(())
         };
-        let (mut statement, key) = match way {
+        let (mut statement, key) = match direction {
             ScanDirection::Forwards => (self.statement(FORWARDS)?, None),
             ScanDirection::Backwards => (self.statement(BACKWARDS)?, None),
             ScanDirection::From(key) => (self.statement(FROM)?, Some(key)),

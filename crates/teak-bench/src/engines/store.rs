@@ -17,7 +17,7 @@ const LOAD_BATCH: usize = 10_000;
 /// The size of the data, and of an engine's own cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CacheBudget {
-    /// About how many bytes of records.
+    /// The approximate bytes of records.
     pub(crate) data_bytes: u64,
     #[cfg_attr(
         not(any(
@@ -48,7 +48,7 @@ pub(crate) trait Store: Sync + Sized {
     /// Connects a thread.
     fn connect(&self) -> Result<Self::Connection<'_>>;
 
-    /// Brings all commits to the disk.
+    /// Flushes all commits.
     fn sync(&self) -> Result<()>;
 
     /// Completes the work that the engine would do in the background. Nothing to do for engines
@@ -83,7 +83,7 @@ pub(crate) trait Connection {
     /// Begins a write transaction, or a batch that serves as one.
     fn write(&mut self) -> Result<Self::Write<'_>>;
 
-    /// Loads records in any order into the empty database, by the best that the engine has.
+    /// Loads records in any order into the empty database, with the engine's best call.
     fn load(&mut self, records: &mut dyn RecordBatches) -> Result<()> {
         while let Some(batch) = records.next_batch(LOAD_BATCH) {
             let mut transaction = self.write()?;
@@ -93,13 +93,13 @@ pub(crate) trait Connection {
         Ok(())
     }
 
-    /// Returns when this thread's commits are as durable as the mode makes them.
+    /// Waits until this thread's commits are as durable as the mode promises.
     fn wait(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Records that are made on demand.
+/// Records that are generated on demand.
 pub(crate) trait RecordBatches {
     /// The next records, at most `most`; `None` at the end.
     fn next_batch(&mut self, most: usize) -> Option<Vec<StorePair<'_>>>;
@@ -136,7 +136,7 @@ pub(crate) trait Read: LookupTransaction {
     /// Shows up to `most` records, in order.
     fn scan(
         &mut self,
-        way: ScanDirection<'_>,
+        direction: ScanDirection<'_>,
         most: u64,
         see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()>;
@@ -199,7 +199,7 @@ pub(crate) fn size_of_files(directory: &Path, used_bytes: u64) -> Result<Space> 
     Ok(space)
 }
 
-/// Waits until the engine's own threads have nothing to do: no time passes on the processors, and nothing is written.
+/// Waits until the engine's own threads are idle: they use no processor time and write nothing.
 #[cfg(any(
     feature = "fjall",
     feature = "canopydb",
@@ -212,17 +212,17 @@ pub(crate) fn wait_until_quiet() -> Result<()> {
     use rustix::time::{ClockId, clock_gettime};
     use std::{thread, time::Duration};
 
-    const LOOK_EVERY: Duration = Duration::from_millis(50);
+    const CHECK_EVERY: Duration = Duration::from_millis(50);
     const BUSY: Duration = Duration::from_millis(2);
-    const LOOKS_MAX: u32 = 20 * 600;
+    const CHECKS_MAX: u32 = 20 * 600;
     let measure = || -> Result<(Duration, u64)> {
         let cpu = Duration::try_from(clock_gettime(ClockId::ProcessCPUTime))?;
-        let written = crate::process::Traffic::so_far().written_bytes();
+        let written = crate::process::Traffic::now().written_bytes();
         Ok((cpu, written))
     };
     let (mut before, mut quiet) = (measure()?, 0);
-    for _ in 0..LOOKS_MAX {
-        thread::sleep(LOOK_EVERY);
+    for _ in 0..CHECKS_MAX {
+        thread::sleep(CHECK_EVERY);
         let now = measure()?;
         let is_quiet = now.0.saturating_sub(before.0) < BUSY && now.1 == before.1;
         quiet = if is_quiet { quiet + 1 } else { 0 };

@@ -150,7 +150,7 @@ impl Engine for Teak {
         let target = directory.join(FILE_NAME);
         match copying {
             Copying::Plain => {
-                // So that an increment can begin there.
+                // An increment can start from it.
                 if self.database.snapshots()?.is_empty() {
                     self.database.create_snapshot(COPIED)?;
                 }

@@ -23,7 +23,7 @@ impl HandoverCase {
     }
 }
 
-/// How fast processes committed.
+/// The commit rate of the processes.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct HandoverFigure {
     pub(crate) work: &'static str,
@@ -46,7 +46,7 @@ pub(crate) enum HandoverOutcome {
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct CommitRates {
-    /// Of all processes together, the median over the rounds.
+    /// The rate of all processes together, the median over the rounds.
     pub(crate) commits_per_second: f64,
     /// The slowest and the fastest round.
     pub(crate) spread: Spread,
@@ -56,7 +56,7 @@ pub(crate) struct CommitRates {
     pub(crate) shares: Vec<f64>,
     /// The share of the process with the fewest commits in a round, as the median over the rounds.
     pub(crate) share_min: f64,
-    /// The longest wait for a turn in a round, the median over the rounds.
+    /// The longest wait for a turn in a round, as the median over the rounds.
     pub(crate) wait_max_ns: f64,
     /// The longest wait for a turn in all rounds.
     pub(crate) wait_longest_ns: f64,
@@ -136,7 +136,7 @@ impl HandoverFigure {
     }
 
     /// Whether it belongs to the same case.
-    pub(super) fn is_beside(&self, other: &Self) -> bool {
+    pub(super) fn is_same_case(&self, other: &Self) -> bool {
         (self.mode, self.processes) == (other.mode, other.processes)
     }
 }

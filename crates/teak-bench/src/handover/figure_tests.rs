@@ -30,8 +30,8 @@ fn an_error_is_the_outcome_and_the_end() {
     tally.add(|| Ok(vec![share(1, 1)]));
     tally.add(|| bail!("in use"));
     tally.add(|| panic!("it goes on"));
-    let told = tally.outcome();
-    assert!(matches!(told, Some(HandoverOutcome::Error { error }) if error == "in use"));
+    let outcome = tally.outcome();
+    assert!(matches!(outcome, Some(HandoverOutcome::Error { error }) if error == "in use"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(super) enum HandoverAnswer {
     Ready,
     /// The slice is over, and the database closed.
     Done(ProcessShare),
-    /// It went wrong, and this is why.
+    /// The reason for a failure.
     Failed(String),
 }
 
@@ -25,15 +25,15 @@ pub(super) struct ProcessShare {
     pub(super) wait_max_ns: u64,
 }
 
-/// The moment to begin at, which is the line that each process reads from its standard input: microseconds since 1970, so that
-/// processes agree on it.
+/// The start time in microseconds since 1970. Each process reads it from its standard input, so all
+/// begin at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StartTime {
     pub(super) micros: u64,
 }
 
 impl StartTime {
-    /// So long from now.
+    /// The time after this duration.
     pub(super) fn in_time(lead: Duration) -> Self {
         let at = SystemTime::now() + lead;
         let since = at.duration_since(SystemTime::UNIX_EPOCH);
@@ -42,7 +42,7 @@ impl StartTime {
         }
     }
 
-    /// How long it is until then; nothing if it is over.
+    /// The duration until then; zero if it has passed.
     pub(super) fn remaining(self) -> Duration {
         let at = SystemTime::UNIX_EPOCH + Duration::from_micros(self.micros);
         at.duration_since(SystemTime::now()).unwrap_or_default()

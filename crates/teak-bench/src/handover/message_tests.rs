@@ -17,7 +17,7 @@ fn an_answer_is_a_line_that_can_be_read() {
 }
 
 #[test]
-fn what_is_over_does_not_remain() {
+fn a_past_start_has_no_remaining_time() {
     assert_eq!(StartTime { micros: 1 }.remaining(), Duration::ZERO);
     let hour = Duration::from_secs(3600);
     let remaining = StartTime::in_time(hour).remaining();

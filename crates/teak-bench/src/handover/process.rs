@@ -1,11 +1,11 @@
-//! The processes that commit, as the one sees them that has started them.
+//! The processes that commit, from the side of the process that started them.
 
 use super::message::{HandoverAnswer, ProcessShare, StartTime};
 use crate::{arguments::HandoverProcess, children::ChildProcess};
 use anyhow::{Result, bail};
 use std::time::Duration;
 
-/// Between the word to begin and the beginning: enough that every process has heard it.
+/// The time from the message to the start: enough for every process to receive it.
 const LEAD: Duration = Duration::from_millis(20);
 /// The time that a process may take beyond its slice, to open and close the database, before it
 /// counts as hanging.
@@ -40,7 +40,7 @@ pub(super) fn run_together(tasks: &[HandoverProcess]) -> Result<Vec<ProcessShare
     Ok(shares)
 }
 
-/// The next answer of a process; an error if that is that it failed.
+/// The next answer of a process, or an error if the process reports a failure.
 fn answer(
     process: &mut ChildProcess<HandoverAnswer>,
     patience: Duration,

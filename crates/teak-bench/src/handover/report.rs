@@ -72,7 +72,7 @@ fn row(figures: &[HandoverFigure], figure: &HandoverFigure) -> Vec<String> {
 
 /// The speed of the first engine relative to this one; empty for itself, or if it failed.
 fn ratio(figures: &[HandoverFigure], figure: &HandoverFigure, rates: &CommitRates) -> String {
-    match figures.iter().find(|known| known.is_beside(figure)) {
+    match figures.iter().find(|known| known.is_same_case(figure)) {
         Some(HandoverFigure {
             engine,
             outcome: HandoverOutcome::Rates(first),

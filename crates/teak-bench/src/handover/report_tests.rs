@@ -42,7 +42,7 @@ fn a_line_has_rate_share_and_wait() {
 }
 
 #[test]
-fn what_failed_is_told_below() {
+fn failures_are_listed_below_the_table() {
     let text = table(&[figure(EngineKind::Teak, error())]);
     assert!(text.contains("failed, see below"), "{text}");
     let last = text.lines().last();

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_counter_says_what_it_was_made_with() {
+fn a_counter_record_has_its_count() {
     for count in [0, 1, 1 << 40] {
         let record = counter_record(count);
         assert_eq!(count_of(&record.value).expect("it is whole"), count);

@@ -48,7 +48,7 @@ fn open_and_commit(task: &HandoverProcess) -> Result<ProcessShare> {
     Ok(share)
 }
 
-/// Waits for the message with the time to begin, and until that time.
+/// Waits for the message with the start time, and then until that time.
 fn wait_for_begin() -> Result<StartTime> {
     let begin: StartTime = children::next_order()?.context("got no time to begin at")?;
     thread::sleep(begin.remaining());
@@ -122,10 +122,10 @@ fn share(begin: Instant, waits: &Latencies) -> ProcessShare {
 /// The records that one process changes, and no other.
 struct OwnRecords {
     keys: Vec<Key>,
-    /// Of each key, the version that was taken last.
+    /// The last version of each key.
     versions: Vec<Option<u64>>,
     rng: Rng,
-    /// The next version. Slices do not share versions, since each begins at its own time.
+    /// The next version. Slices do not share versions, because each begins at its own time.
     version: u64,
 }
 

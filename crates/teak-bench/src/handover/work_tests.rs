@@ -36,7 +36,7 @@ fn each_value_is_new_and_remembered() {
 }
 
 #[test]
-fn what_was_committed_is_looked_for() {
+fn missing_commits_are_found() {
     let directory = tempfile::tempdir().expect("a directory");
     let opening = OpenSettings::usual(Durability::Lazy, 1000);
     let opened = EngineKind::Teak.open(directory.path(), &opening);

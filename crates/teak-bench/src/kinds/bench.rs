@@ -1,4 +1,4 @@
-//! The engines of a part, and how they take turns.
+//! The engines of a part, which take turns.
 
 use super::{contender::KindsContender, figure::KindsFigure};
 use crate::{arguments::Kinds, bench::turn_order, engines::EngineKind, statistics::Samples};
@@ -29,8 +29,8 @@ impl KindsBench {
         vec![None; self.contenders.len()]
     }
 
-    /// Times `work` by each contender, in an order that changes from turn to turn. The time is `None`
-    /// for a contender that has no call for the work.
+    /// Times `work` by each contender, in an order that changes from turn to turn. The time is
+    /// `None` for a contender that has no call for the work.
     pub(super) fn in_turn(
         &mut self,
         turn: usize,

@@ -48,7 +48,7 @@ impl KindsContender {
         }
     }
 
-    /// Leaves the disk, and threads of the engine's own, with nothing to write.
+    /// Waits until the disk and the engine's own threads have nothing to write.
     pub(super) fn settle(&mut self) -> Result<()> {
         self.engine()?.settle()?;
         settle(&self.directory)

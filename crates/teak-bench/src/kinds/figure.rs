@@ -13,7 +13,7 @@ use serde::Serialize;
 /// The figure of one engine for one operation.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct KindsFigure {
-    /// The table: how many values its keys have, or its kind.
+    /// The table: the number of values per key, or the kind of the table.
     pub(super) work: String,
     pub(super) operation: &'static str,
     pub(super) engine: EngineKind,
@@ -23,7 +23,7 @@ pub(crate) struct KindsFigure {
     pub(super) ns_per_op: f64,
     pub(super) spread: Spread,
     pub(super) repeats: usize,
-    /// The mean deviation of an estimate from the right number.
+    /// The mean deviation of an estimate from the exact number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) deviation_percent: Option<f64>,
     /// For loads: the size of the database.
@@ -79,8 +79,8 @@ pub(crate) fn tables(figures: &[KindsFigure], engines: &[EngineKind]) -> String 
     text
 }
 
-/// A line per operation: the median of each engine with its spread, and the speed of the first engine
-/// relative to each other one.
+/// A line per operation: the median of each engine with its spread, and the speed of the first
+/// engine relative to each other one.
 fn times(figures: &[KindsFigure], engines: &[EngineKind]) -> Table {
     let mut table = plain_table(comparison_header(&["table", "operation"], engines));
     for one in figures {

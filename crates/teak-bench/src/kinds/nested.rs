@@ -1,4 +1,4 @@
-//! Nested transactions of a few changes, of which every other one is rolled back.
+//! Nested transactions of a few changes. Every other one is rolled back.
 
 use super::{
     bench::{KindsBench, add_round},

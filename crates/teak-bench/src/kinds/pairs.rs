@@ -1,4 +1,4 @@
-//! Tables in which a key has several values: loads, lookups and scans.
+//! Tables in which keys have several values: loads, lookups and scans.
 
 use super::{
     bench::{KindsBench, add_round, add_slice},
@@ -15,9 +15,9 @@ use crate::{
 use anyhow::{Result, ensure};
 use std::{path::Path, time::Duration};
 
-/// Pairs of a transaction.
+/// Pairs per transaction.
 const PER_TRANSACTION: usize = 10_000;
-/// Pairs to look up in a round, and in a slice.
+/// Pairs to look up in each round, and in each slice.
 const LOOKUPS: usize = 200_000;
 const PER_SLICE: usize = 20_000;
 
@@ -109,7 +109,7 @@ impl PairBench {
         for lookup in LookupKind::ALL {
             // With one key, the same lookup would be repeated.
             if lookup == LookupKind::Pair || !matches!(self.set.shape, PairShape::Many(_)) {
-                self.look_up(lookup)?;
+                self.measure_lookup(lookup)?;
             }
         }
         if self.set.values == ValueKind::Fixed {
@@ -144,7 +144,7 @@ impl PairBench {
         Ok(())
     }
 
-    fn look_up(&mut self, lookup: LookupKind) -> Result<()> {
+    fn measure_lookup(&mut self, lookup: LookupKind) -> Result<()> {
         let set = self.set;
         let numbers = set.some(LOOKUPS);
         let mut samples = self.bench.samples();
@@ -155,7 +155,7 @@ impl PairBench {
                 let pairs: Vec<MultiPair> =
                     numbers.iter().map(|&number| set.pair(number)).collect();
                 let slice = self.bench.in_turn(round + turn, |contender| {
-                    look_up_slice(contender, lookup, &set, numbers, &pairs).map(Some)
+                    lookup_slice(contender, lookup, &set, numbers, &pairs).map(Some)
                 })?;
                 add_slice(&mut times, &slice);
             }
@@ -240,7 +240,7 @@ fn load_one_by_one(
 }
 
 /// Looks up pairs with these numbers, or values of their keys, and compares the results.
-fn look_up_slice(
+fn lookup_slice(
     contender: &mut KindsContender,
     lookup: LookupKind,
     set: &PairSet,

@@ -11,9 +11,9 @@ pub(crate) enum KindsPart {
     Ten,
     /// One value under each of many keys.
     One,
-    /// Records of ranges counted.
+    /// Counts of the records in ranges.
     Ranges,
-    /// A range of records removed.
+    /// Removal of a range of records.
     Removal,
     /// Nested transactions, of which half are rolled back.
     Nested,

@@ -1,4 +1,4 @@
-//! Records of ranges counted, in a table that counts, and in one that does not.
+//! Counts of the records in ranges, in a counted table and in one that is not counted.
 
 use super::{
     bench::{KindsBench, add_round, add_slice},
@@ -18,7 +18,7 @@ use std::path::Path;
 const SEED: u64 = 0x7261_6e67;
 /// A range has one of this many records.
 const RANGE_PART: u64 = 100;
-/// Ranges of a round, and of a slice.
+/// Ranges of each round, and of each slice.
 const RANGES: usize = 400;
 const PER_SLICE: usize = 40;
 
@@ -76,10 +76,11 @@ fn load(contenders: &mut [KindsContender], table: TableKind, sorted: &SortedKeys
     Ok(())
 }
 
-/// An engine, and how far its counts are from the right ones on average, in percent.
+/// An engine, and the mean deviation of its counts from the exact ones, in percent.
 type Deviation = (EngineKind, f64);
 
-/// The times of each contender, and how far its counts are from the right ones on average, in percent.
+/// The times of each contender, and the mean deviation of its counts from the exact ones, in
+/// percent.
 fn count(
     bench: &mut KindsBench,
     counting: CountMethod,
@@ -124,7 +125,7 @@ fn count(
     Ok((samples, deviations))
 }
 
-/// How far a count is from the right one, in percent.
+/// The deviation of a count from the exact one, in percent.
 fn off(count: u64, right: u64) -> f64 {
     count.abs_diff(right) as f64 / right as f64 * 100.0
 }

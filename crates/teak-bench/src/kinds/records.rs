@@ -1,4 +1,4 @@
-//! Records in the order of their keys, for tables in which a key has one value.
+//! Records in the order of their keys, for tables in which keys have one value.
 
 use crate::data::{DataSet, Fingerprint, Key, Record};
 
@@ -8,7 +8,7 @@ pub(super) struct SortedKeys {
 }
 
 impl SortedKeys {
-    /// So many keys.
+    /// This many keys.
     pub(super) fn new(count: u64) -> Self {
         let mut keys = DataSet::new(count as usize).keys;
         keys.sort_unstable();

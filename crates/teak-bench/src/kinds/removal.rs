@@ -16,12 +16,12 @@ use crate::{
 use anyhow::{Result, ensure};
 use std::{iter, path::Path, time::Duration};
 
-/// For this many removed records one stays before them, and one after.
+/// For each group of this many removed records, one record stays before them and one after.
 const REMOVED_PER_LEFT: u64 = 10;
 /// Commits of one record each.
 const SMALL_COMMITS: usize = 1000;
 
-/// Removes a range, and all.
+/// Removes a range, and then all records.
 pub(super) fn run(kinds: &Kinds, directory: &Path) -> Result<Vec<KindsFigure>> {
     eprintln!("removal");
     let (removed, left) = (kinds.records, kinds.records / REMOVED_PER_LEFT + 1);

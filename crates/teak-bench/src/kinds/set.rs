@@ -13,14 +13,14 @@ const ORDER_SEED: u64 = 0x6b69_6e64;
 const PER_KEY: u64 = 10;
 const VARIABLE_LEN_MIN: u8 = 16;
 
-/// How many values how many keys have.
+/// The numbers of keys and of values per key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PairShape {
     /// One key with this many values.
     Many(u64),
-    /// So many keys with ten values each.
+    /// This many keys with ten values each.
     Ten(u64),
-    /// So many keys with one value each.
+    /// This many keys with one value each.
     One(u64),
 }
 
@@ -46,7 +46,7 @@ impl PairSet {
         format!("{shape}_{values}")
     }
 
-    /// How many there are.
+    /// The number of pairs.
     pub(super) fn count(&self) -> u64 {
         match self.shape {
             PairShape::Many(count) | PairShape::One(count) => count,
@@ -54,7 +54,7 @@ impl PairSet {
         }
     }
 
-    /// How many values a key has.
+    /// The number of values of each key.
     pub(super) fn per_key(&self) -> u64 {
         match self.shape {
             PairShape::Many(count) => count,
@@ -113,7 +113,7 @@ impl PairSet {
         (0..self.count()).map(|number| self.pair(number))
     }
 
-    /// Bytes of all values, and of all keys, each once.
+    /// The bytes of all values and of all keys, each key counted once.
     pub(super) fn data_bytes(&self) -> u64 {
         let values: u64 = self.all().map(|pair| pair.value().len() as u64).sum();
         values + self.count() / self.per_key().max(1) * KEY_LEN as u64
@@ -160,7 +160,8 @@ impl PairSet {
     }
 }
 
-/// Another number for each number, without order: both steps can be undone, since the factors are odd.
+/// Maps each number to a different one, in random order. Both steps are reversible, because the
+/// factors are odd.
 fn scattered(number: u64) -> u64 {
     let spread = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (spread ^ spread >> 29).wrapping_mul(0xd6e8_feb8_6659_fd93);

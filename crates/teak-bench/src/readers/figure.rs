@@ -8,7 +8,7 @@ use crate::{
 };
 use serde::Serialize;
 
-/// How long an operation took its thread.
+/// The thread time of an operation.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ReadersFigure {
     pub(crate) work: &'static str,
@@ -17,7 +17,8 @@ pub(crate) struct ReadersFigure {
     pub(crate) engine: EngineKind,
     /// How the transaction is begun, if there is one: new or renewed, and whether it uses its
     /// thread's slot.
-    pub(crate) way: Option<&'static str>,
+    #[serde(rename = "way")]
+    pub(crate) start: Option<&'static str>,
     pub(crate) threads: u32,
     /// Other transactions that are open.
     pub(crate) open: u32,
@@ -45,7 +46,7 @@ impl ReadersFigure {
             work: "readers",
             step: step_name(row.step),
             engine,
-            way: way(engine, row.step, row.runner.slots),
+            start: start_name(engine, row.step, row.runner.slots),
             threads: setting.threads,
             open: setting.open,
             records: readers.records,
@@ -58,12 +59,14 @@ impl ReadersFigure {
 
     /// The name of its line.
     pub(super) fn name(&self) -> String {
-        let way = self.way.map_or_else(String::new, |way| format!(" {way}"));
-        format!("{}{way}", self.engine)
+        let start = self
+            .start
+            .map_or_else(String::new, |start| format!(" {start}"));
+        format!("{}{start}", self.engine)
     }
 
     /// Whether it belongs to the same operation in the same setting.
-    pub(super) fn is_beside(&self, other: &Self) -> bool {
+    pub(super) fn is_same_setting(&self, other: &Self) -> bool {
         (self.step, self.threads, self.open) == (other.step, other.threads, other.open)
     }
 }
@@ -76,8 +79,8 @@ fn step_name(step: ReadStep) -> &'static str {
     }
 }
 
-/// The name of the way; `None` if the engine has only one.
-fn way(engine: EngineKind, step: ReadStep, slots: SlotOwner) -> Option<&'static str> {
+/// The name of the start of a transaction. `None` if the engine has only one.
+fn start_name(engine: EngineKind, step: ReadStep, slots: SlotOwner) -> Option<&'static str> {
     if !engine.knows_slots() {
         return None;
     }

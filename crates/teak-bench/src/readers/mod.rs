@@ -32,9 +32,9 @@ use runner::{ReadersRow, ReadersRunner, ReadersSetting};
 use slice::KeyBatches;
 use std::{path::Path, time::Duration};
 
-/// Spare slots for readers.
+/// Additional slots for readers.
 const SLOTS_SPARE: u32 = 16;
-/// How much shorter than others the slice is that is not counted.
+/// The factor by which the slice that is not counted is shorter than others.
 const WARM_UP_PART: u32 = 10;
 
 /// Runs `readers` with databases below `directory`. Reports progress on standard error.

@@ -32,7 +32,7 @@ pub(crate) fn table(figures: &[ReadersFigure]) -> Table {
     ];
     let mut table = plain_table(header.to_vec());
     for figure in figures {
-        let first = figures.iter().find(|known| known.is_beside(figure));
+        let first = figures.iter().find(|known| known.is_same_setting(figure));
         table.add_row([
             figure.open.to_string(),
             figure.threads.to_string(),

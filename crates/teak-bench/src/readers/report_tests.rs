@@ -6,7 +6,7 @@ fn figure(step: &'static str, open: u32, ns_per_op: f64) -> ReadersFigure {
         work: "readers",
         step,
         engine: EngineKind::Teak,
-        way: None,
+        start: None,
         threads: 2,
         open,
         records: 100,
@@ -32,7 +32,7 @@ fn a_line_has_a_time_with_its_spread() {
 fn engines_are_compared_with_the_first_of_the_same_setting() {
     let other = |step, open, ns_per_op| ReadersFigure {
         engine: EngineKind::Lmdb,
-        way: Some("renew"),
+        start: Some("renew"),
         ..figure(step, open, ns_per_op)
     };
     let figures = [

@@ -31,7 +31,7 @@ pub(super) struct ReadersRow<'r> {
 }
 
 impl ReadersRunner {
-    /// The ways of beginning and ending a transaction that have a line.
+    /// The ways to begin and end a transaction that have a line.
     pub(super) fn readings(&self, setting: ReadersSetting) -> &'static [ReadStart] {
         match self.slots {
             SlotOwner::Threads if setting.open > 0 => &[],

@@ -13,7 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Enough that looking at the clock between batches does not count, few enough that a slice ends in time.
+/// Large enough that reading the clock between batches is negligible, small enough that a slice
+/// ends in time.
 const BATCH_KEYS: usize = 128;
 
 /// A batch of keys, and the digest of looking them up.

@@ -59,7 +59,7 @@ fn a_slice_without_time_has_a_batch_for_each_thread() {
 }
 
 #[test]
-fn lookups_that_find_nothing_are_told() {
+fn lookups_that_find_nothing_are_errors() {
     let counter = Counter {
         is_empty: true,
         ..Counter::default()

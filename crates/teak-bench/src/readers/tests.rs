@@ -15,7 +15,7 @@ fn steps(setting: ReadersSetting, runner: ReadersRunner) -> Vec<ReadStep> {
 }
 
 #[test]
-fn teak_has_one_way_to_begin() {
+fn teak_has_one_method_to_begin() {
     let setting = ReadersSetting {
         open: 1000,
         threads: 1,

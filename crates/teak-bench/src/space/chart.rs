@@ -1,4 +1,4 @@
-//! The sizes of the files in the course of commits, as a picture.
+//! A chart of the sizes of the files in the course of commits.
 
 use super::SpaceFigure;
 use anyhow::{Context, Result};
@@ -46,7 +46,7 @@ pub(crate) fn draw(figures: &[SpaceFigure], records: u64, path: &Path) -> Result
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A line per figure, of MB in `heights`; dashed where there is no reader.
+/// A line per figure, of the MB in `heights`; dashed if there is no reader.
 fn paint(
     lines: &[&SpaceFigure],
     records: u64,

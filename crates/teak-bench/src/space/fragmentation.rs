@@ -24,7 +24,8 @@ use std::{fs, path::Path};
 
 /// Records that small commits change.
 const RECORDS: usize = 100_000;
-/// Commits of a slice, and slices of each database in each state, of which the first is not counted.
+/// Commits of a slice, and slices of each database in each state, of which the first is not
+/// counted.
 const LAZY: usize = 400;
 const DURABLE: usize = 100;
 const SLICES: usize = 11;
@@ -41,8 +42,10 @@ const SETTLED_PAGES: u64 = 4096;
 pub(crate) struct FragmentationFigure {
     work: &'static str,
     engine: EngineKind,
-    beside: &'static str,
-    /// In the end.
+    /// The dead pages of the database.
+    #[serde(rename = "beside")]
+    state: &'static str,
+    /// The final value.
     dead_pages: DeadPages,
     lazy: Option<CommitTimes>,
     durable: CommitTimes,
@@ -58,7 +61,7 @@ pub(super) struct CommitTimes {
 
 /// The commits to a database in one state.
 struct FragmentationWorkload<'c> {
-    beside: &'static str,
+    state: &'static str,
     contender: &'c BenchContender,
     lazy: Latencies,
     durable: Latencies,
@@ -93,23 +96,26 @@ fn run_engine(
     let all: Vec<u64> = (0..2 * pages).collect();
     let (even, odd): (Vec<u64>, Vec<u64>) = all.iter().partition(|number| *number % 2 == 0);
     let mut alone = load(kind, &directory.join("alone"), &records.keys, &odd)?;
-    let mut beside = load(kind, &directory.join("beside"), &records.keys, &all)?;
+    let mut fragmented = load(kind, &directory.join("beside"), &records.keys, &all)?;
     let opening = OpenSettings {
         durability: Durability::Durable,
         ..opening(2 * pages)
     };
     alone.reopen_for(&opening)?;
-    beside.reopen_for(&opening)?;
-    let reader = beside.reader()?.hold(1)?;
-    change(beside.shared()?, &even, None)?;
-    let states = [("nothing", &alone), ("pages that a reader sees", &beside)];
+    fragmented.reopen_for(&opening)?;
+    let reader = fragmented.reader()?.hold(1)?;
+    change(fragmented.shared()?, &even, None)?;
+    let states = [
+        ("nothing", &alone),
+        ("pages that a reader sees", &fragmented),
+    ];
     let mut figures = take_turns(states, &mut records, slices, directory)?;
     drop(reader);
-    figures.push(free(&beside, &mut records)?);
-    let states = [("nothing", &alone), ("free pages", &beside)];
+    figures.push(free(&fragmented, &mut records)?);
+    let states = [("nothing", &alone), ("free pages", &fragmented)];
     figures.extend(take_turns(states, &mut records, slices, directory)?);
     alone.discard()?;
-    beside.discard()?;
+    fragmented.discard()?;
     Ok(figures)
 }
 
@@ -141,10 +147,10 @@ fn opening(values: u64) -> OpenSettings {
     }
 }
 
-/// Gives `numbers` this value, or none.
+/// Sets the values of `numbers`, or removes them.
 fn change(engine: &dyn Engine, numbers: &[u64], value: Option<&[u8]>) -> Result<()> {
     for numbers in numbers.chunks(BATCH) {
-        // Before the keys of the small records, which are random.
+        // These keys sort before those of the small records, which are random.
         let keys: Vec<Key> = numbers
             .iter()
             .map(|number| u128::from(*number).to_be_bytes())
@@ -177,8 +183,8 @@ fn take_turns(
     directory: &Path,
 ) -> Result<Vec<FragmentationFigure>> {
     let mut courses = Vec::new();
-    for (beside, contender) in states {
-        courses.push(FragmentationWorkload::new(beside, contender)?);
+    for (state, contender) in states {
+        courses.push(FragmentationWorkload::new(state, contender)?);
     }
     for slice in 0..slices {
         for index in turn_order(courses.len(), slice) {
@@ -186,7 +192,7 @@ fn take_turns(
         }
         if slice == 0 {
             for course in &mut courses {
-                *course = FragmentationWorkload::new(course.beside, course.contender)?;
+                *course = FragmentationWorkload::new(course.state, course.contender)?;
             }
         }
     }
@@ -194,16 +200,16 @@ fn take_turns(
 }
 
 impl<'c> FragmentationWorkload<'c> {
-    fn new(beside: &'static str, contender: &'c BenchContender) -> Result<Self> {
+    fn new(state: &'static str, contender: &'c BenchContender) -> Result<Self> {
         Ok(Self {
-            beside,
+            state,
             contender,
             lazy: Latencies::new()?,
             durable: Latencies::new()?,
         })
     }
 
-    /// Lazy commits first, then, when those are on the disk, durable ones.
+    /// Lazy commits first. When those are on the disk, durable ones.
     fn run_slice(&mut self, records: &mut SmallRecords, directory: &Path) -> Result<()> {
         let engine = self.contender.shared()?;
         let (lazy, durable) = (records.take(LAZY), records.take(DURABLE));
@@ -218,7 +224,7 @@ impl<'c> FragmentationWorkload<'c> {
         Ok(FragmentationFigure {
             work: "fragmentation",
             engine: self.contender.kind,
-            beside: self.beside,
+            state: self.state,
             dead_pages: self.contender.shared()?.dead_pages()?,
             lazy: (self.lazy.count() > 0).then(|| CommitTimes::of(&self.lazy)),
             durable: CommitTimes::of(&self.durable),
@@ -276,7 +282,7 @@ pub(crate) fn table(figures: &[FragmentationFigure]) -> Table {
     for figure in figures {
         let dead = figure.dead_pages;
         let pending = dead.pending.map(|pages| pages.to_string());
-        let mut line = vec![figure.engine.to_string(), figure.beside.to_owned()];
+        let mut line = vec![figure.engine.to_string(), figure.state.to_owned()];
         line.extend([dead.count.to_string(), pending.unwrap_or_default()]);
         line.extend(CommitTimes::cells_or_none(figure.lazy.as_ref()));
         line.extend(figure.durable.cells());

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_is_said_to_be_beside_commits_is_there() {
+fn reported_dead_pages_exist_during_commits() {
     let pages = 6000;
     for kind in EngineKind::usual_except_quick() {
         let directory = tempfile::tempdir().expect("a directory");
@@ -10,12 +10,15 @@ fn what_is_said_to_be_beside_commits_is_there() {
             panic!("{figures:?}");
         };
         for alone in [first, second] {
-            assert_eq!(alone.beside, "nothing");
+            assert_eq!(alone.state, "nothing");
             assert!(alone.dead_pages.count < pages / 2, "{alone:?}");
         }
-        // Small commits take some of the pages, and leave others.
-        for beside in [seen, freed, free] {
-            assert!(beside.dead_pages.count >= pages * 9 / 10, "{beside:?}");
+        // Small commits use some of the pages and leave others.
+        for fragmented in [seen, freed, free] {
+            assert!(
+                fragmented.dead_pages.count >= pages * 9 / 10,
+                "{fragmented:?}"
+            );
         }
         if kind == EngineKind::Teak {
             assert!(seen.dead_pages.pending >= Some(pages), "{seen:?}");

@@ -31,12 +31,12 @@ const BATCH: usize = 10_000;
 const SAMPLES: u64 = 10;
 const SEED: u64 = 0x7370_6163;
 
-/// The size of one engine's file in the course of a work.
+/// The size of one engine's file in the course of a workload.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct SpaceFigure {
     work: &'static str,
     engine: String,
-    /// Commits, and bytes that the file system has set aside then.
+    /// The number of commits, and the bytes that the file system has allocated by then.
     bytes: Vec<(u64, u64)>,
     /// The longest commit, in microseconds.
     longest_us: f64,
@@ -49,7 +49,7 @@ pub(crate) struct SpaceFigure {
 struct Removal {
     /// The size of a new database with the same records.
     fresh_bytes: u64,
-    /// How long it took to remove them.
+    /// The time of the removal.
     removal_seconds: f64,
     /// States that readers compared during the removal, and then during the commits.
     verified_in_removal: u64,
@@ -84,7 +84,7 @@ pub(crate) fn run(space: &SpaceArguments, directory: &Path) -> Result<Vec<SpaceF
 
 fn load(contender: &mut BenchContender, data: &DataSet) -> Result<()> {
     contender.recreate(data)?;
-    // LMDB and libmdbx do not reuse dead pages that a reader may see, which takes room.
+    // LMDB and libmdbx do not reuse dead pages that a reader may see, so their files grow.
     contender.reopen_for(&OpenSettings::usual(Durability::Careless, data.bytes() * 4))?;
     for keys in data.keys.chunks(BATCH) {
         let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
@@ -119,7 +119,7 @@ impl SpaceWorkload {
         let watched = WatchedStates::new(fingerprint(keys));
         let held = reader.hold(self.held)?;
         let work = || self.commit_all(contender, keys, &watched);
-        let (figure, verified) = watched.verify_beside(reader, self.verifiers, work)?;
+        let (figure, verified) = watched.verify_during(reader, self.verifiers, work)?;
         drop(held);
         Ok((figure, verified))
     }
@@ -167,7 +167,7 @@ impl SpaceWorkload {
     }
 }
 
-/// Of the records that were loaded.
+/// The digest of the loaded records.
 fn fingerprint(keys: &[Key]) -> Fingerprint {
     Fingerprint::of(keys.iter().map(|key| Record::new(*key, 0)))
 }
@@ -183,7 +183,7 @@ fn remove(kind: EngineKind, space: &SpaceArguments, directory: &Path) -> Result<
     let watched = WatchedStates::new(fingerprint(&data.keys));
     let work = || remove_all(contender.shared()?, &keys, &watched);
     let (time, verified_in_removal) =
-        watched.verify_beside(contender.reader()?, space.verifiers, work)?;
+        watched.verify_during(contender.reader()?, space.verifiers, work)?;
     let course = SpaceWorkload {
         work: "removal",
         held: 0,

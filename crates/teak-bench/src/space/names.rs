@@ -46,10 +46,10 @@ struct SnapshotNamesWorkload {
 /// Times small commits without snapshots and with the requested number.
 pub(crate) fn run(space: &SpaceArguments, directory: &Path) -> Result<[SnapshotNamesFigure; 2]> {
     eprintln!("teak: {} names", space.names);
-    run_beside(space.names, SLICES, directory)
+    run_slices(space.names, SLICES, directory)
 }
 
-fn run_beside(names: u64, slices: usize, directory: &Path) -> Result<[SnapshotNamesFigure; 2]> {
+fn run_slices(names: u64, slices: usize, directory: &Path) -> Result<[SnapshotNamesFigure; 2]> {
     let mut records = SmallRecords {
         keys: DataSet::new(RECORDS).keys,
         rng: Rng::with_seed(names),
@@ -100,7 +100,7 @@ impl SnapshotNamesWorkload {
         Ok(course)
     }
 
-    /// Lazy commits first, then, when those are on the disk, durable ones.
+    /// Lazy commits first. When those are on the disk, durable ones.
     fn run_slice(&mut self, records: &mut SmallRecords, directory: &Path) -> Result<()> {
         let (database, table) = (&self.database, &self.table);
         let one = |record: &Record, durability| commit(database, table, record, durability, None);

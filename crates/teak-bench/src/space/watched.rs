@@ -22,7 +22,7 @@ pub(super) struct WatchedStates {
 }
 
 impl WatchedStates {
-    /// It has `state`.
+    /// States of a database that has `state`.
     pub(super) fn new(state: Fingerprint) -> Self {
         Self {
             states: Mutex::new(vec![state]),
@@ -41,9 +41,9 @@ impl WatchedStates {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does `work` while `threads` threads compare the states of `reader`. Returns the number of
+    /// Runs `work` while `threads` threads compare the states of `reader`. Returns the number of
     /// states compared; each thread compares at least one.
-    pub(super) fn verify_beside<R>(
+    pub(super) fn verify_during<R>(
         &self,
         reader: &dyn Reader,
         threads: u32,

@@ -41,37 +41,37 @@ fn records_that_were_changed_or_are_missing_are_noticed() {
     others.push(exchanged);
     for found in others {
         let watched = WatchedStates::new(fingerprint(&keys, 0));
-        let error = watched.verify_beside(&Stale(found), 1, || Ok(()));
+        let error = watched.verify_during(&Stale(found), 1, || Ok(()));
         let error = error.expect_err("it is not the same").to_string();
         assert!(error.contains("not what was committed"), "{error}");
     }
     let watched = WatchedStates::new(fingerprint(&keys, 0));
-    let same = watched.verify_beside(&Stale(fingerprint(&keys, 0)), 2, || Ok(()));
+    let same = watched.verify_during(&Stale(fingerprint(&keys, 0)), 2, || Ok(()));
     assert!(same.expect("it is the same").1 >= 2);
 }
 
 #[test]
-fn a_reader_that_stays_behind_is_noticed() {
+fn a_stale_reader_is_noticed() {
     let keys = DataSet::new(5).keys;
     let watched = WatchedStates::new(fingerprint(&keys, 0));
     for key in &keys[..2] {
         watched.will_commit(|state| state.remove(&Record::new(*key, 0)));
     }
     let stale = |keys: &[Key]| Stale(fingerprint(keys, 0));
-    assert!(watched.verify_beside(&stale(&keys), 1, || Ok(())).is_err());
+    assert!(watched.verify_during(&stale(&keys), 1, || Ok(())).is_err());
     // The second commit has not returned.
     for seen in [&keys[1..], &keys[2..]] {
-        assert!(watched.verify_beside(&stale(seen), 1, || Ok(())).is_ok());
+        assert!(watched.verify_during(&stale(seen), 1, || Ok(())).is_ok());
     }
     assert!(
         watched
-            .verify_beside(&stale(&keys[3..]), 1, || Ok(()))
+            .verify_during(&stale(&keys[3..]), 1, || Ok(()))
             .is_err()
     );
 }
 
 #[test]
-fn every_engine_shows_what_was_committed() {
+fn every_engine_shows_committed_states() {
     let keys = DataSet::new(2000).keys;
     let records: Vec<_> = keys.iter().map(|key| Record::new(*key, 0)).collect();
     for kind in EngineKind::usual_except_quick() {
@@ -82,7 +82,7 @@ fn every_engine_shows_what_was_committed() {
             .write(&records, Insertion::Batch)
             .expect("they are new");
         let watched = WatchedStates::new(fingerprint(&keys, 0));
-        let verified = watched.verify_beside(engine.reader(), 2, || {
+        let verified = watched.verify_during(engine.reader(), 2, || {
             for key in &keys {
                 watched.will_commit(|state| state.remove(&Record::new(*key, 0)));
                 engine.change(&[RecordChange { key, value: None }])?;

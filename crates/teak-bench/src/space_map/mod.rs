@@ -43,10 +43,12 @@ use teak::{
 };
 
 const SEED: u64 = 0x7370_6163;
-/// Pages in a row, for small commits and for folds to find; at most a part of the file.
+/// Consecutive free pages for small commits and for checkpoints of the free map; at most a part of
+/// the file.
 const ROW: u32 = 1 << 16;
 const ROW_PART: u64 = 16;
-/// Free runs that have room for a value of 1 MiB and for the pages of its tree, and one for a value of 64 MiB.
+/// Free extents with room for a value of 1 MiB and the pages of its tree, and one for a value of 64
+/// MiB.
 const RUNS: [u32; 8] = [512; 8];
 const LONG_RUN: u32 = 64 * 256 + 512;
 
@@ -89,7 +91,7 @@ fn measure(map: &SpaceMapArguments, pages: u64, run_directory: &Path) -> Result<
     })
 }
 
-/// Makes the database and then the file a vast one.
+/// Creates the database, and then extends its space map to that of a long file.
 fn prepare(map: &SpaceMapArguments, pages: u64, path: &Path) -> Result<VastCounts> {
     let database = Database::open(path)?;
     for part in process::keys().chunks(process::RECORDS / 2) {

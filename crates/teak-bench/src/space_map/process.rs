@@ -16,9 +16,9 @@ pub(super) const RECORDS: usize = 100_000;
 const SEED: u64 = 0x636f_6d6d;
 /// Dead pages that a commit leaves in any case.
 const SETTLED_PAGES: u64 = 64;
-/// Commits until no more is pending, at most.
+/// The maximum number of commits until no page is pending.
 const SETTLING_MAX: u32 = 10_000;
-/// So many changes in a commit are more than the log has room for: it folds.
+/// Changes in a commit that exceed the room in the log, which forces a checkpoint of the free map.
 const FOLDED: usize = 500;
 const FOLDS: u32 = 50;
 /// Values of 1 MiB.
@@ -31,7 +31,7 @@ pub(super) struct SpaceMapOutcome {
     pub(super) open_us: f64,
     /// When it was opened.
     pub(super) memory: Memory,
-    /// Absent if it was opened only.
+    /// `None` if the database was only opened.
     pub(super) work: Option<SpaceMapWork>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct SpaceMapTimes {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct LargeValue {
     pub(super) mib: u64,
-    /// Whether there was no free run that was long enough.
+    /// Whether no free extent was long enough.
     pub(super) file_grew: bool,
     pub(super) insert_us: f64,
     pub(super) commit_us: f64,
@@ -60,7 +60,7 @@ pub(crate) struct SpaceMapWork {
     /// The first durable commits, until the dead pages are free.
     pub(super) settling: SpaceMapTimes,
     pub(super) durable: SpaceMapTimes,
-    /// Commits of many changes, which fold, until the call returns.
+    /// Commits of many changes, with a checkpoint of the free map, until the call returns.
     pub(super) checkpointing: SpaceMapTimes,
     pub(super) large: Vec<LargeValue>,
     /// Until the call returns.
@@ -68,7 +68,7 @@ pub(crate) struct SpaceMapWork {
     /// The first one makes the engine search for missing blocks of the file.
     pub(super) first_lazy_us: Option<f64>,
     pub(super) lazy: Option<SpaceMapTimes>,
-    /// When all was done.
+    /// At the end of all work.
     pub(super) memory_after: Memory,
     pub(super) close_us: f64,
 }

@@ -80,7 +80,7 @@ pub(crate) fn table(figures: &[SpaceMapFigure]) -> Table {
     align_right(table, 1)
 }
 
-/// Median, 99 %, longest, and of how many.
+/// The median, 99th percentile, maximum and number of times.
 fn times(times: &SpaceMapTimes) -> String {
     format!(
         "{:.1} / {:.1} / {:.1} of {}",
@@ -90,12 +90,12 @@ fn times(times: &SpaceMapTimes) -> String {
 
 /// The times of inserting a value, and of the commit after it.
 fn large(value: &LargeValue) -> String {
-    let how = match value.file_grew {
+    let growth = match value.file_grew {
         true => ", file grew",
         false => "",
     };
     format!(
-        "{} MiB: {} + {}{how}",
+        "{} MiB: {} + {}{growth}",
         value.mib,
         milliseconds(value.insert_us),
         milliseconds(value.commit_us)

@@ -54,10 +54,10 @@ pub(crate) struct ValuesFigure {
     operations: u64,
     per_commit: u32,
     commits: u64,
-    /// Of all commits together.
+    /// The rate of all commits together.
     seconds: f64,
     operations_per_second: f64,
-    /// Of a commit with its operations.
+    /// The time of a commit with its operations.
     median_us: f64,
     p999_us: f64,
     longest_us: f64,

@@ -8,7 +8,7 @@ use crate::{
 };
 use comfy_table::Table;
 
-/// Looks at the files that have a column.
+/// The samples of the file's size that have a column.
 const SHOWN_EVERY: usize = 2;
 
 /// A line that describes the run.
@@ -23,7 +23,7 @@ pub(crate) fn describe_run(values: &Values) -> String {
     )
 }
 
-/// A line for each engine, and below it how many bytes each byte of data took in the course of the work.
+/// A line for each engine. Below it, the bytes per byte of data in the course of the work.
 pub(crate) fn table(figures: &[ValuesFigure]) -> String {
     format!("{}\n\n{}", times(figures), ratios(figures))
 }

@@ -39,7 +39,7 @@ pub(super) struct ValueStream {
 }
 
 impl ValueStream {
-    /// Nothing has been done yet. `lens` is of values.
+    /// A stream at its beginning. `lens` are the lengths of values.
     pub(super) fn new(keys: Vec<Key>, lens: RangeInclusive<usize>) -> Self {
         let mut rng = Rng::with_seed(SEED);
         let mut filler = vec![0; FILLER_LEN + lens.end()];
@@ -89,7 +89,7 @@ impl ValueStream {
         }
     }
 
-    /// Each key, and the value that it has.
+    /// Each key with its value.
     pub(super) fn records(&self) -> impl Iterator<Item = (&Key, Option<&[u8]>)> {
         let values = self.values.iter();
         self.keys

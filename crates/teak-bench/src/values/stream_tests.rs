@@ -3,7 +3,7 @@ use crate::data::DataSet;
 use std::collections::BTreeMap;
 
 #[test]
-fn operations_come_to_what_each_key_has() {
+fn operations_produce_the_values_of_each_key() {
     let mut stream = ValueStream::new(DataSet::new(50).keys, 2048..=10_240);
     let operations = stream.take(2000);
     let mut model: BTreeMap<&Key, &[u8]> = BTreeMap::new();

@@ -13,7 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Long enough that a slice's cold start is lost in it, short enough that engines share good and bad moments.
+/// Long enough that the cold start of a slice is negligible, short enough that all engines share
+/// fast and slow phases of the machine.
 const SLICE_KEYS: usize = 20_000;
 const GROUP_KEYS: usize = 32;
 
@@ -29,11 +30,11 @@ pub(super) fn run(bench: &mut Bench, work: QuickWorkload) -> Result<Vec<Measurem
     let slices: Vec<LookupSlice> = bench.data.lookups.chunks(SLICE_KEYS).map(slice).collect();
     let operations = bench.data.lookups.len();
     bench.take_turns(&slices, 0, |contender, slice| {
-        look_up(contender, work, slice)
+        lookup(contender, work, slice)
     })?;
     rounds::measure(bench, work, operations, |bench, round| {
         bench.take_turns(&slices, round, |contender, slice| {
-            look_up(contender, work, slice)
+            lookup(contender, work, slice)
         })
     })
 }
@@ -45,7 +46,7 @@ fn slice(keys: &[Key]) -> LookupSlice {
     }
 }
 
-fn look_up(
+fn lookup(
     contender: &mut BenchContender,
     work: QuickWorkload,
     slice: &LookupSlice,

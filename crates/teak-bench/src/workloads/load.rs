@@ -1,4 +1,4 @@
-//! Loads: a database made from nothing, 10,000 records a transaction, no flush.
+//! Loads into an empty database: 10,000 records per transaction, no flush.
 
 use super::{QuickWorkload, rounds};
 use crate::{
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const BATCH_RECORDS: usize = 10_000;
 const CHECK_EVERY: usize = 997;
 
-/// Measures a load. The databases of the last round stay, open, for the works that follow.
+/// Measures a load. The databases of the last round stay open for the following workloads.
 pub(super) fn run(bench: &mut Bench, work: QuickWorkload) -> Result<Vec<Measurement>> {
     let mut spaces: Vec<Option<Space>> = vec![None; bench.contenders.len()];
     let (keys, insertion) = plan(&bench.data, work);
@@ -53,7 +53,7 @@ pub(crate) fn fill(contender: &mut BenchContender, data: &DataSet) -> Result<()>
     Ok(())
 }
 
-/// The keys in the order of the load, and how they are put in.
+/// The keys in the order of the load, and the way to insert them.
 fn plan(data: &DataSet, work: QuickWorkload) -> (Vec<Key>, Insertion) {
     let mut keys = data.keys.clone();
     if matches!(

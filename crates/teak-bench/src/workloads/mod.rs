@@ -1,4 +1,4 @@
-//! The works of `quick`, and the order in which they run.
+//! The workloads of `quick`, and the order in which they run.
 
 mod get;
 pub(crate) mod load;
@@ -13,8 +13,8 @@ use crate::{arguments::Quick, bench::Bench, data::DataSet, measurement::Measurem
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Runs the works that `quick` asks for, with databases below `directory`. Reports progress on standard
-/// error.
+/// Runs the workloads that `quick` asks for, with databases below `directory`. Reports progress on
+/// standard error.
 pub(crate) fn run(quick: &Quick, directory: &Path) -> Result<Vec<Measurement>> {
     let data = DataSet::new(usize::try_from(quick.records)?);
     let repeats = usize::try_from(quick.repeat)?;
@@ -24,7 +24,7 @@ pub(crate) fn run(quick: &Quick, directory: &Path) -> Result<Vec<Measurement>> {
         .copied()
         .filter(|work| quick.wants(*work))
         .collect();
-    // Reads and transactions go to databases that were loaded record by record.
+    // Reads and transactions use databases that were loaded record by record.
     let mut is_loaded = wanted.contains(&QuickWorkload::LoadSingleLazy);
     let mut measurements = Vec::new();
     for work in wanted {

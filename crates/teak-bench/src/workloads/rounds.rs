@@ -1,4 +1,4 @@
-//! The rounds of a work.
+//! The rounds of a workload.
 
 use super::workload::QuickWorkload;
 use crate::{

@@ -1,4 +1,4 @@
-//! A scan forwards over everything.
+//! A forward scan of all records.
 
 use super::{QuickWorkload, rounds};
 use crate::{

@@ -1,4 +1,5 @@
-//! Small transactions on the loaded database: one record each, in turn a new value for an old key and a new key.
+//! Small transactions of one record on the loaded database: alternately a new value for an old key,
+//! and a new key.
 
 use super::{QuickWorkload, rounds};
 use crate::{
@@ -13,12 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Transactions that an engine does before the other has its turn.
+/// Transactions of an engine before the next takes its turn.
 const SLICE_DURABLE: usize = 25;
 const SLICE_LAZY: usize = 500;
 const CHECK_EVERY: usize = 97;
 
-/// Measures `count` transactions a round.
+/// Measures `count` transactions per round.
 pub(super) fn run(bench: &mut Bench, work: QuickWorkload, count: u32) -> Result<Vec<Measurement>> {
     let count = usize::try_from(count)?;
     let (durability, slice_len, series) = match work {

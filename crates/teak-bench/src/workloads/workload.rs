@@ -1,4 +1,4 @@
-//! The works of `quick`, by name.
+//! The workloads of `quick`, by name.
 
 use clap::{ValueEnum, builder::PossibleValue};
 use serde::{Serialize, Serializer};
@@ -23,7 +23,7 @@ pub(crate) enum QuickWorkload {
 }
 
 impl QuickWorkload {
-    /// All works, in order.
+    /// All workloads, in order.
     pub(crate) const ALL: &[Self] = &[
         Self::LoadRandomLazy,
         Self::LoadPresortedLazy,
@@ -57,7 +57,7 @@ impl QuickWorkload {
         }
     }
 
-    /// Whether the work makes its own databases and needs none that was loaded before.
+    /// Whether the workload makes its own databases and needs no loaded one.
     pub(super) fn loads(self) -> bool {
         matches!(
             self,

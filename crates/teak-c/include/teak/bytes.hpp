@@ -1,4 +1,4 @@
-// Keys and values as views of bytes, and what makes them of other things. Part of teak.hpp.
+// Keys and values as views of bytes, and conversions to them. Part of teak.hpp.
 
 #ifndef TEAK_BYTES_HPP
 #define TEAK_BYTES_HPP
@@ -33,11 +33,12 @@ template <class C> constexpr bool is_text = std::is_convertible_v<const C &, std
 
 } // namespace detail
 
-/// Bytes that are somewhere else: a key or a value. It is made of text (whatever is a std::string_view: a literal, a
-/// std::string), of what holds bytes side by side (`char`, `unsigned char` or `std::byte` in a vector, array or span), of an address and a length, and of nothing else: no number, no
-/// structure, no pointer is ever taken for its bytes. Numbers have big_endian() and little_endian().
+/// A view of bytes: a key or a value. It converts from text (anything that converts to
+/// std::string_view: a literal, a std::string), from contiguous bytes (`char`, `unsigned char` or
+/// `std::byte` in a vector, array or span), and from an address and a length. Numbers, structures
+/// and pointers do not convert. Use big_endian() and little_endian() for numbers.
 ///
-/// It lives as long as what it was made of; one that was read, as long as its transaction says.
+/// It is valid as long as its source. For one that was read, see the transaction.
 ///
 /// ```cpp
 /// teak::bytes_view ash = "ash";
@@ -49,46 +50,46 @@ class bytes_view {
 public:
   /// No bytes.
   constexpr bytes_view() noexcept : slice_{nullptr, 0} {}
-  /// So many bytes at an address.
+  /// This many bytes at an address.
   constexpr bytes_view(const void *data, std::size_t size) noexcept : slice_{data, size} {}
-  /// Of teak.h.
+  /// From a slice of teak.h.
   constexpr explicit bytes_view(teak_slice slice) noexcept : slice_(slice) {}
-  /// Of text; of an address alone up to the zero at its end.
+  /// From text. From an address alone: up to the terminating zero.
   template <class Text, std::enable_if_t<detail::is_text<Text>, int> = 0>
   bytes_view(const Text &text) noexcept : bytes_view(std::string_view(text).data(), std::string_view(text).size()) {}
-  /// Of what holds bytes.
+  /// From a container of bytes.
   template <class Bytes, std::enable_if_t<detail::is_bytes<Bytes> && !detail::is_text<Bytes>, int> = 0>
   constexpr bytes_view(const Bytes &bytes) noexcept : slice_{std::data(bytes), std::size(bytes)} {}
-  /// There is no telling whether such an array is text, or where that ends: make it a std::string_view.
+  /// Such an array may be text or not, and its end is unclear: convert it to a std::string_view.
   template <std::size_t N> bytes_view(char (&)[N]) = delete;
   bytes_view(std::nullptr_t) = delete;
 
-  /// Where they are.
+  /// The address.
   [[nodiscard]] const std::byte *data() const noexcept { return static_cast<const std::byte *>(slice_.data); }
-  /// How many there are.
+  /// The number of elements.
   [[nodiscard]] std::size_t size() const noexcept { return slice_.len; }
-  /// Whether there are none.
+  /// Whether there are no bytes.
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  /// The first.
+  /// The first element.
   [[nodiscard]] const std::byte *begin() const noexcept { return data(); }
-  /// Behind the last.
+  /// The end, after the last element.
   [[nodiscard]] const std::byte *end() const noexcept { return data() + size(); }
-  /// One of them, which must be there.
+  /// The byte at an index, which must be valid.
   [[nodiscard]] std::byte operator[](std::size_t at) const noexcept { return data()[at]; }
-  /// The same bytes as text.
+  /// A view of the bytes as text.
   [[nodiscard]] std::string_view text() const noexcept { return {static_cast<const char *>(slice_.data), size()}; }
   /// A copy, as text.
   [[nodiscard]] std::string to_string() const { return std::string(text()); }
-  /// A copy.
+  /// A copy of the bytes.
   [[nodiscard]] std::vector<std::byte> to_vector() const { return {begin(), end()}; }
-  /// For teak.h.
+  /// The slice for teak.h.
   [[nodiscard]] teak_slice raw() const noexcept { return slice_; }
 
-  /// Whether both have the same bytes.
+  /// Whether both have equal bytes.
   [[nodiscard]] friend bool operator==(bytes_view a, bytes_view b) noexcept { return a.text() == b.text(); }
-  /// Whether they have not.
+  /// Whether their bytes differ.
   [[nodiscard]] friend bool operator!=(bytes_view a, bytes_view b) noexcept { return !(a == b); }
-  /// Whether one is before the other as bytes, which is the order of a table unless its options say otherwise.
+  /// Compares bytes, which is the default order of a table.
   [[nodiscard]] friend bool operator<(bytes_view a, bytes_view b) noexcept { return a.text() < b.text(); }
 
 private:
@@ -103,12 +104,12 @@ struct record {
   bytes_view value;
 };
 
-// Arrays of these are arrays of those of teak.h.
+// Arrays of these types have the layout of those of teak.h.
 static_assert(sizeof(bytes_view) == sizeof(teak_slice) && std::is_standard_layout_v<bytes_view>);
 static_assert(sizeof(record) == sizeof(teak_record) && std::is_standard_layout_v<record>);
 
-/// Elements side by side that are somewhere else: of a vector, an array or a span of exactly this type.
-/// Functions that take one take elements in braces too.
+/// A view of contiguous elements: of a vector, an array or a span of exactly this type.
+/// Functions that take a list also take elements in braces.
 ///
 /// ```cpp
 /// std::vector<teak::record> trees{{"ash", "1"}, {"elm", "2"}};
@@ -117,18 +118,18 @@ static_assert(sizeof(record) == sizeof(teak_record) && std::is_standard_layout_v
 /// ```
 template <class T> class list {
 public:
-  /// None.
+  /// No elements.
   constexpr list() noexcept = default;
-  /// Of what holds them.
+  /// From a container of such elements.
   template <class C, std::enable_if_t<std::is_same_v<detail::element<C>, T>, int> = 0>
   constexpr list(const C &elements) noexcept : data_(std::data(elements)), size_(std::size(elements)) {}
-  /// Where they are.
+  /// The address.
   [[nodiscard]] constexpr const T *data() const noexcept { return data_; }
-  /// How many there are.
+  /// The number of elements.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
-  /// The first.
+  /// The first element.
   [[nodiscard]] constexpr const T *begin() const noexcept { return data_; }
-  /// Behind the last.
+  /// The end, after the last element.
   [[nodiscard]] constexpr const T *end() const noexcept { return data_ + size_; }
 
 private:
@@ -171,7 +172,8 @@ template <class Integer> answer<Integer> read(bytes_view bytes, bool is_big) {
 
 } // namespace detail
 
-/// An unsigned integer as bytes, the most significant first: in the order of bytes they follow each other as numbers do.
+/// An unsigned integer as bytes, the most significant first. The order of these bytes is the order
+/// of the numbers.
 ///
 /// ```cpp
 /// auto key = teak::big_endian(std::uint32_t{840000});
@@ -185,17 +187,20 @@ template <class Integer> [[nodiscard]] std::array<std::byte, sizeof(Integer)> bi
   return bytes;
 }
 
-/// An unsigned integer as bytes, the least significant first: what order::integer is for, with 4 or 8 bytes.
+/// An unsigned integer as bytes, the least significant first. For order::integer, with 4 or 8
+/// bytes.
 template <class Integer> [[nodiscard]] std::array<std::byte, sizeof(Integer)> little_endian(Integer number) noexcept {
   std::array<std::byte, sizeof(Integer)> bytes = big_endian(number);
   std::reverse(bytes.begin(), bytes.end());
   return bytes;
 }
 
-/// The argument of big_endian(). Errors: decode, if the number of bytes is not that of the integer.
+/// The number that big_endian() converted. Errors: decode if the number of bytes is not that of the
+/// integer.
 template <class Integer> answer<Integer> from_big_endian(bytes_view bytes) { return detail::read<Integer>(bytes, true); }
 
-/// The argument of little_endian(). Errors: decode, if the number of bytes is not that of the integer.
+/// The number that little_endian() converted. Errors: decode if the number of bytes is not that of
+/// the integer.
 template <class Integer> answer<Integer> from_little_endian(bytes_view bytes) {
   return detail::read<Integer>(bytes, false);
 }

@@ -8,7 +8,7 @@
 namespace teak {
 inline namespace TEAK_WAY {
 
-/// Where a cursor goes: see teak_move.
+/// A movement of a cursor: see teak_move.
 enum class move : std::uint32_t {
   first = TEAK_FIRST,
   last = TEAK_LAST,
@@ -22,7 +22,7 @@ enum class move : std::uint32_t {
   first_value = TEAK_FIRST_VALUE,
   last_value = TEAK_LAST_VALUE
 };
-/// Which record is sought: see teak_seek.
+/// The record that a search looks for: see teak_seek.
 enum class seek : std::uint32_t {
   at_least = TEAK_AT_LEAST,
   exact = TEAK_EXACT,
@@ -30,7 +30,7 @@ enum class seek : std::uint32_t {
   less = TEAK_LESS,
   at_most = TEAK_AT_MOST
 };
-/// Which records a cursor removes: see teak_delete_scope.
+/// The records that a cursor removes: see teak_delete_scope.
 enum class delete_scope : std::uint32_t {
   current = TEAK_DELETE_CURRENT,
   before = TEAK_DELETE_BEFORE,
@@ -45,8 +45,9 @@ enum class delete_scope : std::uint32_t {
   all_values = TEAK_DELETE_ALL_VALUES
 };
 
-/// A position among the records of a table. It belongs to no transaction: each call names the one to use, and the table may change between calls. A key that
-/// it gives lives until its next use; a value as the transaction says.
+/// A position among the records of a table. A cursor belongs to no transaction: each call names the
+/// transaction to use, and the table may change between calls. Keys are valid until the next use of
+/// the cursor, values as described for the transaction.
 ///
 /// ```cpp
 /// teak::write_txn txn = db.begin_write();
@@ -61,50 +62,51 @@ enum class delete_scope : std::uint32_t {
 /// ```
 class cursor {
 public:
-  /// None.
+  /// An empty handle.
   cursor() = default;
-  /// Another cursor at the same place.
+  /// Another cursor at the same position.
   answer<cursor> clone() const { return cloned<cursor>(); }
-  /// Has it be nowhere again.
+  /// Clears the position.
   answer<void> reset() {
     detail::place place;
     return detail::done(teak_cursor_reset(raw(), place), place);
   }
-  /// Goes somewhere, and gives the record that is there.
+  /// Moves the cursor, and returns the record there.
   answer<std::optional<record>> move(const transaction &txn, teak::move to) {
     return got([&](teak_record *record, teak_error *error) {
       return teak_cursor_move(raw(), txn.raw(), static_cast<std::uint32_t>(to), record, error);
     });
   }
   answer<std::optional<record>> move(const transaction &&, teak::move) = delete;
-  /// Seeks a key, and gives the record where the cursor is then.
+  /// Seeks a key, and returns the record that the cursor is on afterwards.
   answer<std::optional<record>> seek(const transaction &txn, teak::seek which, bytes_view key) {
     return got([&](teak_record *record, teak_error *error) {
       return teak_cursor_seek(raw(), txn.raw(), static_cast<std::uint32_t>(which), key.raw(), record, error);
     });
   }
   answer<std::optional<record>> seek(const transaction &&, teak::seek, bytes_view) = delete;
-  /// Goes to a record by its number, counted from 0, in a table that counts.
+  /// Moves to a record by its number, counted from 0. Only for counted tables.
   answer<std::optional<record>> nth(const transaction &txn, std::uint64_t number) {
     return got([&](teak_record *record, teak_error *error) { return teak_cursor_nth(raw(), txn.raw(), number, record, error); });
   }
   answer<std::optional<record>> nth(const transaction &&, std::uint64_t) = delete;
-  /// The record that it is on; nothing if the table does not have that now.
+  /// The current record. Nothing if it has been removed from the table.
   answer<std::optional<record>> current(const transaction &txn) {
     return got([&](teak_record *record, teak_error *error) { return teak_cursor_record(raw(), txn.raw(), record, error); });
   }
   answer<std::optional<record>> current(const transaction &&) = delete;
-  /// Inserts a record, or a pair, and is on it then.
+  /// Inserts a record, or a pair, and moves to it.
   answer<void> insert(write_txn &txn, bytes_view key, bytes_view value) {
     detail::place place;
     return detail::done(teak_cursor_insert(raw(), txn.raw(), key.raw(), value.raw(), place), place);
   }
-  /// Inserts a record if there is none of its key; no if there is, and the cursor is on that then.
+  /// Inserts a record if its key is new, and moves to it. If the key exists, returns false and
+  /// moves to its record.
   answer<bool> insert_new(write_txn &txn, bytes_view key, bytes_view value) {
     detail::place place;
     return detail::whether(teak_cursor_insert_new(raw(), txn.raw(), key.raw(), value.raw(), place), place);
   }
-  /// Gives the record that it is on another value; no if it is on none.
+  /// Replaces the value of the current record. Returns false if there is none.
   answer<bool> update(write_txn &txn, bytes_view value) {
     detail::place place;
     return detail::whether(teak_cursor_update(raw(), txn.raw(), value.raw(), place), place);
@@ -116,14 +118,15 @@ public:
     const teak_code code = teak_cursor_remove(raw(), txn.raw(), static_cast<std::uint32_t>(scope), &removed, place);
     return detail::given<std::uint64_t>(code, place, [&] { return code == TEAK_OK ? removed : 0; });
   }
-  /// How the places of two cursors follow each other: -1, 0 or 1; nothing if they are of different tables, or one is nowhere.
+  /// Compares the positions of two cursors: -1, 0 or 1. Nothing if they are over different tables,
+  /// or if one has no position.
   answer<std::optional<int>> compare(const cursor &other, const transaction &txn) const {
     detail::place place;
     std::int32_t order = 0;
     const teak_code code = teak_cursor_compare(raw(), other.raw(), txn.raw(), &order, place);
     return detail::found<int>(code, place, [&] { return order; });
   }
-  /// For teak.h.
+  /// The handle for teak.h.
   [[nodiscard]] teak_cursor raw() const noexcept { return cursor_.get(); }
 
   /// @cond
@@ -149,12 +152,13 @@ private:
   detail::owned<teak_cursor, teak_cursor_close> cursor_;
 };
 
-/// A cursor of a table in which a key has several values: each pair of key and value is a record. Values that it gives live as keys do.
+/// A cursor over a table in which keys have several values: each pair of key and value is a record.
+/// Values are valid as long as keys.
 class multi_cursor : public cursor {
 public:
-  /// None.
+  /// An empty handle.
   multi_cursor() = default;
-  /// Another cursor at the same place.
+  /// Another cursor at the same position.
   answer<multi_cursor> clone() const { return cloned<multi_cursor>(); }
   /// Seeks a pair.
   answer<std::optional<record>> seek_pair(const transaction &txn, teak::seek which, bytes_view key, bytes_view value) {
@@ -163,14 +167,14 @@ public:
     });
   }
   answer<std::optional<record>> seek_pair(const transaction &&, teak::seek, bytes_view, bytes_view) = delete;
-  /// Seeks among the values of one key; if there is none the cursor stays where it is.
+  /// Seeks among the values of one key. If no value is found, the cursor does not move.
   answer<std::optional<record>> seek_value(const transaction &txn, teak::seek which, bytes_view key, bytes_view value) {
     return got([&](teak_record *record, teak_error *error) {
       return teak_cursor_seek_value(raw(), txn.raw(), static_cast<std::uint32_t>(which), key.raw(), value.raw(), record, error);
     });
   }
   answer<std::optional<record>> seek_value(const transaction &&, teak::seek, bytes_view, bytes_view) = delete;
-  /// How many values the key of its place has.
+  /// The number of values of the current key.
   answer<std::uint64_t> count_values(const transaction &txn) const {
     detail::place place;
     std::uint64_t count = 0;

@@ -10,7 +10,7 @@ inline namespace TEAK_WAY {
 
 /// Counts of a database: see teak_db_stat.
 using database_stat = teak_db_stat;
-/// Counts of what was done since a database was opened: see teak_metrics.
+/// Counts of the work done since a database was opened: see teak_metrics.
 using metrics = teak_metrics;
 /// The findings of a check: see teak_check_report.
 using check_report = teak_check_report;
@@ -25,7 +25,7 @@ struct damage {
   std::string_view detail;
 };
 
-/// A read transaction of whatever process: see teak_reader.
+/// A read transaction of any process: see teak_reader.
 using reader_info = teak_reader;
 /// The decision about a reader: see teak_reader_choice.
 enum class reader_choice : int { leave = TEAK_READER_LEAVE, stop = TEAK_READER_STOP, cancel = TEAK_READER_CANCEL };
@@ -34,15 +34,16 @@ enum class reader_choice : int { leave = TEAK_READER_LEAVE, stop = TEAK_READER_S
 struct snapshot {
   /// Its name.
   std::string name;
-  /// The commit whose state it is.
+  /// The commit that made its state.
   std::uint64_t transaction;
-  /// When that was made.
+  /// The time of that commit.
   std::chrono::system_clock::time_point time;
   /// Pages that would be free if nothing kept this state.
   std::uint64_t kept_pages;
 };
 
-/// An open database. It is closed at the end of its scope and of those of its write transactions; call close() to get the errors of that.
+/// An open database. It is closed at the end of its scope and of the scopes of its write
+/// transactions. Call close() to get errors.
 ///
 /// ```cpp
 /// teak::database db = teak::database::open(path);
@@ -57,11 +58,11 @@ struct snapshot {
 /// ```
 class database {
 public:
-  /// None.
+  /// An empty handle.
   database() = default;
-  /// From now on that one is none.
+  /// The other handle is empty from now on.
   database(database &&) = default;
-  /// The same.
+  /// The other handle is empty from now on.
   database &operator=(database &&) = default;
   /// Opens the database at a path, or creates it.
   static answer<database> open(const std::string &path, const options &options = teak::options()) {
@@ -74,14 +75,16 @@ public:
     return detail::given<database>(code, place, [&] { return database(std::move(opening)); });
   }
   static answer<database> open(std::nullptr_t, const options & = teak::options()) = delete;
-  /// Another handle of the same opening. Each thread that begins many transactions had better have its own.
+  /// Another handle of the same opening. Each thread that begins many transactions should have its
+  /// own.
   answer<database> clone() const {
     detail::place place;
     auto opening = std::make_shared<detail::opening>();
     const teak_code code = teak_db_clone(raw(), &opening->db, place);
     return detail::given<database>(code, place, [&] { return database(std::move(opening)); });
   }
-  /// Closes it. Read transactions and tickets that are there stay usable. Errors: busy, if it is used; what went wrong on the disk.
+  /// Closes the database. Open read transactions and tickets stay usable. Errors: busy if it is in
+  /// use; errors of flushing.
   answer<void> close() {
     detail::place place;
     const teak_code code = teak_db_close(raw(), place);
@@ -99,14 +102,15 @@ public:
     const teak_code code = teak_txn_begin_read(raw(), &txn, place);
     return detail::given<read_txn>(code, place, [&] { return read_txn(txn); });
   }
-  /// Begins to write. Waits until no other transaction writes, in this process or another. Errors: busy, if this thread would wait for itself.
+  /// Begins to write. Waits until no other transaction writes, in this process or another. Errors:
+  /// busy if this thread would wait for itself.
   answer<write_txn> begin_write() const {
     detail::place place;
     teak_txn txn{};
     const teak_code code = teak_txn_begin_write(raw(), &txn, place);
     return detail::given<write_txn>(code, place, [&] { return write_txn(txn, opening_); });
   }
-  /// The same, but waits for others at most so long; nothing if that was not enough.
+  /// Like begin_write, but waits at most this long, and then returns nothing.
   answer<std::optional<write_txn>> begin_write_within(std::chrono::milliseconds limit) const {
     detail::place place;
     teak_txn txn{};
@@ -114,14 +118,15 @@ public:
     const teak_code code = teak_txn_begin_write_within(raw(), limit_ms, &txn, place);
     return detail::found<write_txn>(code, place, [&] { return write_txn(txn, opening_); });
   }
-  /// Begins to write, exactly on the state that a read transaction sees. Errors: snapshot_stale, if there is a newer one.
+  /// Begins to write on exactly the state that a read transaction sees. Errors: snapshot_stale if
+  /// there is a newer one.
   answer<write_txn> begin_write_at(const read_txn &reader) const {
     detail::place place;
     teak_txn txn{};
     const teak_code code = teak_txn_begin_write_at(raw(), reader.raw(), &txn, place);
     return detail::given<write_txn>(code, place, [&] { return write_txn(txn, opening_); });
   }
-  /// Begins to read a named snapshot; nothing if there is none of that name.
+  /// Begins to read a named snapshot. Returns nothing if none has that name.
   answer<std::optional<read_txn>> open_snapshot(bytes_view name) const {
     detail::place place;
     teak_txn txn{};
@@ -143,12 +148,12 @@ public:
     return detail::given<std::vector<snapshot>>(code, place, [&] { return std::move(all); });
   }
 
-  /// Returns when all that is committed is on the disk.
+  /// Waits until all commits are on the disk.
   answer<void> sync() const {
     detail::place place;
     return detail::done(teak_db_sync(raw(), place), place);
   }
-  /// Has all that is committed brought to the disk; the ticket tells when it is there.
+  /// Starts to flush all commits. The ticket reports when they are on the disk.
   answer<ticket> begin_sync() const {
     detail::place place;
     teak_ticket made{};
@@ -171,7 +176,7 @@ public:
     return detail::given<database_stat>(code, place, [&] { return stat; });
   }
 
-  /// Counts of what was done since the database was opened. No lock is taken.
+  /// Counts of the work done since the database was opened. Takes no lock.
   answer<teak::metrics> metrics() const {
     detail::place place;
     teak::metrics metrics = {};
@@ -179,21 +184,23 @@ public:
     const teak_code code = teak_db_metrics(raw(), &metrics, place);
     return detail::given<teak::metrics>(code, place, [&] { return metrics; });
   }
-  /// Writes a copy of the newest state to a new file. Others read and write meanwhile.
+  /// Writes a copy of the newest state to a new file. Others can read and write meanwhile.
   answer<void> backup(const std::string &path) const {
     detail::place place;
     return detail::done(teak_db_backup(raw(), path.c_str(), nullptr, nullptr, place), place);
   }
-  /// Calls a function with the progress in bytes: `void` or `step (std::uint64_t done, std::uint64_t total)`. Returns false if the function stopped it.
+  /// Calls a function with the progress in bytes: `void` or `step (std::uint64_t done,
+  /// std::uint64_t total)`. Returns false if the function stopped it.
   template <class Function> answer<bool> backup(const std::string &path, Function &&progress) const {
     return told<teak_db_backup>(progress, path.c_str());
   }
-  /// Writes what a copy of the state that is read, or of a later one, lacks of the newest state: see restore().
+  /// Writes the pages of the newest state that a copy of the state being read, or of a later one,
+  /// lacks: see restore().
   answer<void> backup_since(const read_txn &since, const std::string &path) const {
     detail::place place;
     return detail::done(teak_db_backup_since(raw(), since.raw(), path.c_str(), nullptr, nullptr, place), place);
   }
-  /// Writes a copy that is as small as it can be.
+  /// Writes a copy that is as small as possible.
   answer<void> backup_compact(const std::string &path) const {
     detail::place place;
     return detail::done(teak_db_backup_compact(raw(), path.c_str(), nullptr, nullptr, place), place);
@@ -202,14 +209,15 @@ public:
   template <class Function> answer<bool> backup_compact(const std::string &path, Function &&progress) const {
     return told<teak_db_backup_compact>(progress, path.c_str());
   }
-  /// Moves pages from the end of the file to free places before it, and makes the file shorter.
+  /// Moves pages from the end of the file to free pages before it, and truncates the file.
   answer<void> compact() const {
     detail::place place;
     return detail::done(teak_db_compact(raw(), nullptr, nullptr, place), place);
   }
-  /// Calls a function with the number of pages moved and the length of the file. Returns false if the function stopped it.
+  /// Calls a function with the number of pages moved and the length of the file. Returns false if
+  /// the function stopped it.
   template <class Function> answer<bool> compact(Function &&progress) const { return told<teak_db_compact>(progress); }
-  /// The same, as short and as fast as the options say; the report says what was in the way, if anything was.
+  /// Like compact, within the limits of the options. The report has the obstacle, if there was one.
   answer<compact_report> compact_with(const compact_options &options) const {
     return compact_with(options, [](std::uint64_t, std::uint64_t) {});
   }
@@ -229,7 +237,8 @@ public:
     });
   }
 
-  /// Looks at every page of the newest state for damage. That there is some is no error here: the report says how much.
+  /// Checks every page of the newest state for damage. Damage is not an error of this function: the
+  /// report has the count.
   answer<check_report> check() const {
     return check([](const damage &) { return step::stop; });
   }
@@ -249,7 +258,8 @@ public:
     const bool is_report = code == TEAK_CORRUPTED && report.damages > 0;
     return detail::given<check_report>(is_report ? TEAK_OK : code, place, [&] { return report; });
   }
-  /// Calls a function for each read transaction of whatever process: `reader_choice (const reader_info &) noexcept`. Says whether it was called for all.
+  /// Calls a function for each read transaction of any process: `reader_choice (const reader_info
+  /// &) noexcept`. Returns whether it was called for all.
   template <class Function> answer<bool> each_reader(Function &&function) const {
     static_assert(std::is_nothrow_invocable_r_v<reader_choice, Function &, const reader_info &> &&
                       std::is_same_v<std::invoke_result_t<Function &, const reader_info &>, reader_choice>,
@@ -260,7 +270,8 @@ public:
     detail::place place;
     return detail::whether(teak_db_each_reader(raw(), each, const_cast<void *>(static_cast<const void *>(std::addressof(function))), place), place);
   }
-  /// Waits at most so long until there is a commit newer than the one of this number, of whatever process, and gives the number of the newest; nothing if there is none.
+  /// Waits at most this long until there is a commit newer than this one, of any process. Returns
+  /// the number of the newest commit, or nothing if there is no newer one.
   answer<std::optional<std::uint64_t>> wait_for_commit(std::uint64_t after, std::chrono::milliseconds limit) const {
     detail::place place;
     std::uint64_t newest = 0;
@@ -268,20 +279,20 @@ public:
     const teak_code code = teak_db_wait_for_commit(raw(), after, limit_ms, &newest, place);
     return detail::found<std::uint64_t>(code, place, [&] { return newest; });
   }
-  /// The id of the process that writes at this moment; nothing if none does, or if it is not known here.
+  /// The id of the process that is writing now. Nothing if there is none, or if it is unknown here.
   answer<std::optional<std::uint32_t>> writer_process() const {
     detail::place place;
     std::uint32_t process = 0;
     const teak_code code = teak_db_writer_process(raw(), &process, place);
     return detail::found<std::uint32_t>(code, place, [&] { return process; });
   }
-  /// For teak.h.
+  /// The handle for teak.h.
   [[nodiscard]] teak_db raw() const noexcept { return opening_ ? opening_->db : teak_db{}; }
 
 private:
   explicit database(std::shared_ptr<detail::opening> opening) noexcept : opening_(std::move(opening)) {}
 
-  /// Calls what tells of its progress.
+  /// Runs an operation that reports its progress.
   template <auto Work, class Function, class... Arguments>
   answer<bool> told(Function &progress, Arguments... arguments) const {
     detail::called<Function> called(progress);
@@ -297,7 +308,7 @@ private:
   std::shared_ptr<detail::opening> opening_;
 };
 
-/// The path of the lock file that the database at a path has, or would have: see teak_lock_file_of.
+/// The default path of the lock file of the database at a path: see teak_lock_file_of.
 inline answer<std::string> lock_file_of(const std::string &path) {
   detail::place place;
   char lock_file[8192];
@@ -308,7 +319,8 @@ inline answer<std::string> lock_file_of(const std::string &path) {
 /// Advice about an errno of the system; empty for rare ones.
 inline std::string_view remedy(int system_code) noexcept { return bytes_view(teak_remedy(system_code)).text(); }
 
-/// Makes a database from a backup and the increments that follow it, and checks every page: see teak_restore.
+/// Creates a database from a backup and the increments that follow it, and checks every page: see
+/// teak_restore.
 inline answer<check_report> restore(const std::string &backup, const std::vector<std::string> &increments, const std::string &target) {
   std::vector<const char *> paths;
   for (const std::string &increment : increments) paths.push_back(increment.c_str());
@@ -320,7 +332,7 @@ inline answer<check_report> restore(const std::string &backup, const std::vector
   return detail::given<check_report>(code, place, [&] { return report; });
 }
 
-/// Copies what can be read of a damaged database into a new one: see teak_salvage.
+/// Copies all readable records of a damaged database into a new one: see teak_salvage.
 inline answer<salvage_report> salvage(const std::string &source, const std::string &target,
                                       const salvage_options &options = salvage_options()) {
   detail::place place;

@@ -1,4 +1,5 @@
-// How functions answer: with a value or an exception, or, where TEAK_RESULTS is defined, with a result. Part of teak.hpp.
+// The results of functions: a value or an exception, or, if TEAK_RESULTS is defined, a result. Part
+// of teak.hpp.
 
 #ifndef TEAK_ERROR_HPP
 #define TEAK_ERROR_HPP
@@ -15,7 +16,7 @@
 #include <utility>
 #include <variant>
 
-// The two ways are two namespaces, so that a program may have parts of both kinds.
+// Both kinds have their own namespace, so a program may have parts of both.
 #if defined(TEAK_RESULTS)
 #define TEAK_WAY results
 #elif defined(__cpp_exceptions)
@@ -27,7 +28,7 @@
 namespace teak {
 inline namespace TEAK_WAY {
 
-/// Why something was not done. It is copied without memory of its own.
+/// An error. Copying it allocates no memory.
 ///
 /// ```cpp
 /// try {
@@ -62,7 +63,7 @@ public:
   using error::error;
 };
 
-// Every code that is an error, and what its type is called.
+// Every code of an error, and the name of its type.
 #define TEAK_EACH_ERROR(each) \
   each(invalid_handle, TEAK_INVALID_HANDLE) \
   each(busy, TEAK_BUSY) \
@@ -109,8 +110,8 @@ public:
 TEAK_EACH_ERROR(TEAK_NAMED)
 #undef TEAK_NAMED
 
-/// The result of a function where TEAK_RESULTS is defined: a value or an error. It does not convert to bool,
-/// which would be ambiguous for a `result<bool>`. Call ok().
+/// The result of a function if TEAK_RESULTS is defined: a value or an error. It does not convert to
+/// bool, which would be ambiguous for a `result<bool>`. Call ok().
 ///
 /// Taking the value of an error, or the error of a value, aborts the program.
 template <class T> class [[nodiscard]] result {
@@ -150,14 +151,14 @@ private:
   std::variant<T, teak::error> held_;
 };
 
-/// Of a function that gives nothing.
+/// The result of a function that returns no value.
 template <> class [[nodiscard]] result<void> {
 public:
-  /// Done.
+  /// Success.
   result() = default;
-  /// Not done.
+  /// An error.
   result(teak::error error) : error_(std::move(error)) {}
-  /// Whether it was done.
+  /// Whether the function succeeded.
   [[nodiscard]] bool ok() const noexcept { return !error_; }
   /// The error.
   [[nodiscard]] const teak::error &error() const {
@@ -180,7 +181,7 @@ template <class T> using answer = T;
 
 namespace detail {
 
-/// Where a function of teak.h tells of an error.
+/// The memory in which a function of teak.h stores an error.
 struct place {
   teak_error told;
   place() noexcept { told.size = sizeof told; }
@@ -210,7 +211,7 @@ inline teak_error told(teak_code code, const char *message) noexcept {
 }
 #endif
 
-/// The answer of a function that was not done.
+/// The result of a function that failed.
 template <class T> answer<T> refused(const teak_error &told) {
 #if defined(TEAK_RESULTS)
   return error(told);
@@ -219,31 +220,31 @@ template <class T> answer<T> refused(const teak_error &told) {
 #endif
 }
 
-/// The answer of a function that gives nothing.
+/// The result of a function that returns no value.
 inline answer<void> done(teak_code code, const place &place) {
   if (failed(code)) return refused<void>(place.told);
   return answer<void>();
 }
 
-/// Of one that says yes or no.
+/// The result of a function that returns yes or no.
 inline answer<bool> whether(teak_code code, const place &place) {
   if (failed(code)) return refused<bool>(place.told);
   return code == TEAK_OK;
 }
 
-/// Of one that gives something, which `make` makes.
+/// The result of a function that returns the value of `make`.
 template <class T, class Make> answer<T> given(teak_code code, const place &place, Make &&make) {
   if (failed(code)) return refused<T>(place.told);
   return answer<T>(make());
 }
 
-/// Of one that may find nothing.
+/// The result of a function that may find nothing.
 template <class T, class Make> answer<std::optional<T>> found(teak_code code, const place &place, Make &&make) {
   if (failed(code)) return refused<std::optional<T>>(place.told);
   return code == TEAK_OK ? std::optional<T>(make()) : std::optional<T>();
 }
 
-/// A handle that ends with its scope, unless it has moved away.
+/// A handle that ends with its scope, unless it was moved.
 template <class Raw, teak_code (*End)(Raw, teak_error *)> class owned {
 public:
   owned() = default;

@@ -1,4 +1,4 @@
-// How databases are opened and tables created. Part of teak.hpp.
+// Options for opening databases and creating tables. Part of teak.hpp.
 
 #ifndef TEAK_OPTIONS_HPP
 #define TEAK_OPTIONS_HPP
@@ -21,7 +21,7 @@ enum class sharing : std::uint32_t { processes = TEAK_SHARING_PROCESSES, alone =
 enum class network : std::uint32_t { refuse = TEAK_NETWORK_REFUSE, allow = TEAK_NETWORK_ALLOW };
 /// How to treat parts of the file that cannot be read: see teak_faults.
 enum class faults : std::uint32_t { handle = TEAK_FAULTS_HANDLE, leave = TEAK_FAULTS_LEAVE };
-/// When a commit is on the disk: see teak_durability.
+/// When a commit becomes durable: see teak_durability.
 enum class durability : std::uint32_t {
   durable = TEAK_DURABILITY_DURABLE,
   async = TEAK_DURABILITY_ASYNC,
@@ -35,7 +35,8 @@ enum class verification : std::uint32_t {
 };
 /// Whether the system reads ahead: see teak_read_ahead.
 enum class read_ahead : std::uint32_t { off = TEAK_READ_AHEAD_OFF, automatic = TEAK_READ_AHEAD_AUTO, on = TEAK_READ_AHEAD_ON };
-/// How keys or values are ordered: see teak_order. An order of the application's has a name in place of a number.
+/// The order of keys or values: see teak_order. An order of the application has a name instead of a
+/// number.
 enum class order : std::uint32_t {
   bytes = TEAK_ORDER_BYTES,
   reverse_bytes = TEAK_ORDER_REVERSE_BYTES,
@@ -63,20 +64,21 @@ enum class slow_reader_choice : int {
   give_up = TEAK_SLOW_READER_GIVE_UP
 };
 
-/// A reader of an old state that keeps space which a write transaction wants: see teak_slow_reader.
+/// A reader of an old state that keeps space which a write transaction needs: see teak_slow_reader.
 using slow_reader = teak_slow_reader;
-/// How long a file may be, and how it grows and shrinks: see teak_geometry.
+/// The limits of a file's length, and how the file grows and shrinks: see teak_geometry.
 using geometry = teak_geometry;
 /// A function that receives the work done and the total from time to time.
 using watch = std::function<void(std::uint64_t done, std::uint64_t total)>;
 /// The saved part of a damaged database: see teak_salvage_report.
 using salvage_report = teak_salvage_report;
-/// An order of the application: returns less than zero, zero or more than zero. It throws nothing and captures nothing, so that it need not be kept.
+/// An order of the application: returns a number below, equal to or above zero. It throws nothing
+/// and captures nothing, so it need not be kept.
 using comparison = int (*)(bytes_view a, bytes_view b) noexcept;
 
 namespace detail {
 
-/// Orders of the application's, as C wants them.
+/// Orders of the application, in the form of C.
 class comparisons {
 public:
   void add(std::string name, teak::comparison compare) {
@@ -99,7 +101,7 @@ private:
   std::vector<teak::comparison> orders_;
 };
 
-/// Tells a watch, which throws nothing.
+/// Notifies a watch, which throws nothing.
 inline void watched(void *user, std::uint64_t done, std::uint64_t total) noexcept { (*static_cast<watch *>(user))(done, total); }
 
 } // namespace detail
@@ -114,52 +116,55 @@ inline void watched(void *user, std::uint64_t done, std::uint64_t total) noexcep
 class options {
 public:
   options() noexcept { raw_.size = sizeof raw_; }
-  /// Of a new database: 4096 to 65536, a power of two.
+  /// The page size of a new database in bytes: a power of two from 4096 to 65536.
   options &page_size(std::uint32_t bytes) noexcept { return set(raw_.page_size, bytes); }
-  /// Whether it is created.
+  /// Whether the database is created.
   options &create(teak::create create) noexcept { return set(raw_.create, create); }
   /// The access.
   options &access(teak::access access) noexcept { return set(raw_.access, access); }
-  /// Whether others may have it open at the same time.
+  /// Whether others may have the database open at the same time.
   options &sharing(teak::sharing sharing) noexcept { return set(raw_.sharing, sharing); }
-  /// Whether it may be on a network file system.
+  /// Whether the database may be on a network file system.
   options &network(teak::network network) noexcept { return set(raw_.network, network); }
   /// Whether a commit fails when the file was removed, renamed or replaced since it was opened.
   options &require_name(bool is_required) noexcept { return set(raw_.require_name, is_required ? 1 : 0); }
   /// How to treat parts of the file that cannot be read.
   options &faults(teak::faults faults) noexcept { return set(raw_.faults, faults); }
-  /// Of commits that ask for no other. Kept in the file.
+  /// The durability of commits that do not set one. Stored in the file.
   options &durability(teak::durability durability) noexcept { return set(raw_.durability, durability); }
   /// When pages are compared with their checksums.
   options &verification(teak::verification verification) noexcept { return set(raw_.verification, verification); }
-  /// How many bytes lazy commits may have written before they are flushed. Kept in the file.
+  /// The bytes that lazy commits may write before they are flushed. Stored in the file.
   options &flush_after_bytes(std::uint64_t bytes) noexcept { return set(raw_.flush_after_bytes, bytes); }
-  /// How old a lazy commit may become before it is flushed. Kept in the file.
+  /// The age at which a lazy commit is flushed. Stored in the file.
   options &flush_after(std::chrono::milliseconds age) noexcept {
     return set(raw_.flush_after_ms, static_cast<std::uint64_t>(age.count()));
   }
-  /// How long the file may become; UINT64_MAX for any length. Kept in the file.
+  /// The maximum length of the file in bytes; UINT64_MAX for no limit. Stored in the file.
   options &size_limit_bytes(std::uint64_t bytes) noexcept { return set(raw_.size_limit_bytes, bytes); }
-  /// The same in full. Kept in the file.
+  /// All sizes of the file. Stored in the file.
   options &geometry(const teak::geometry &geometry) {
     geometry_ = geometry;
     return *this;
   }
-  /// How many bytes of pages a write transaction keeps in memory.
+  /// The bytes of pages that a write transaction keeps in memory.
   options &write_memory_bytes(std::uint64_t bytes) noexcept { return set(raw_.write_memory_bytes, bytes); }
-  /// How long the journal is that the file gets for small durable commits; TEAK_NO_JOURNAL for none.
+  /// The bytes of the journal for small durable commits; TEAK_NO_JOURNAL for none.
   options &journal_bytes(std::uint64_t bytes) noexcept { return set(raw_.journal_bytes, bytes); }
-  /// How many pages a commit may move from the end of the file, in per cent of those that it writes; TEAK_MOVE_NOTHING for none.
+  /// The number of pages that a commit may move from the end of the file, in per cent of those that
+  /// it writes; TEAK_MOVE_NOTHING for none.
   options &move_percent(std::uint32_t percent) noexcept { return set(raw_.move_percent, percent); }
   /// Whether the system reads ahead.
   options &read_ahead(teak::read_ahead read_ahead) noexcept { return set(raw_.read_ahead, read_ahead); }
 
-  /// Adds an order of the application's, under a name that stands in the file. It is called by any thread, several at a time, and must not use this library.
+  /// Adds an order of the application, under a name that is stored in the file. Several threads may
+  /// call it at the same time. It must not use this library.
   options &comparison(std::string name, teak::comparison compare) {
     comparisons_.add(std::move(name), compare);
     return *this;
   }
-  /// The path of the lock file, if it is not next to the database. Everyone who has the database open at the same time must use the same path.
+  /// The path of the lock file, if it is not next to the database. All processes that have the
+  /// database open at the same time must use the same path.
   options &lock_file(std::string path) {
     lock_file_ = std::move(path);
     return *this;
@@ -167,8 +172,9 @@ public:
   /// The permissions of files that are created, less the mask of the process.
   options &file_mode(std::uint32_t mode) noexcept { return set(raw_.file_mode, mode); }
 
-  /// Calls a function object with events: `void (event, std::string_view) noexcept`. It has to live as long as the process has the database open.
-  /// It is called by whichever thread something happens in, several at a time; it must not use this library.
+  /// Calls a function object with events: `void (event, std::string_view) noexcept`. It must live
+  /// as long as the process has the database open. It is called in the thread that caused the
+  /// event, possibly in several at a time. It must not use this library.
   ///
   /// ```cpp
   /// std::atomic<int> commits{0};
@@ -189,11 +195,12 @@ public:
     };
     return set(raw_.event_user, address(handler));
   }
-  /// A handler has to stay: give one that has a name.
+  /// A handler must outlive the call: pass one that has a name.
   template <class Handler> options &on_event(const Handler &&) = delete;
 
-  /// Has a function object of the caller's, which stays as long as the process has the database open, asked about slow readers:
-  /// `slow_reader_choice (const slow_reader &) noexcept`. It is called by the thread that writes, and must not use its transaction.
+  /// Calls a function object about slow readers: `slow_reader_choice (const slow_reader &)
+  /// noexcept`. It must live as long as the process has the database open. It is called in the
+  /// thread that writes, and must not use its transaction.
   template <class Handler> options &on_slow_reader(Handler &handler) noexcept {
     static_assert(std::is_nothrow_invocable_r_v<slow_reader_choice, Handler &, const slow_reader &>,
                   "a handler of slow readers is called with (const teak::slow_reader &), answers with a teak::slow_reader_choice and is noexcept");
@@ -202,7 +209,7 @@ public:
     };
     return set(raw_.slow_reader_user, address(handler));
   }
-  /// A handler has to stay: give one that has a name.
+  /// A handler must outlive the call: pass one that has a name.
   template <class Handler> options &on_slow_reader(const Handler &&) = delete;
 
 private:
@@ -247,28 +254,29 @@ enum class compact_obstacle : std::uint64_t {
 struct compact_report {
   /// Pages that were moved.
   std::uint64_t moved_pages;
-  /// How long the file is now.
+  /// The length of the file in bytes.
   std::uint64_t file_bytes;
-  /// The obstacle, or that the file is as short as asked for.
+  /// The obstacle, or that there was none.
   compact_obstacle obstacle;
 };
 
-/// How short a compaction makes the file, how much it does for that, and how fast: see teak_compact_options.
+/// Limits of a compaction: see teak_compact_options.
 class compact_options {
 public:
-  /// It ends when the file is no longer than this.
+  /// Stop when the file is no longer than this.
   compact_options &until_file_bytes(std::uint64_t bytes) noexcept { return set(raw_.until_file_bytes, bytes); }
-  /// It ends when no more than this part of the file is free, of a hundred.
+  /// Stop when no more than this percentage of the file is free.
   compact_options &until_free_percent(unsigned percent) noexcept { return set(raw_.until_free_percent, percent); }
   /// Stop after moving about this many bytes.
   compact_options &max_moved_bytes(std::uint64_t bytes) noexcept { return set(raw_.max_moved_bytes, bytes); }
   /// The bytes to move per commit, at most.
   compact_options &max_commit_bytes(std::uint64_t bytes) noexcept { return set(raw_.max_commit_bytes, bytes); }
-  /// It waits so long between two commits that move something.
+  /// Pause this long between two commits that move pages.
   compact_options &pause(std::chrono::milliseconds pause) noexcept {
     return set(raw_.pause_ms, static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(pause.count(), 0)));
   }
-  /// It ends where others write for longer than this, which is not zero, before one of its commits.
+  /// Stop if other writers keep one of the commits waiting for longer than this, which must not be
+  /// zero.
   compact_options &max_wait(std::chrono::milliseconds wait) noexcept {
     return set(raw_.max_wait_ms, static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(wait.count(), 1)));
   }
@@ -284,15 +292,16 @@ private:
   teak_compact_options raw_ = {sizeof(teak_compact_options), 0, 0, 0, 0, 0, 0};
 };
 
-/// How a damaged database is saved.
+/// Options for saving a damaged database.
 class salvage_options {
 public:
-  /// Adds an order that its tables have.
+  /// Adds an order of its tables.
   salvage_options &comparison(std::string name, teak::comparison compare) {
     comparisons_.add(std::move(name), compare);
     return *this;
   }
-  /// Calls a function with a line of text for each thing that was saved or lost. The function throws nothing.
+  /// Calls a function with a line of text for each thing that was saved or lost. The function
+  /// throws nothing.
   salvage_options &each_line(std::function<void(std::string_view line)> tell) {
     line_ = std::move(tell);
     return *this;
@@ -311,7 +320,8 @@ private:
   detail::comparisons comparisons_;
 };
 
-/// The options for creating a table with one value per key. Fields that are not set have the defaults of teak_table_options.
+/// The options for creating a table with one value per key. Fields that are not set have the
+/// defaults of teak_table_options.
 ///
 /// ```cpp
 /// teak::write_txn txn = db.begin_write();
@@ -320,7 +330,7 @@ private:
 /// ```
 class table_options {
 public:
-  /// How keys are ordered.
+  /// The order of keys.
   table_options &order(teak::order order) {
     order_ = order;
     comparison_.clear();
@@ -331,17 +341,17 @@ public:
     comparison_ = std::move(name);
     return *this;
   }
-  /// Each key stands whole in its page, in place of sharing a prefix with its neighbours.
+  /// Stores each key whole in its page, instead of sharing a prefix with its neighbours.
   table_options &whole_keys() {
     whole_keys_ = 1;
     return *this;
   }
-  /// The table counts, so that ranks are found in two descents.
+  /// Makes a counted table, in which ranks are found in two descents.
   table_options &counted() {
     counted_ = 1;
     return *this;
   }
-  /// To how many bytes values are aligned in memory: 1, 2, 4, 8 or 16.
+  /// The alignment of values in memory in bytes: 1, 2, 4, 8 or 16.
   table_options &value_align(std::uint32_t bytes) {
     value_align_ = bytes;
     return *this;
@@ -369,10 +379,10 @@ private:
   std::uint32_t whole_keys_ = 0, counted_ = 0, value_align_ = 0;
 };
 
-/// How a table is created in which a key has several values.
+/// The options for creating a table in which keys have several values.
 class multi_table_options {
 public:
-  /// How keys are ordered.
+  /// The order of keys.
   multi_table_options &order(teak::order order) {
     keys_.order(order);
     return *this;
@@ -382,7 +392,7 @@ public:
     keys_.comparison(std::move(name));
     return *this;
   }
-  /// How the values of a key are ordered.
+  /// The order of the values of a key.
   multi_table_options &value_order(teak::order order) {
     value_order_ = order;
     value_comparison_.clear();
@@ -393,7 +403,7 @@ public:
     value_comparison_ = std::move(name);
     return *this;
   }
-  /// How many bytes each value has; TEAK_VALUE_SIZE_AS_FIRST if the first one decides.
+  /// The size of each value in bytes; TEAK_VALUE_SIZE_AS_FIRST if the first one decides.
   multi_table_options &value_size(std::uint32_t bytes) {
     value_size_ = bytes;
     return *this;

@@ -11,19 +11,19 @@ inline namespace TEAK_WAY {
 /// Counts of a table: see teak_table_stat.
 using table_stat = teak_table_stat;
 
-/// About how many records a range has: not fewer and not more than is said.
+/// An estimate of the number of records in a range, with bounds.
 struct estimate {
-  /// An estimate.
+  /// The estimate.
   std::uint64_t records;
-  /// Not fewer.
+  /// The minimum.
   std::uint64_t at_least;
-  /// Not more.
+  /// The maximum.
   std::uint64_t at_most;
 };
 
 /// A record that differs between two states. A value that one of them does not have is empty.
 struct difference {
-  /// How it changed.
+  /// The kind of the change.
   teak::change change;
   /// Its key.
   bytes_view key;
@@ -33,19 +33,20 @@ struct difference {
   bytes_view new_value;
 };
 
-/// How records in any order are loaded.
+/// Options for loading records in any order.
 struct bulk_options {
-  /// So many bytes of records are sorted in memory; what is more goes to temporary files. 0 for 256 MiB.
+  /// Bytes of records to sort in memory. Further records go to temporary files. 0 for 256 MiB.
   std::uint64_t memory_bytes = 0;
   /// The directory of the temporary files; empty for that of the database.
   std::string directory;
-  /// Receives the number of records: with a total of 0 while they are read and sorted, then how many of the total are built into pages. It throws nothing.
+  /// Receives the number of records: with a total of 0 while they are read and sorted, then how
+  /// many of the total are built into pages. It throws nothing.
   watch progress = {};
 };
 
 namespace detail {
 
-/// Records of a sequence, one after the other.
+/// The records of a sequence, one after the other.
 template <class Records> class given_records : public catching {
 public:
   explicit given_records(const Records &records) : at_(std::begin(records)), end_(std::end(records)) {}
@@ -83,7 +84,8 @@ private:
 
 } // namespace detail
 
-/// The common part of both kinds of tables. A table is a number that can be copied, and is valid in all transactions while the database is open.
+/// The common part of both kinds of tables. A table is a number that can be copied, and is valid in
+/// all transactions while the database is open.
 class any_table {
 public:
   /// Removes all records.
@@ -91,18 +93,21 @@ public:
     detail::place place;
     return detail::done(teak_table_clear(txn.raw(), raw_, place), place);
   }
-  /// Inserts many records, in any order, in less time than one by one; says how many keys, or pairs, were not there.
+  /// Inserts many records in any order, faster than one by one. Returns the number of new keys, or
+  /// pairs.
   answer<std::uint64_t> insert_many(write_txn &txn, list<record> records) const {
     return number([&](std::uint64_t *inserted, teak_error *error) {
       return teak_insert_many(txn.raw(), raw_, detail::raw(records), records.size(), inserted, error);
     });
   }
-  /// The same, in braces.
+  /// Like above, with elements in braces.
   answer<std::uint64_t> insert_many(write_txn &txn, std::initializer_list<record> records) const {
     return insert_many(txn, list<record>(records));
   }
-  /// Loads records (of any sequence whose elements are a key and a value, like a `std::map`) that are sorted in the order of the table: pages are built from the leaves up, each written once and full. A table
-  /// that is not empty takes only records after its last one. Returns their number. After an error, or if the sequence throws, nothing is changed. Errors: not_sorted.
+  /// Loads records (of any sequence whose elements are a key and a value, like a `std::map`) that
+  /// are sorted in the order of the table: pages are built from the leaves up, each written once
+  /// and full. A table that is not empty takes only records after its last one. Returns their
+  /// number. After an error, or if the sequence throws, nothing is changed. Errors: not_sorted.
   ///
   /// ```cpp
   /// const std::vector<std::pair<std::string, std::string>> trees = {{"ash", "1"}, {"elm", "2"}};
@@ -116,7 +121,8 @@ public:
       return teak_bulk_load(txn.raw(), raw_, detail::given_records<Records>::next, &given, count, error);
     });
   }
-  /// Loads records in any order: they are sorted first, in memory and in temporary files. Of records with equal keys the last one counts. Says how many there are then.
+  /// Loads records in any order: they are sorted first, in memory and in temporary files. Of
+  /// records with equal keys the last one counts. Returns the resulting number of records.
   template <class Records>
   answer<std::uint64_t> bulk_load_unsorted(write_txn &txn, const Records &records, const bulk_options &options = bulk_options()) const {
     detail::given_records<Records> given(records);
@@ -133,19 +139,19 @@ public:
       return teak_bulk_load_unsorted(txn.raw(), raw_, detail::given_records<Records>::next, &given, &raw, count, error);
     });
   }
-  /// Removes all records of a range; says how many.
+  /// Removes all records of a range, and returns their number.
   answer<std::uint64_t> remove_range(write_txn &txn, const range &range) const {
     return number([&](std::uint64_t *removed, teak_error *error) {
       return teak_remove_range(txn.raw(), raw_, range.bounds_[0].raw(), range.bounds_[1].raw(), removed, error);
     });
   }
-  /// How many records, or pairs, a range has.
+  /// The number of records, or pairs, in a range.
   answer<std::uint64_t> count(const transaction &txn, const range &range) const {
     return number([&](std::uint64_t *count, teak_error *error) {
       return teak_count_range(txn.raw(), raw_, range.bounds_[0].raw(), range.bounds_[1].raw(), count, error);
     });
   }
-  /// About how many records, or pairs, a range has, by looking at two paths.
+  /// Estimates the number of records, or pairs, in a range. Reads two paths of the tree.
   answer<teak::estimate> estimate(const transaction &txn, const range &range) const {
     detail::place place;
     teak::estimate about{};
@@ -153,8 +159,9 @@ public:
                                                &about.at_least, &about.at_most, place);
     return detail::given<teak::estimate>(code, place, [&] { return about; });
   }
-  /// The keys with which parts of a range begin, but the first, that have about as many records, or pairs, each: for several threads to read. Where a
-  /// key has several values it may begin several parts, and is there once.
+  /// Splits a range into parts with about equal numbers of records, or pairs, for several threads
+  /// to read. Returns the first key of each part except the first. A key with several values may
+  /// begin several parts, and is returned once.
   answer<std::vector<std::string>> split(const transaction &txn, const range &range, std::size_t parts) const {
     std::vector<std::string> keys;
     auto add = [&](bytes_view key) {
@@ -169,7 +176,7 @@ public:
     called.throw_again();
     return detail::given<std::vector<std::string>>(code, place, [&] { return std::move(keys); });
   }
-  /// Draws numbers from the table's sequence, and gives the first.
+  /// Draws numbers from the table's sequence, and returns the first.
   answer<std::uint64_t> draw_sequence(write_txn &txn, std::uint64_t count) const {
     return number([&](std::uint64_t *first, teak_error *error) {
       return teak_table_draw_sequence(txn.raw(), raw_, count, first, error);
@@ -183,15 +190,16 @@ public:
     const teak_code code = teak_table_get_stat(txn.raw(), raw_, &stat, place);
     return detail::given<table_stat>(code, place, [&] { return stat; });
   }
-  /// How two keys follow each other in the table: below zero, zero or above zero.
+  /// Compares two keys in the order of the table: below, equal to or above zero.
   answer<int> compare_keys(const transaction &txn, bytes_view a, bytes_view b) const {
     detail::place place;
     std::int32_t order = 0;
     const teak_code code = teak_compare_keys(txn.raw(), raw_, a.raw(), b.raw(), &order, place);
     return detail::given<int>(code, place, [&] { return order; });
   }
-  /// Calls a function for each record in which two states differ, in the order of keys: `void` or `step (const difference &)`. Says whether it
-  /// was called for all. It takes as long as what has changed is long.
+  /// Calls a function for each record in which two states differ, in the order of keys: `void` or
+  /// `step (const difference &)`. Returns whether it was called for all. The time depends on the
+  /// amount of change.
   template <class Function>
   answer<bool> each_difference(const read_txn &older, const read_txn &newer, Function &&function) const {
     detail::called<std::remove_reference_t<Function>> called(function);
@@ -205,7 +213,7 @@ public:
     called.throw_again();
     return detail::whether(code, place);
   }
-  /// For teak.h.
+  /// The handle for teak.h.
   [[nodiscard]] teak_table raw() const noexcept { return raw_; }
 
   /// @cond
@@ -240,7 +248,7 @@ protected:
   /// @endcond
 };
 
-/// A table in which a key has one value.
+/// A table in which keys have one value.
 ///
 /// ```cpp
 /// teak::write_txn txn = db.begin_write();
@@ -252,7 +260,7 @@ protected:
 /// ```
 class table : public any_table {
 public:
-  /// None.
+  /// An empty handle.
   table() = default;
 
   /// The value of a key.
@@ -263,7 +271,7 @@ public:
     return detail::found<bytes_view>(code, place, [&] { return bytes_view(value); });
   }
   answer<std::optional<bytes_view>> get(const transaction &&, bytes_view) const = delete;
-  /// The values of many keys, in less time than one by one.
+  /// The values of many keys, faster than one by one.
   answer<std::vector<std::optional<bytes_view>>> get_many(const transaction &txn, list<bytes_view> keys) const {
     detail::place place;
     std::vector<teak_slice> values(keys.size());
@@ -279,19 +287,19 @@ public:
     });
   }
   answer<std::vector<std::optional<bytes_view>>> get_many(const transaction &&, list<bytes_view>) const = delete;
-  /// The same, in braces.
+  /// Like above, with elements in braces.
   answer<std::vector<std::optional<bytes_view>>> get_many(const transaction &txn,
                                                           std::initializer_list<bytes_view> keys) const {
     return get_many(txn, list<bytes_view>(keys));
   }
   answer<std::vector<std::optional<bytes_view>>> get_many(const transaction &&,
                                                           std::initializer_list<bytes_view>) const = delete;
-  /// Whether there is a record of a key.
+  /// Whether a key exists.
   answer<bool> contains(const transaction &txn, bytes_view key) const {
     detail::place place;
     return detail::whether(teak_contains(txn.raw(), raw_, key.raw(), place), place);
   }
-  /// How many records have smaller keys, in a table that counts.
+  /// The number of records with smaller keys. Only for counted tables.
   answer<std::uint64_t> rank(const transaction &txn, bytes_view key) const {
     return number([&](std::uint64_t *rank, teak_error *error) { return teak_rank(txn.raw(), raw_, key.raw(), rank, error); });
   }
@@ -305,17 +313,17 @@ public:
   }
   walk<record> records(const read_txn &&, const range & = teak::range()) const = delete;
   walk<record> records(const write_txn &&, const range & = teak::range()) const = delete;
-  /// The same from the last to the first.
+  /// Like above, from the last to the first.
   [[nodiscard]] walk<record> records_back(const read_txn &txn, const range &range = teak::range()) const {
     return walked(txn.raw(), false, range, TEAK_BACKWARD);
   }
-  /// The same from the last to the first.
+  /// Like above, from the last to the first.
   [[nodiscard]] walk<record> records_back(const write_txn &txn, const range &range = teak::range()) const {
     return walked(txn.raw(), true, range, TEAK_BACKWARD);
   }
   walk<record> records_back(const read_txn &&, const range & = teak::range()) const = delete;
   walk<record> records_back(const write_txn &&, const range & = teak::range()) const = delete;
-  /// A cursor; the transaction only says in which database.
+  /// Opens a cursor. The transaction only identifies the database.
   answer<cursor> open_cursor(const transaction &txn) const {
     detail::place place;
     teak_cursor raw{};
@@ -323,17 +331,17 @@ public:
     return detail::given<cursor>(code, place, [&] { return cursor(raw); });
   }
 
-  /// Inserts a record, in place of one that has the key already.
+  /// Inserts a record, and replaces the record with the same key if there is one.
   answer<void> insert(write_txn &txn, bytes_view key, bytes_view value) const {
     detail::place place;
     return detail::done(teak_insert(txn.raw(), raw_, key.raw(), value.raw(), place), place);
   }
-  /// Inserts a record if there is none of its key; no if there is.
+  /// Inserts a record if its key is new. Returns false if the key exists.
   answer<bool> insert_new(write_txn &txn, bytes_view key, bytes_view value) const {
     detail::place place;
     return detail::whether(teak_insert_new(txn.raw(), raw_, key.raw(), value.raw(), place), place);
   }
-  /// Gives a record another value; no if there is none of that key.
+  /// Replaces the value of a record. Returns false if the key does not exist.
   answer<bool> update(write_txn &txn, bytes_view key, bytes_view value) const {
     detail::place place;
     return detail::whether(teak_update(txn.raw(), raw_, key.raw(), value.raw(), place), place);
@@ -343,15 +351,17 @@ public:
     detail::place place;
     return detail::done(teak_append(txn.raw(), raw_, key.raw(), value.raw(), place), place);
   }
-  /// Copies the records of a range to another table, where they replace those with the same keys; says how many.
+  /// Copies the records of a range to another table, where they replace those with the same keys.
+  /// Returns their number.
   answer<std::uint64_t> copy_range(write_txn &txn, const range &range, const table &other) const {
     return to(teak_copy_range, txn, range, other);
   }
-  /// Moves the records of a range to another table; says how many.
+  /// Moves the records of a range to another table, and returns their number.
   answer<std::uint64_t> move_range(write_txn &txn, const range &range, const table &other) const {
     return to(teak_move_range, txn, range, other);
   }
-  /// Changes a record if it is as expected; no if it is another. Nothing stands for no record.
+  /// Changes a record if its value is the expected one, and returns false otherwise. `std::nullopt`
+  /// means that there is no record.
   ///
   /// ```cpp
   /// teak::write_txn txn = db.begin_write();
@@ -368,18 +378,18 @@ public:
                                                  new_value ? &new_raw : nullptr, place);
     return detail::whether(code, place);
   }
-  /// Removes the record of a key; no if there is none.
+  /// Removes the record of a key. Returns false if the key does not exist.
   answer<bool> remove(write_txn &txn, bytes_view key) const {
     detail::place place;
     return detail::whether(teak_remove(txn.raw(), raw_, key.raw(), place), place);
   }
-  /// Removes the records of many keys; says how many there were.
+  /// Removes the records of many keys, and returns the number of removed ones.
   answer<std::uint64_t> remove_many(write_txn &txn, list<bytes_view> keys) const {
     return number([&](std::uint64_t *removed, teak_error *error) {
       return teak_remove_many(txn.raw(), raw_, detail::raw(keys), keys.size(), removed, error);
     });
   }
-  /// The same, in braces.
+  /// Like above, with elements in braces.
   answer<std::uint64_t> remove_many(write_txn &txn, std::initializer_list<bytes_view> keys) const {
     return remove_many(txn, list<bytes_view>(keys));
   }
@@ -390,7 +400,7 @@ private:
   using any_table::any_table;
 };
 
-/// A table in which a key has several values, in an order. Each pair of key and value is a record.
+/// A table in which keys have several values, in an order. Each pair of key and value is a record.
 ///
 /// ```cpp
 /// teak::write_txn txn = db.begin_write();
@@ -404,7 +414,7 @@ private:
 /// ```
 class multi_table : public any_table {
 public:
-  /// None.
+  /// An empty handle.
   multi_table() = default;
 
   /// The values of a key, in their order.
@@ -417,11 +427,11 @@ public:
   }
   walk<bytes_view> values(const read_txn &&, bytes_view) const = delete;
   walk<bytes_view> values(const write_txn &&, bytes_view) const = delete;
-  /// The same from the last to the first.
+  /// Like above, from the last to the first.
   [[nodiscard]] walk<bytes_view> values_back(const read_txn &txn, bytes_view key) const {
     return walk<bytes_view>(txn.raw(), false, raw_, range::of(key), TEAK_BACKWARD);
   }
-  /// The same from the last to the first.
+  /// Like above, from the last to the first.
   [[nodiscard]] walk<bytes_view> values_back(const write_txn &txn, bytes_view key) const {
     return walk<bytes_view>(txn.raw(), true, raw_, range::of(key), TEAK_BACKWARD);
   }
@@ -437,17 +447,17 @@ public:
   }
   walk<record> pairs(const read_txn &&, const range & = teak::range()) const = delete;
   walk<record> pairs(const write_txn &&, const range & = teak::range()) const = delete;
-  /// The same from the last to the first.
+  /// Like above, from the last to the first.
   [[nodiscard]] walk<record> pairs_back(const read_txn &txn, const range &range = teak::range()) const {
     return walked(txn.raw(), false, range, TEAK_BACKWARD);
   }
-  /// The same from the last to the first.
+  /// Like above, from the last to the first.
   [[nodiscard]] walk<record> pairs_back(const write_txn &txn, const range &range = teak::range()) const {
     return walked(txn.raw(), true, range, TEAK_BACKWARD);
   }
   walk<record> pairs_back(const read_txn &&, const range & = teak::range()) const = delete;
   walk<record> pairs_back(const write_txn &&, const range & = teak::range()) const = delete;
-  /// A cursor; the transaction only says in which database.
+  /// Opens a cursor. The transaction only identifies the database.
   answer<multi_cursor> open_cursor(const transaction &txn) const {
     detail::place place;
     teak_cursor raw{};
@@ -459,19 +469,19 @@ public:
     detail::place place;
     return detail::whether(teak_contains_pair(txn.raw(), raw_, key.raw(), value.raw(), place), place);
   }
-  /// How many pairs are before this one, in a table that counts.
+  /// The number of pairs before this one. Only for counted tables.
   answer<std::uint64_t> rank(const transaction &txn, bytes_view key, bytes_view value) const {
     return number([&](std::uint64_t *rank, teak_error *error) {
       return teak_rank_pair(txn.raw(), raw_, key.raw(), value.raw(), rank, error);
     });
   }
-  /// How many values a key has, known without reading them.
+  /// The number of values of a key. Does not read them.
   answer<std::uint64_t> count_values(const transaction &txn, bytes_view key) const {
     return number([&](std::uint64_t *count, teak_error *error) {
       return teak_count_values(txn.raw(), raw_, key.raw(), count, error);
     });
   }
-  /// How two values follow each other in the table: below zero, zero or above zero.
+  /// Compares two values in the order of the table: below, equal to or above zero.
   answer<int> compare_values(const transaction &txn, bytes_view a, bytes_view b) const {
     detail::place place;
     std::int32_t order = 0;
@@ -479,41 +489,42 @@ public:
     return detail::given<int>(code, place, [&] { return order; });
   }
 
-  /// Adds a value to those of a key; no if it has that already.
+  /// Adds a value to a key. Returns false if the key has it already.
   answer<bool> insert(write_txn &txn, bytes_view key, bytes_view value) const {
     detail::place place;
     return detail::whether(teak_insert_pair(txn.raw(), raw_, key.raw(), value.raw(), place), place);
   }
-  /// Adds many values to those of a key; says how many it did not have.
+  /// Adds many values to a key, and returns the number of new ones.
   answer<std::uint64_t> insert_values(write_txn &txn, bytes_view key, list<bytes_view> values) const {
     return number([&](std::uint64_t *inserted, teak_error *error) {
       return teak_insert_values(txn.raw(), raw_, key.raw(), detail::raw(values), values.size(), inserted, error);
     });
   }
-  /// The same, in braces.
+  /// Like above, with elements in braces.
   answer<std::uint64_t> insert_values(write_txn &txn, bytes_view key, std::initializer_list<bytes_view> values) const {
     return insert_values(txn, key, list<bytes_view>(values));
   }
-  /// Copies the pairs of a range of keys to another table; says how many.
+  /// Copies the pairs of a range of keys to another table, and returns their number.
   answer<std::uint64_t> copy_range(write_txn &txn, const range &range, const multi_table &other) const {
     return to(teak_copy_range, txn, range, other);
   }
-  /// Moves the pairs of a range of keys to another table; says how many.
+  /// Moves the pairs of a range of keys to another table, and returns their number.
   answer<std::uint64_t> move_range(write_txn &txn, const range &range, const multi_table &other) const {
     return to(teak_move_range, txn, range, other);
   }
-  /// Gives a key one value in place of another; no if it does not have the old one, or has the new one too.
+  /// Replaces one value of a key by another. Returns false if the key does not have the old one, or
+  /// has the new one too.
   answer<bool> replace(write_txn &txn, bytes_view key, bytes_view old_value, bytes_view new_value) const {
     detail::place place;
     const teak_code code = teak_replace_pair(txn.raw(), raw_, key.raw(), old_value.raw(), new_value.raw(), place);
     return detail::whether(code, place);
   }
-  /// Takes a value from a key; no if it does not have it.
+  /// Removes a value of a key. Returns false if the key does not have it.
   answer<bool> remove(write_txn &txn, bytes_view key, bytes_view value) const {
     detail::place place;
     return detail::whether(teak_remove_pair(txn.raw(), raw_, key.raw(), value.raw(), place), place);
   }
-  /// Removes a key with all its values; says how many.
+  /// Removes a key with all its values, and returns their number.
   answer<std::uint64_t> remove_key(write_txn &txn, bytes_view key) const {
     return number([&](std::uint64_t *removed, teak_error *error) {
       return teak_remove_values(txn.raw(), raw_, key.raw(), removed, error);

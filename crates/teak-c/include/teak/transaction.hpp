@@ -12,13 +12,13 @@ class table;
 class multi_table;
 class database;
 
-/// How a record or table differs between two states: see teak_change.
+/// The kind of a difference between two states: see teak_change.
 enum class change : std::uint32_t { inserted = TEAK_INSERTED, changed = TEAK_CHANGED, removed = TEAK_REMOVED };
 
-/// How long the steps of a commit took: see teak_commit_latency.
+/// The durations of the steps of a commit: see teak_commit_latency.
 using commit_latency = teak_commit_latency;
 
-/// Whether a walk goes on.
+/// Whether a walk continues.
 enum class step { go_on, stop };
 
 namespace detail {
@@ -34,7 +34,8 @@ struct opening {
   }
 };
 
-/// A function that the library calls. An exception of it is kept here until the call of the library returns.
+/// A function that the library calls. Its exception is stored here until the call of the library
+/// returns.
 class catching {
 public:
   void throw_again() const {
@@ -65,11 +66,11 @@ private:
 #endif
 };
 
-/// A function of the caller's, called from within the library.
+/// A function of the caller that the library calls.
 template <class Function> class called : public catching {
 public:
   explicit called(Function &function) noexcept : function_(function) {}
-  /// Another answer than 0 ends the walk.
+  /// A result other than 0 ends the walk.
   template <class... Arguments> int operator()(Arguments &&...arguments) noexcept {
     return caught(1, [&] { return call(std::forward<Arguments>(arguments)...); });
   }
@@ -92,25 +93,27 @@ private:
 
 } // namespace detail
 
-/// A transaction for reading: a read_txn or a write_txn.
+/// A transaction to read in: a read_txn or a write_txn.
 ///
-/// Values that are read are views: of a read transaction they live as long as it does, or a clone of it, and is not refreshed; of a
-/// write transaction until its next change.
+/// Values are views. Those of a read transaction are valid while it or a clone of it exists and is
+/// not refreshed. Those of a write transaction are valid until its next change.
 class transaction {
 public:
-  /// The number of the state that is read; of a transaction that writes, that of the commit which it will be.
+  /// The number of the state that is read. For a write transaction, the number that its commit will
+  /// have.
   answer<std::uint64_t> id() const {
     detail::place place;
     std::uint64_t id = 0;
     const teak_code code = teak_txn_id(raw(), &id, place);
     return detail::given<std::uint64_t>(code, place, [&] { return id; });
   }
-  /// Opens a table in which a key has one value; nothing if there is none of that name. Errors: table_mismatch if its keys have several.
+  /// Opens a table in which keys have one value. Returns nothing if no table has that name. Errors:
+  /// table_mismatch if its keys have several.
   answer<std::optional<table>> open_table(bytes_view name) const;
-  /// Opens a table in which a key has several values. Errors: table_mismatch if its keys have one.
+  /// Opens a table in which keys have several values. Errors: table_mismatch if its keys have one.
   answer<std::optional<multi_table>> open_multi_table(bytes_view name) const;
-  /// Calls a function for each table, in the order of their names: `void` or `step (std::string_view name, bool has_several_values)`. Says
-  /// whether it was called for all.
+  /// Calls a function for each table, in the order of their names: `void` or `step
+  /// (std::string_view name, bool has_several_values)`. Returns whether it was called for all.
   template <class Function> answer<bool> each_table(Function &&function) const {
     detail::called<std::remove_reference_t<Function>> called(function);
     auto each = [](void *user, teak_slice name, std::uint32_t several) noexcept -> std::int32_t {
@@ -121,7 +124,7 @@ public:
     called.throw_again();
     return detail::whether(code, place);
   }
-  /// For teak.h.
+  /// The handle for teak.h.
   [[nodiscard]] teak_txn raw() const noexcept { return txn_.get(); }
 
   /// @cond
@@ -138,24 +141,27 @@ protected:
 
 class parked_txn;
 
-/// A transaction that reads a state which does not change. It ends with its scope. Any threads may use it at the same time.
+/// A transaction that reads one state. It ends with its scope. Any threads may use it at the same
+/// time.
 class read_txn : public transaction {
 public:
-  /// None.
+  /// An empty handle.
   read_txn() = default;
-  /// Another handle of the same state. Each thread that reads much had better have its own.
+  /// Another handle of the same state. Each thread that reads a lot should have its own.
   answer<read_txn> clone() const {
     detail::place place;
     teak_txn clone{};
     const teak_code code = teak_txn_clone(raw(), &clone, place);
     return detail::given<read_txn>(code, place, [&] { return read_txn(clone); });
   }
-  /// Goes on to the newest state; no if it sees that already. Values that were read before must not be used any more.
+  /// Moves to the newest state. Returns false if it sees that already. Earlier values must not be
+  /// used any more.
   answer<bool> refresh() {
     detail::place place;
     return detail::whether(teak_txn_refresh(raw(), place), place);
   }
-  /// Calls a function for each table that differs from an older state: `void` or `step (std::string_view name, change)`. Says whether it was called for all.
+  /// Calls a function for each table that differs from an older state: `void` or `step
+  /// (std::string_view name, change)`. Returns whether it was called for all.
   template <class Function> answer<bool> each_changed_table(const read_txn &older, Function &&function) const {
     detail::called<std::remove_reference_t<Function>> called(function);
     auto each = [](void *user, teak_slice name, std::uint32_t what) noexcept {
@@ -173,9 +179,11 @@ public:
     const teak_code code = teak_txn_read_faults(raw(), &faults, place);
     return detail::given<std::uint64_t>(code, place, [&] { return faults; });
   }
-  /// Leaves it unused for now: what it sees stays, unless a writer wants the space. This one has ended then, also with an error other than busy. Errors: invalid_argument if there is a clone.
+  /// Parks the transaction: its state is kept unless a writer needs the space. This handle has
+  /// ended afterwards, also after an error other than busy. Errors: invalid_argument if there is a
+  /// clone.
   answer<parked_txn> park();
-  /// Ends it before its scope does.
+  /// Ends the transaction before its scope ends.
   answer<void> end() {
     detail::place place;
     const teak_code code = teak_txn_end(raw(), place);
@@ -189,7 +197,8 @@ private:
   using transaction::transaction;
 };
 
-/// A read transaction that is not used for now, and whose state a writer may give up when it wants the space. It ends with its scope.
+/// A parked read transaction: a writer that needs the space may give up its state. It ends with its
+/// scope.
 ///
 /// ```cpp
 /// teak::parked_txn parked = db.begin_read().park();
@@ -198,9 +207,10 @@ private:
 /// ```
 class parked_txn {
 public:
-  /// None.
+  /// An empty handle.
   parked_txn() = default;
-  /// Goes on reading the same state; this one has ended then. Errors: snapshot_lost if it was given up.
+  /// Resumes reading the same state. This handle has ended afterwards. Errors: snapshot_lost if the
+  /// state was given up.
   answer<read_txn> resume() {
     detail::place place;
     teak_txn txn{};
@@ -222,28 +232,28 @@ inline answer<parked_txn> read_txn::park() {
   return detail::given<parked_txn>(code, place, [&] { return parked_txn(parked); });
 }
 
-/// Tells when a commit is on the disk.
+/// Reports when a commit is on the disk.
 class ticket {
 public:
-  /// None.
+  /// An empty handle.
   ticket() = default;
-  /// Whether it is; does not wait.
+  /// Returns whether the commit is on the disk. Does not wait.
   answer<bool> poll() const {
     detail::place place;
     return detail::whether(teak_ticket_poll(ticket_.get(), place), place);
   }
-  /// Waits until it is.
+  /// Waits until the commit is on the disk.
   answer<void> wait() const {
     detail::place place;
     return detail::done(teak_ticket_wait(ticket_.get(), UINT64_MAX, place), place);
   }
-  /// Waits for at most so long; says whether it is.
+  /// Waits at most this long. Returns whether the commit is on the disk.
   answer<bool> wait_for(std::chrono::milliseconds limit) const {
     detail::place place;
     const auto limit_ms = static_cast<std::uint64_t>(std::max<std::chrono::milliseconds::rep>(limit.count(), 0));
     return detail::whether(teak_ticket_wait(ticket_.get(), limit_ms, place), place);
   }
-  /// A descriptor for poll, epoll and the like, which is the ticket's: see teak_ticket_descriptor.
+  /// A descriptor for poll, epoll and the like. The ticket owns it: see teak_ticket_descriptor.
   answer<int> descriptor() const {
     detail::place place;
     std::int32_t descriptor = -1;
@@ -265,7 +275,8 @@ private:
   detail::owned<teak_ticket, teak_ticket_end> ticket_;
 };
 
-/// A part of a write transaction that undoes itself at the end of its scope, unless it was kept.
+/// A part of a write transaction. Its changes are undone at the end of its scope, unless they were
+/// kept.
 ///
 /// ```cpp
 /// teak::write_txn txn = db.begin_write();
@@ -284,21 +295,21 @@ private:
 /// ```
 class savepoint {
 public:
-  /// From now on that one undoes nothing.
+  /// The other savepoint does nothing from now on.
   savepoint(savepoint &&other) noexcept : txn_(other.txn_), number_(std::exchange(other.number_, 0)) {}
   savepoint &operator=(savepoint &&) = delete;
-  /// Undoes what was done since. Where that cannot be done the transaction is broken, and its commit refused.
+  /// Undoes the changes since. If that fails, the transaction is broken and its commit is refused.
   ~savepoint() {
     if (number_ == 0) return;
     static_cast<void>(teak_txn_roll_back_to(txn_, number_, nullptr));
     static_cast<void>(teak_txn_release(txn_, number_, nullptr));
   }
-  /// Keeps what was done.
+  /// Keeps the changes.
   answer<void> keep() {
     detail::place place;
     return detail::done(teak_txn_release(txn_, std::exchange(number_, 0), place), place);
   }
-  /// Undoes what was done since, and goes on.
+  /// Undoes the changes since. The savepoint stays.
   answer<void> roll_back() {
     detail::place place;
     return detail::done(teak_txn_roll_back_to(txn_, number_, place), place);
@@ -311,7 +322,8 @@ private:
   std::uint64_t number_;
 };
 
-/// The transaction that writes. It undoes itself at the end of its scope, unless it was committed. It keeps the database open.
+/// A write transaction. It is rolled back at the end of its scope, unless it was committed. It
+/// keeps the database open.
 ///
 /// ```cpp
 /// try {
@@ -324,23 +336,23 @@ private:
 /// ```
 class write_txn : public transaction {
 public:
-  /// None.
+  /// An empty handle.
   write_txn() = default;
-  /// Ends this one first.
+  /// Ends this transaction first.
   write_txn &operator=(write_txn &&other) noexcept {
     transaction::operator=(std::move(other));
     opening_ = std::move(other.opening_);
     return *this;
   }
-  /// From now on that one is none.
+  /// The other handle is empty from now on.
   write_txn(write_txn &&) = default;
   ~write_txn() { txn_.end(); }
 
-  /// Opens a table in which a key has one value, or creates it.
+  /// Opens a table in which keys have one value, or creates it.
   answer<table> create_table(bytes_view name, const table_options &options = table_options());
-  /// Opens a table in which a key has several values, or creates it.
+  /// Opens a table in which keys have several values, or creates it.
   answer<multi_table> create_multi_table(bytes_view name, const multi_table_options &options = multi_table_options());
-  /// Drops a table with all that is in it; no if there is none of that name.
+  /// Drops a table with all its records. Returns false if no table has that name.
   answer<bool> drop_table(bytes_view name) {
     detail::place place;
     return detail::whether(teak_table_drop(raw(), name.raw(), place), place);
@@ -351,7 +363,8 @@ public:
     return detail::done(teak_table_rename(raw(), old_name.raw(), new_name.raw(), place), place);
   }
 
-  /// Commits, and gives the number of the commit. The transaction has ended, also if there is an error other than busy.
+  /// Commits, and returns the number of the commit. The transaction has ended, also after an error
+  /// other than busy.
   answer<std::uint64_t> commit() {
     detail::place place;
     std::uint64_t id = 0;
@@ -359,7 +372,7 @@ public:
     ended(code);
     return detail::given<std::uint64_t>(code, place, [&] { return id; });
   }
-  /// Commits, and tells how long its steps took.
+  /// Commits, and returns the durations of the steps.
   answer<commit_latency> commit_measured() {
     detail::place place;
     commit_latency latency = {};
@@ -368,7 +381,7 @@ public:
     ended(code);
     return detail::given<commit_latency>(code, place, [&] { return latency; });
   }
-  /// Commits and does not wait for the disk; the ticket tells when it is there.
+  /// Commits without waiting for the disk. The ticket reports when the commit is there.
   answer<ticket> commit_async() {
     detail::place place;
     teak_ticket made{};
@@ -376,49 +389,51 @@ public:
     ended(code);
     return detail::given<ticket>(code, place, [&] { return ticket(made); });
   }
-  /// Commits, and continues as a write transaction: no other writer comes in between. Savepoints end.
+  /// Commits, and continues as a write transaction: no other writer comes in between. Savepoints
+  /// end.
   answer<std::uint64_t> checkpoint() {
     detail::place place;
     std::uint64_t id = 0;
     const teak_code code = teak_txn_checkpoint(raw(), &id, place);
     return detail::given<std::uint64_t>(code, place, [&] { return id; });
   }
-  /// Undoes everything and ends before the scope does.
+  /// Undoes everything and ends before the scope ends.
   answer<void> abort() {
     detail::place place;
     const teak_code code = teak_txn_end(raw(), place);
     ended(code);
     return detail::done(code, place);
   }
-  /// Undoes everything since the transaction began, or since its last checkpoint, and goes on.
+  /// Undoes everything since the transaction began, or since its last checkpoint. The transaction
+  /// stays usable.
   answer<void> roll_back() {
     detail::place place;
     return detail::done(teak_txn_roll_back(raw(), place), place);
   }
-  /// A part that undoes itself.
+  /// Begins a part whose changes are undone unless they are kept.
   answer<teak::savepoint> savepoint() {
     detail::place place;
     std::uint64_t number = 0;
     const teak_code code = teak_txn_savepoint(raw(), &number, place);
     return detail::given<teak::savepoint>(code, place, [&] { return teak::savepoint(raw(), number); });
   }
-  /// When this transaction's commit is to be on the disk.
+  /// Sets when this transaction's commit becomes durable.
   answer<void> set_durability(durability durability) {
     detail::place place;
     return detail::done(teak_txn_set_durability(raw(), static_cast<std::uint32_t>(durability), place), place);
   }
 
-  /// Gives the state that this transaction makes a name.
+  /// Creates a named snapshot of the state that this transaction makes.
   answer<void> create_snapshot(bytes_view name) {
     detail::place place;
     return detail::done(teak_snapshot_create(raw(), name.raw(), place), place);
   }
-  /// Drops a named snapshot; no if there is none of that name.
+  /// Drops a named snapshot. Returns false if none has that name.
   answer<bool> drop_snapshot(bytes_view name) {
     detail::place place;
     return detail::whether(teak_snapshot_drop(raw(), name.raw(), place), place);
   }
-  /// Makes all tables what they were in a named snapshot.
+  /// Resets all tables to their contents in a named snapshot.
   answer<void> roll_back_to_snapshot(bytes_view name) {
     detail::place place;
     return detail::done(teak_snapshot_roll_back(raw(), name.raw(), place), place);

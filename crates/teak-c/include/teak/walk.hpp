@@ -1,4 +1,4 @@
-// Ranges of keys, and walks through what is in them. Part of teak.hpp.
+// Ranges of keys, and walks through their records. Part of teak.hpp.
 
 #ifndef TEAK_WALK_HPP
 #define TEAK_WALK_HPP
@@ -10,7 +10,8 @@ inline namespace TEAK_WAY {
 
 template <class Item> class walk;
 
-/// A range of keys, in the order of the table, with copies of its bounds. Without a bound it extends to the end.
+/// A range of keys, in the order of the table, with copies of its bounds. Without a bound it
+/// extends to the end.
 ///
 /// ```cpp
 /// teak::range all, from_ash = teak::range::from("ash"), some = teak::range::from("ash").until("elm"), one = teak::range::of("ash");
@@ -20,17 +21,17 @@ class range {
 public:
   /// All keys.
   range() = default;
-  /// From a key, which belongs to it.
+  /// From a key, which is included.
   [[nodiscard]] static range from(bytes_view key) { return range().bounded(0, TEAK_INCLUDED, key); }
   /// All keys after a key.
   [[nodiscard]] static range after(bytes_view key) { return range().bounded(0, TEAK_EXCLUDED, key); }
-  /// Up to a key, which does not belong to it.
+  /// Up to a key, which is excluded.
   [[nodiscard]] range until(bytes_view key) const { return bounded(1, TEAK_EXCLUDED, key); }
-  /// Up to a key, which belongs to it.
+  /// Up to a key, which is included.
   [[nodiscard]] range through(bytes_view key) const { return bounded(1, TEAK_INCLUDED, key); }
   /// One key.
   [[nodiscard]] static range of(bytes_view key) { return from(key).through(key); }
-  /// All keys that begin so, in a table whose keys are ordered as bytes.
+  /// All keys with this prefix, in a table whose keys are ordered by bytes.
   [[nodiscard]] static range prefix(bytes_view prefix) {
     std::string end = prefix.to_string();
     while (!end.empty() && end.back() == '\xff') end.pop_back();
@@ -72,12 +73,13 @@ template <> struct part<bytes_view> {
 
 } // namespace detail
 
-/// The records of a range, or the values of a key, to be gone through once, with `for` or what C++20 has for input ranges. It looks for nothing before
-/// begin() is called.
+/// The records of a range, or the values of a key, to be read once, with `for` or the algorithms of
+/// C++20 for input ranges. Nothing is read before begin() is called.
 ///
-/// It returns an `answer`: a result where TEAK_RESULTS is defined, and an error is the last one; otherwise
-/// errors are thrown. Keys live until the next step; values as the transaction says. In a write transaction the table may be
-/// changed on the way: the walk continues after its current key, and sees the change.
+/// The elements are results if TEAK_RESULTS is defined, and an error is the last one. Otherwise
+/// errors are thrown. Keys are valid until the next step, values as described for the transaction.
+/// In a write transaction the table may be changed during the walk: it continues after its current
+/// key, and sees the change.
 ///
 /// ```cpp
 /// teak::write_txn txn = db.begin_write();
@@ -95,7 +97,7 @@ public:
   /// The end of the walk.
   struct sentinel {};
 
-  /// Where a walk is.
+  /// The position of a walk.
   class iterator {
   public:
     /// @cond
@@ -109,20 +111,20 @@ public:
     iterator() = default;
     /// The current element.
     [[nodiscard]] value_type operator*() const { return state_->current(); }
-    /// The next one.
+    /// Moves to the next element.
     iterator &operator++() {
       state_->note(state_->step());
       return *this;
     }
-    /// The next one.
+    /// Moves to the next element.
     void operator++(int) { ++*this; }
-    /// Whether there is none.
+    /// Whether the walk is at its end.
     [[nodiscard]] friend bool operator==(const iterator &at, sentinel) noexcept { return at.state_->is_over; }
-    /// Whether there is one.
+    /// Whether the walk is not at its end.
     [[nodiscard]] friend bool operator!=(const iterator &at, sentinel end) noexcept { return !(at == end); }
-    /// Whether there is none.
+    /// Whether the walk is at its end.
     [[nodiscard]] friend bool operator==(sentinel end, const iterator &at) noexcept { return at == end; }
-    /// Whether there is one.
+    /// Whether the walk is not at its end.
     [[nodiscard]] friend bool operator!=(sentinel end, const iterator &at) noexcept { return !(at == end); }
 
   private:
@@ -131,7 +133,7 @@ public:
     state *state_ = nullptr;
   };
 
-  /// The first; from the second call on, where the walk is.
+  /// Begins the walk at the first element. Later calls return the current position.
   [[nodiscard]] iterator begin() {
     if (!state_->is_begun) {
       state_->is_begun = true;
@@ -139,7 +141,7 @@ public:
     }
     return iterator(state_.get());
   }
-  /// Behind the last.
+  /// The position after the last element.
   [[nodiscard]] sentinel end() const noexcept { return {}; }
 
 private:
@@ -155,7 +157,8 @@ private:
 
 /// @cond
 
-/// A transaction that reads is read some records at a time, which stay as they are; one that writes, one at a time.
+/// Reads some records at a time in a read transaction, where they do not change, and one at a time
+/// in a write transaction.
 template <class Item> struct walk<Item>::state {
   state(teak_txn of_txn, bool is_writer, teak_table of_table, range of_range, teak_direction to)
       : txn(of_txn), table(of_table), bounds(std::move(of_range)), direction(to), writes(is_writer) {}
@@ -228,7 +231,7 @@ private:
     return code == TEAK_OK ? cut() : code;
   }
 
-  /// Ends at the end of the range.
+  /// Ends the walk at the end of the range.
   teak_code cut() {
     const range::bound &bound = bounds.bounds_[direction == TEAK_FORWARD ? 1 : 0];
     if (bound.kind == TEAK_UNBOUNDED) return TEAK_OK;

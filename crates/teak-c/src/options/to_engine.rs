@@ -5,8 +5,8 @@ use super::{
     teak_options, teak_table_options,
 };
 use crate::{
-    border::{array, path, teak_slice},
-    cause::Failure,
+    failure::Failure,
+    ffi::{array, path, teak_slice},
 };
 use std::{
     cmp::Ordering,
@@ -173,7 +173,7 @@ impl teak_options {
     }
 }
 
-/// The parts of a comparison of C that make two of them equal.
+/// The parts of a C comparison that decide whether two are equal.
 #[derive(Clone, PartialEq, Eq)]
 struct CallbackComparison {
     name: String,
@@ -204,7 +204,7 @@ unsafe fn name<'v>(name: *const c_char) -> Result<&'v str, Failure> {
 impl teak_comparison {
     /// # Safety
     ///
-    /// The name is null or ended by a zero, and the function is what it should be.
+    /// The name is null or zero-terminated, and the function matches its type.
     pub(crate) unsafe fn to_engine(self) -> Result<&'static Comparison, Failure> {
         // SAFETY: the caller's promise.
         let name = unsafe { name(self.name) }?;
@@ -240,7 +240,7 @@ impl teak_table_options {
     ///
     /// # Safety
     ///
-    /// The names are null or ended by a zero.
+    /// The names are null or zero-terminated.
     pub(crate) unsafe fn to_engine(
         self,
         comparisons: &[&'static Comparison],
@@ -276,7 +276,7 @@ impl teak_table_options {
 
 /// # Safety
 ///
-/// The name is null or ended by a zero.
+/// The name is null or zero-terminated.
 unsafe fn order(
     field: &str,
     value: u32,

@@ -1,7 +1,7 @@
 //! The objects of transaction handles.
 
 use crate::{
-    cause::Failure,
+    failure::Failure,
     handles::{ExclusiveObject, HandleTable, SharedObject},
     names::OpenDatabase,
 };
@@ -11,7 +11,8 @@ use std::{
 };
 use teak::{ReadTxn, Savepoint, WriteTxn};
 
-/// A transaction: one that reads a state which does not change, or the one that writes.
+/// A transaction: a read transaction sees one state, and at most one write transaction makes the
+/// next one.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct teak_txn {
@@ -58,7 +59,7 @@ impl Drop for WriterPresence {
 
 pub(super) static TRANSACTIONS: HandleTable<Transaction> = HandleTable::new(2, "transaction");
 
-/// Does something with a transaction of either kind.
+/// Runs an expression with a transaction of either kind.
 macro_rules! either {
     ($transaction:expr, $txn:ident => $work:expr) => {
         match &$transaction.side {
@@ -97,7 +98,7 @@ impl Transaction {
         }
     }
 
-    /// Changes something, in a table too. A panic breaks the transaction.
+    /// Makes a change, possibly in a table. A panic breaks the transaction.
     pub(crate) fn change<R>(
         &mut self,
         work: impl FnOnce(&OpenDatabase, &mut WriteTxn) -> Result<R, Failure>,

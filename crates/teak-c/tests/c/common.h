@@ -1,4 +1,4 @@
-/* What the test programs share: each is given a directory, and ends with 0 if all is as it should be. */
+/* Helpers of the test programs. Each program receives a directory, and ends with 0 on success. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ static inline void check_at(teak_code code, const char *call, const char *file, 
   abort();
 }
 
-/* The answer is this one, and the error tells the same. */
+/* Checks a result, and that the error has the same code. */
 #define refused(answer, expected) refused_at((answer), (expected), #answer, __FILE__, __LINE__)
 
 static inline void refused_at(teak_code code, teak_code expected, const char *call, const char *file, int line) {
@@ -30,7 +30,7 @@ static inline void refused_at(teak_code code, teak_code expected, const char *ca
   abort();
 }
 
-/* A path in the directory that the program was given. */
+/* A path in the directory of the program. */
 static inline const char *path_of(const char *directory, const char *name) {
   static char paths[8][4096];
   static unsigned next = 0;

@@ -1,4 +1,4 @@
-/* Cursors over tables of one value for each key: moves, searches, changes, batches and scans. */
+/* Cursors over tables with one value per key: moves, searches, changes, batches and scans. */
 #include "common.h"
 
 enum { COUNT = 1000 };
@@ -131,7 +131,7 @@ static void changes(teak_db db) {
   teak_cursor cursor;
   teak_record record;
   check(teak_cursor_open(txn, table, &cursor, &error));
-  /* Every record is met once, although each second one goes. */
+  /* Every record is visited once, although every second one is removed. */
   int met = 0;
   while (teak_cursor_move(cursor, txn, TEAK_NEXT, &record, &error) == TEAK_OK)
     if (met++ % 2 == 0) check(teak_cursor_remove(cursor, txn, TEAK_DELETE_CURRENT, NULL, &error));
@@ -159,7 +159,7 @@ static void changes(teak_db db) {
   assert(removed == 1);
   check(teak_txn_end(txn, &error));
 
-  /* The cursor goes on in another transaction, where all is as it was. */
+  /* The cursor continues in another transaction, which does not see the changes. */
   txn = begin_read(db);
   check(teak_cursor_move(cursor, txn, TEAK_CURRENT, &record, &error));
   assert(is_text(record.key, "000006"));

@@ -1,4 +1,4 @@
-/* Durability of each commit, tickets, and descriptors that tell of them. */
+/* Durability of each commit, tickets, and their descriptors. */
 #include "common.h"
 #include <poll.h>
 
@@ -24,7 +24,7 @@ static void tickets(teak_db db) {
   int32_t descriptor, same;
   check(teak_ticket_descriptor(ticket, &descriptor, &error));
   struct pollfd polled = {.fd = descriptor, .events = POLLIN};
-  assert(poll(&polled, 1, 0) == 1); /* it was durable already */
+  assert(poll(&polled, 1, 0) == 1); /* the commit was durable already */
   check(teak_ticket_descriptor(ticket, &same, &error));
   assert(same == descriptor);
   check(teak_ticket_end(ticket, &error));

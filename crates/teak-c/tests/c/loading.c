@@ -65,14 +65,14 @@ static void loading(teak_db db) {
   struct numbers given = {.end = 5000, .stop_at = 1u << 31, .step = 1, .used = txn};
   check(teak_bulk_load(txn, numbers, give, &given, &count, &error));
   assert(count == 5000 && records_of(txn, numbers) == 5000);
-  /* Behind the last one, and not behind it. */
+  /* After the last key, and before it. */
   given = (struct numbers){.next = 6000, .end = 6010, .stop_at = 1u << 31, .step = 1};
   check(teak_bulk_load(txn, numbers, give, &given, &count, &error));
   assert(count == 10);
   given = (struct numbers){.next = 10, .end = 20, .stop_at = 1u << 31, .step = 1};
   refused(teak_bulk_load(txn, numbers, give, &given, &count, &error), TEAK_NOT_SORTED);
   assert(count == 0 && records_of(txn, numbers) == 5010);
-  /* Stopped. */
+  /* The function stops the load. */
   given = (struct numbers){.next = 7000, .end = 9000, .stop_at = 8500, .step = 1};
   assert(teak_bulk_load(txn, numbers, give, &given, &count, &error) == TEAK_NONE);
   assert(count == 0 && records_of(txn, numbers) == 5010);
@@ -80,7 +80,7 @@ static void loading(teak_db db) {
   refused(teak_bulk_load(txn, numbers, give_nonsense, NULL, &count, &error), TEAK_INVALID_ARGUMENT);
   refused(teak_bulk_load(txn, numbers, give_nowhere, NULL, &count, &error), TEAK_INVALID_ARGUMENT);
   refused(teak_bulk_load(txn, numbers, give, &given, NULL, &error), TEAK_INVALID_ARGUMENT);
-  /* In any order, and more than fits into memory. */
+  /* In any order, and larger than the memory limit. */
   teak_table back = create(txn, "back");
   struct stages stages = {0};
   teak_bulk_options options = {
@@ -143,7 +143,7 @@ static void parking(teak_db db) {
   refused(teak_parked_resume(parked, &clone, &error), TEAK_INVALID_HANDLE);
   check(teak_txn_id(txn, &again, &error));
   assert(again == id);
-  /* With a clone it cannot be, and has ended. */
+  /* A transaction with a clone cannot be parked, and has ended. */
   check(teak_txn_clone(txn, &clone, &error));
   refused(teak_txn_park(txn, &parked, &error), TEAK_INVALID_ARGUMENT);
   assert(parked.handle == 0);
@@ -155,7 +155,7 @@ static void parking(teak_db db) {
   txn = begin_write(db);
   refused(teak_txn_park(txn, &parked, &error), TEAK_WRONG_TRANSACTION);
   check(teak_txn_end(txn, &error));
-  /* What is parked when the database is closed can be gone on with. */
+  /* A transaction that was parked before the database was closed can be resumed. */
   txn = begin_read(db);
   check(teak_txn_park(txn, &parked, &error));
   check(teak_db_close(db, &error));

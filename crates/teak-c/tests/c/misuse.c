@@ -1,4 +1,4 @@
-/* Handles that are closed, null, made up, of another kind or another database; arguments that make no sense. */
+/* Handles that are closed, null, made up, of another kind or another database; invalid arguments. */
 #include "common.h"
 
 static void databases(const char *directory) {
@@ -79,7 +79,7 @@ static void transactions(teak_db db) {
   check(teak_txn_end(reader, &error));
   refused(teak_txn_end(reader, &error), TEAK_INVALID_HANDLE);
 
-  /* A slot that is used again is not found by its old handles. */
+  /* The old handles of a reused slot are refused. */
   for (int i = 0; i < 100; i++) {
     teak_txn next = begin_read(db);
     refused(teak_txn_refresh(reader, &error), TEAK_INVALID_HANDLE);
@@ -126,7 +126,7 @@ struct within {
   int calls;
 };
 
-/* A callback may read by the transaction, and not end or change it. */
+/* A callback may read with the transaction, but not end or change it. */
 static int within_a_call(void *user, teak_slice name, uint32_t several_values) {
   struct within *within = user;
   (void)several_values;
@@ -148,7 +148,7 @@ static void callbacks(teak_db db) {
   check(teak_txn_end(within.txn, &error));
 }
 
-/* Nobody has to ask for the error, and a smaller one is filled in as far as it goes. */
+/* The error may be NULL, and a smaller structure is filled in up to its size. */
 static void errors(teak_db db) {
   assert(teak_txn_end((teak_txn){0}, NULL) == TEAK_INVALID_HANDLE);
   struct {

@@ -1,7 +1,7 @@
-/* Orders: integers, and one of the application's. */
+/* Orders: integers, and an order of the application. */
 #include "common.h"
 
-/* By length, then as bytes; what user points to counts the calls. */
+/* By length, then by bytes. The target of user counts the calls. */
 static int by_length(void *user, teak_slice a, teak_slice b) {
   ++*(_Atomic unsigned long *)user;
   if (a.len != b.len) return a.len < b.len ? -1 : 1;

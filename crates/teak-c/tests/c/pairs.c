@@ -1,4 +1,4 @@
-/* Tables in which a key has several values. */
+/* Tables in which keys have several values. */
 #include "common.h"
 
 static teak_table lines;

@@ -1,4 +1,4 @@
-/* Tables and records, one by one and many at once. */
+/* Tables and records, one by one and many in one call. */
 #include "common.h"
 
 static void one_by_one(teak_db db) {

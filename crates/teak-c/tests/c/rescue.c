@@ -1,4 +1,4 @@
-/* Ranks and parts, increments, restoring, salvage, readers, and following what is committed. */
+/* Ranks and parts, increments, restoring, salvage, readers, and following commits. */
 #include "common.h"
 #include <pthread.h>
 #include <time.h>
@@ -213,7 +213,7 @@ static void following(teak_db db) {
   check(teak_txn_end(before, &error));
 }
 
-/* Who waits for a commit does not keep the database open. */
+/* A wait for a commit does not keep the database open. */
 static void closing(teak_db db) {
   pthread_t waiting;
   assert(pthread_create(&waiting, NULL, wait_for_one, &db) == 0);

@@ -1,4 +1,4 @@
-/* Threads: what goes together does, and what does not is refused. */
+/* Threads: compatible calls run at the same time, and conflicting ones are refused. */
 #include "common.h"
 #include <pthread.h>
 
@@ -43,7 +43,7 @@ static void *writes(void *unused) {
   return NULL;
 }
 
-/* One transaction in several threads: each call is done or refused, and nothing else. */
+/* One transaction in several threads: each call succeeds or is refused. */
 static void *struggles(void *txn) {
   teak_error mine = {.size = sizeof mine};
   long done = 0;
@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
 
   txn = begin_write(db);
   assert(run(struggles, &txn) >= ROUNDS);
-  /* One of them ends it, the others find that it has ended. */
+  /* One thread ends it, the others find that it has ended. */
   assert(run(ends, &txn) == (THREADS - 1) * (long)TEAK_INVALID_HANDLE);
   txn = begin_read(db);
   assert(run(ends, &txn) == (THREADS - 1) * (long)TEAK_INVALID_HANDLE);

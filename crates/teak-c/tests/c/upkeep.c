@@ -218,7 +218,7 @@ static int give_up(void *user, const teak_slow_reader *reader) {
   return TEAK_SLOW_READER_GIVE_UP;
 }
 
-/* What was asked for comes to be where a reader keeps all that a writer could use. */
+/* The function decides when a reader keeps all space that a writer could use. */
 static void slow_readers(teak_db db) {
   static char value[64 << 10];
   teak_txn reader = {0};

@@ -1,4 +1,4 @@
-// What the test programs share: each is given a directory, and ends with 0 if all is as it should be.
+// Helpers of the test programs. Each program receives a directory, and ends with 0 on success.
 
 #ifndef COMMON_HPP
 #define COMMON_HPP
@@ -14,7 +14,7 @@
 #include <thread>
 
 #if !defined(TEAK_RESULTS)
-/// Whether `work` throws this type, and tells of it.
+/// Whether `work` throws this type. Prints the message.
 template <class Kind, class Work> bool refuses(Work &&work) {
   try {
     static_cast<void>(work());

@@ -1,4 +1,4 @@
-// Records, transactions and handles: what moves, what undoes itself, what is refused.
+// Records, transactions and handles: moves, rollbacks at the end of a scope, and refusals.
 #include "common.hpp"
 
 static void bytes() {

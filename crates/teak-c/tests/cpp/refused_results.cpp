@@ -1,4 +1,4 @@
-// The same where TEAK_RESULTS is defined.
+// Code that must not compile if TEAK_RESULTS is defined: see refused.cpp.
 #define TEAK_RESULTS
 #include <teak.hpp>
 
@@ -7,9 +7,9 @@ inline void cases(teak::database &db, teak::write_txn &txn, teak::table table) {
 #if CASE == 0
   if (table.insert_new(txn, "ash", "1").ok()) return;
 #elif CASE == 1 // ignoring || discarded
-  table.insert(txn, "ash", "1"); // what became of it?
+  table.insert(txn, "ash", "1"); // the result is ignored
 #elif CASE == 2 // could not convert || is not contextually convertible
-  if (table.insert_new(txn, "ash", "1")) return; // inserted, or no error?
+  if (table.insert_new(txn, "ash", "1")) return; // ambiguous: inserted, or no error
 #elif CASE == 3 // could not convert || is not contextually convertible
   if (table.get(txn, "ash")) return;
 #elif CASE == 4 // conversion from || no viable conversion

@@ -1,11 +1,11 @@
-// The same with results in place of exceptions: built with TEAK_RESULTS, and without exceptions.
+// Results instead of exceptions: built with TEAK_RESULTS, and without exceptions.
 #include "common.hpp"
 
 #if !defined(TEAK_RESULTS) || defined(__cpp_exceptions)
 #error "to be built with -DTEAK_RESULTS -fno-exceptions"
 #endif
 
-/// What a function of the application's looks like.
+/// An example of a function of the application.
 static teak::result<std::uint64_t> add(teak::database &db, teak::bytes_view key, teak::bytes_view value) {
   auto txn = db.begin_write();
   if (!txn.ok()) return txn.error();
@@ -29,7 +29,7 @@ static void walks(teak::database &db) {
   assert(walked == 1);
 }
 
-/// What cannot be read is the last that is given.
+/// An error is the last element of a walk.
 static void walks_end_with_their_error(teak::database &db) {
   auto txn = db.begin_write();
   const auto words = txn->create_table("words");

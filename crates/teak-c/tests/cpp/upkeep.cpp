@@ -1,4 +1,5 @@
-// Functions of the caller's, and what they throw; snapshots, differences, tickets, backups, checks; threads.
+// Functions of the caller and their exceptions; snapshots, differences, tickets, backups, checks;
+// threads.
 #include "common.hpp"
 
 #include <cerrno>
@@ -119,7 +120,7 @@ static void snapshots_and_differences(teak::database &db) {
   txn.commit();
 }
 
-/// Records that are made while they are read, and an error in the middle of them.
+/// Records that are generated while they are read, with an error in the middle.
 struct made {
   struct iterator {
     std::uint32_t at;

@@ -15,7 +15,7 @@ static std::string number(unsigned number) {
   return text;
 }
 
-/// What a walk of either kind of transaction gives, as one text.
+/// The elements of a walk in either kind of transaction, as one text.
 template <class Txn> std::string keys(const Txn &txn, teak::table table, const teak::range &range, bool backward = false) {
   std::string keys;
   for (auto [key, value] : backward ? table.records_back(txn, range) : table.records(txn, range)) {
@@ -58,7 +58,7 @@ static void changed_on_the_way(teak::write_txn &txn, teak::table table) {
     assert(table.remove(txn, here));
     if (walked++ % 10 == 0) table.insert(txn, here + "a", here + "a");
   }
-  assert(walked == 56); // those that were inserted behind the place are seen
+  assert(walked == 56); // records inserted after the position are seen
   assert(keys(txn, table, teak::range().until("00100")).size() == 0);
 }
 
@@ -150,7 +150,7 @@ static void several_values(teak::database &db) {
   assert(lines.remove_key(txn, "teak") == 1000 && lines.remove_key(txn, "teak") == 0);
 }
 
-/// A walk that goes on when its transaction has ended says so.
+/// A walk that continues after the end of its transaction is an error.
 static void walks_outlive_nothing(teak::database &db, teak::table table) {
   teak::write_txn txn = db.begin_write();
   auto walk = table.records(txn);

@@ -20,7 +20,7 @@ use teak::Transaction as _;
 use teak::{BackupProgress, Database, DenseProgress, ReadTxn};
 
 /// Records between two checks of the rate of a dense copy.
-const PACE_RECORDS: u64 = 1024;
+const RECORDS_PER_CHECK: u64 = 1024;
 /// Bytes sent at once.
 const CHUNK_BYTES: u64 = 256 << 10;
 const TO_OUTPUT: &str = "writing the backup to standard output";
@@ -133,16 +133,17 @@ impl BackupArguments {
     }
 }
 
-/// Writes the records densely; to a pipe through a temporary file, because they are not written in order.
+/// Writes the records densely; to a pipe through a temporary file, because they are not written in
+/// order.
 fn copy_dense(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOutput, Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
     let of = arguments.of.as_deref().map(OsStr::as_encoded_bytes);
     let state = engine::begin_read(&database, of)?;
-    let pace = RateLimiter::new(arguments.max_rate);
+    let limiter = RateLimiter::new(arguments.max_rate);
     let mut progress = |copied: DenseProgress| {
-        if copied.records.is_multiple_of(PACE_RECORDS) {
+        if copied.records.is_multiple_of(RECORDS_PER_CHECK) {
             bar.set_position(copied.records);
-            pace.wait(copied.bytes);
+            limiter.wait(copied.bytes);
         }
         ControlFlow::Continue(())
     };
@@ -166,7 +167,7 @@ fn copy_dense(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOu
 }
 
 /// Sends a whole file to standard output.
-fn send(file: &mut File, pace: &RateLimiter) -> io::Result<()> {
+fn send(file: &mut File, limiter: &RateLimiter) -> io::Result<()> {
     let mut output = io::stdout().lock();
     let mut sent = 0;
     loop {
@@ -175,7 +176,7 @@ fn send(file: &mut File, pace: &RateLimiter) -> io::Result<()> {
             return output.flush();
         }
         sent += copied;
-        pace.wait(sent);
+        limiter.wait(sent);
     }
 }
 
@@ -251,11 +252,11 @@ fn write_pages(
     arguments: &BackupArguments,
     bar: &ProgressBar,
 ) -> Result<BackupProgress, Failure> {
-    let pace = RateLimiter::new(arguments.max_rate);
+    let limiter = RateLimiter::new(arguments.max_rate);
     let mut progress = |progress: BackupProgress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.bytes);
-        pace.wait(progress.bytes);
+        limiter.wait(progress.bytes);
         ControlFlow::Continue(())
     };
     if !arguments.is_to_pipe() {
@@ -282,7 +283,8 @@ fn write_pages(
     Ok(done)
 }
 
-/// Explains where an existing snapshot may come from: a killed backup leaves the snapshot that it created.
+/// Explains where an existing snapshot may come from: a killed backup leaves the snapshot that it
+/// created.
 fn explain_taken_name(database: &Database, name: &[u8], failure: Failure) -> Failure {
     if !matches!(failure, Failure::Engine(teak::Error::SnapshotExists(_))) {
         return failure;

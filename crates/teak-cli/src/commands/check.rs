@@ -1,4 +1,4 @@
-//! `teak check`: every page is read and checked against its checksum and its neighbours.
+//! `teak check`: reads every page and compares it with its checksum and its neighbours.
 
 use crate::common_arguments::DatabaseArgument;
 use crate::engine;

@@ -1,4 +1,4 @@
-//! `teak compact`: the file as short as it can be, while others use it.
+//! `teak compact`: makes the file as short as possible, while others use it.
 
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
@@ -79,7 +79,7 @@ impl CompactArguments {
 }
 
 /// The obstacle, as a word and as a sentence.
-fn in_the_way(obstacle: CompactObstacle) -> (&'static str, &'static str) {
+fn describe_obstacle(obstacle: CompactObstacle) -> (&'static str, &'static str) {
     match obstacle {
         CompactObstacle::Limit => ("limit", "a limit of this command was reached"),
         CompactObstacle::Readers => (
@@ -154,7 +154,7 @@ pub(crate) fn run(arguments: &CompactArguments, style: ReportStyle) -> Result<()
     bar.finish_and_clear();
     let done = done?;
     database.close()?;
-    let obstacle = done.obstacle.map(in_the_way);
+    let obstacle = done.obstacle.map(describe_obstacle);
     let report = CompactOutput {
         bytes_before,
         bytes_after: done.file_bytes,

@@ -22,7 +22,7 @@ pub(crate) struct CompletionsArguments {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &CompletionsArguments, mut command: Command) -> Result<(), Failure> {
-    // Made in memory, since the generator panics when its output fails.
+    // Generated in memory, because the generator panics when its output fails.
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "teak", &mut script);
     output::print(|output| output.write_all(&script).map_err(Failure::Output))

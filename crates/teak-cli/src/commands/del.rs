@@ -1,4 +1,4 @@
-//! `teak del`: one record, removed for good.
+//! `teak del`: removes a record durably.
 
 use crate::common_arguments::{
     BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,

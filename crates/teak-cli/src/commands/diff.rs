@@ -1,4 +1,4 @@
-//! `teak diff`: the records in which two states of a database differ.
+//! `teak diff`: shows the records in which two states of a database differ.
 
 use crate::commands::scan::ScanFormat;
 use crate::common_arguments::DatabaseArgument;
@@ -58,8 +58,8 @@ pub(crate) struct DiffArguments {
     format: ScanFormat,
 }
 
-/// The change of a table. A table that was dropped and created again with another key order is two: their records cannot be
-/// compared.
+/// The change of a table. A table that was dropped and created again with another key order counts
+/// as two tables, because their records cannot be compared.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum TableDifference {
@@ -154,7 +154,7 @@ impl ComparedStates {
         })
     }
 
-    /// The tables that may differ, in the order of their names; all, or only one.
+    /// The tables that may differ, in the order of their names: all tables, or only one.
     fn changed_tables(
         &self,
         only: Option<&[u8]>,
@@ -242,7 +242,7 @@ fn count(
     let mut counted = Vec::new();
     for (name, fate) in tables {
         let counts = states.counts(name, *fate)?;
-        // Of some only pages were moved.
+        // In some tables only pages have moved.
         if *fate != TableDifference::Changed || counts != DiffCounts::default() {
             counted.push((name, *fate, counts));
         }

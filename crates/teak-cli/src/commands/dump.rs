@@ -73,7 +73,7 @@ struct Selection {
 /// Whether tables are written with their names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Naming {
-    /// All.
+    /// All tables.
     Named,
     /// All except the default table.
     DefaultUnnamed,
@@ -107,7 +107,8 @@ pub(crate) fn run(arguments: &DumpArguments) -> Result<(), Failure> {
     }
 }
 
-/// Begins the output before the database is opened: a refused output opens neither, and inspecting this process's own lock file would release its locks.
+/// Begins the output before the database is opened. A refused output therefore opens neither.
+/// Later, inspecting this process's own lock file would release its locks.
 fn begin_file(path: &Path, database: &Path) -> Result<TextFile, Failure> {
     outputs::refuse_inputs(path, &[database])?;
     TextFile::create(path, Some(database))
@@ -173,8 +174,8 @@ fn write(
     Ok(())
 }
 
-/// The size that other engines are told to reserve, because they cannot grow while loading. It costs
-/// only addresses, so it is generous, and the same for all databases that are not large.
+/// The map size in the header, because other engines cannot grow while loading. It costs only
+/// addresses, so it is generous, and equal for all databases that are not large.
 fn map_size_bytes(file_bytes: u64) -> u64 {
     const LEAST: u64 = 1 << 30;
     let ample = file_bytes.saturating_mul(4).max(LEAST);

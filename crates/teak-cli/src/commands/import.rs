@@ -1,4 +1,5 @@
-//! `teak import`: the tables of a file of LMDB or libmdbx in a new database, compared with it at the end.
+//! `teak import`: copies the tables of a file of LMDB or libmdbx into a new database, and compares
+//! them at the end.
 
 mod arguments;
 mod copy;
@@ -25,7 +26,7 @@ use std::time::Instant;
 pub(crate) fn run(arguments: &ImportArguments, style: ReportStyle) -> Result<(), Failure> {
     let source = ForeignSource::open(&arguments.source)?;
     source.refuse_target(&arguments.database)?;
-    let staging = StagingDirectory::beside(&arguments.database)?;
+    let staging = StagingDirectory::next_to(&arguments.database)?;
     outputs::refuse_lock_names(&arguments.database)?;
     for note in source.environment.notes() {
         output::warn(note);
@@ -38,7 +39,8 @@ pub(crate) fn run(arguments: &ImportArguments, style: ReportStyle) -> Result<(),
     summary::print(&source, &copied, seconds, &arguments.database, style)
 }
 
-/// Creates the database in `staging`, and compares it with the source. Returns the copied tables and the seconds it took.
+/// Creates the database in `staging` and compares it with the source. Returns the copied tables and
+/// the seconds that it took.
 fn make(
     source: &ForeignSource,
     staging: &StagingDirectory,

@@ -1,4 +1,5 @@
-//! `teak load`: records from text into tables, in batches that are each committed, and read back.
+//! `teak load`: loads records from text into tables. It commits them in batches and reads them
+//! back.
 
 mod arguments;
 mod batches;
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &LoadArguments, style: ReportStyle) -> Result<(), F
         outputs::refuse_inputs(&arguments.database.path, &[&arguments.input])?;
     }
     let mut input = LoadInput::open(&arguments.input, arguments.format)?;
-    // An input that is no dump at all is refused before a database is created for it.
+    // An input that is not a dump is refused before a database is created for it.
     let first_header = input.first_header()?;
     let (path, page_size) = (&arguments.database.path, arguments.page_size);
     let file_mode = outputs::mode_of(outputs::input(&arguments.input).as_ref(), path);

@@ -1,4 +1,4 @@
-//! `teak man`: the manual pages.
+//! `teak man`: writes the manual pages.
 
 use crate::failure::Failure;
 use crate::outputs::TextFile;

@@ -1,4 +1,4 @@
-//! `teak put`: one record, written and durable.
+//! `teak put`: writes a record durably.
 
 use crate::common_arguments::{
     BytesFormat, DatabaseArgument, KeyFormatArgument, TableArgument, WaitArgument,

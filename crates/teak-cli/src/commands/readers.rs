@@ -28,7 +28,7 @@ pub(crate) struct ReadersArguments {
     database: DatabaseArgument,
 
     /// Cancel the read transactions of this process, or of one of its threads, and list them
-    #[arg(long, value_name = "PROCESS[:THREAD]", value_parser = parse_whom)]
+    #[arg(long, value_name = "PROCESS[:THREAD]", value_parser = parse_reader_filter)]
     cancel: Option<ReaderFilter>,
 }
 
@@ -46,7 +46,7 @@ impl ReaderFilter {
     }
 }
 
-fn parse_whom(text: &str) -> Result<ReaderFilter, String> {
+fn parse_reader_filter(text: &str) -> Result<ReaderFilter, String> {
     let (process, thread) = match text.split_once(':') {
         Some((process, thread)) => (process, Some(thread)),
         None => (text, None),

@@ -1,4 +1,4 @@
-//! `teak restore`: a database from a copy and its increments, checked.
+//! `teak restore`: makes a database from a copy and its increments, and checks it.
 
 use crate::failure::Failure;
 use crate::output::{self, ReportStyle};
@@ -28,7 +28,8 @@ Exit code 3 means that pages are damaged, 2 that an increment is incomplete or d
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES, override_usage = "teak restore [OPTIONS] <COPY> [INCREMENT]... <DATABASE>")]
 pub(crate) struct RestoreArguments {
-    /// The copy, then its increments in the order in which they were made; one of them may be `-`, standard input
+    /// The copy, then its increments in the order in which they were made; one of them may be `-`,
+    /// standard input
     #[arg(required = true, value_name = "COPY", value_hint = clap::ValueHint::FilePath)]
     backups: Vec<PathBuf>,
 
@@ -148,7 +149,7 @@ fn explain(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
                 "the backup is damaged: page {page}: {detail}; nothing was restored"
             ));
         }
-        // It was opened under the name that it has until it is complete.
+        // It was opened under a temporary name.
         teak::Error::NotADatabase { reason, .. } => {
             let path = path(0);
             return teak::Error::NotADatabase { path, reason }.into();

@@ -1,4 +1,4 @@
-//! `teak salvage`: copies everything readable of a damaged database to a new one, and lists the
+//! `teak salvage`: copies the readable records of a damaged database to a new one, and lists the
 //! losses.
 
 use crate::engine;

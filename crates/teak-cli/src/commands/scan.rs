@@ -1,4 +1,4 @@
-//! `teak scan`: the records of a range.
+//! `teak scan`: prints the records of a range.
 
 use crate::common_arguments::{
     DatabaseArgument, KeyFormatArgument, SnapshotArgument, TableArgument,
@@ -71,9 +71,9 @@ pub(crate) enum ScanFormat {
     /// Key, tab, value, with escapes
     #[default]
     Text,
-    /// The same columns in hexadecimal digits
+    /// Key, tab, value, in hexadecimal digits
     Hex,
-    /// One JSON object on each line: key and value, or `key_hex` and `value_hex` where not UTF-8
+    /// One JSON object on each line: key and value, or `key_hex` and `value_hex` if not UTF-8
     Json,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct SnapshotArguments {
 }
 
 impl SnapshotArguments {
-    /// Whether the database is changed.
+    /// Whether the subcommand changes the database.
     pub(crate) fn is_change(&self) -> bool {
         !matches!(self.action, SnapshotAction::List(_))
     }

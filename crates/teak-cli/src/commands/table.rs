@@ -83,7 +83,7 @@ struct RenameArguments {
     #[command(flatten)]
     wait: WaitArgument,
 
-    /// The present name
+    /// The current name
     old: OsString,
 
     /// The new name

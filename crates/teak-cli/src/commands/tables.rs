@@ -1,4 +1,4 @@
-//! `teak tables`: which tables there are.
+//! `teak tables`: lists the tables.
 
 use crate::common_arguments::{DatabaseArgument, SnapshotArgument};
 use crate::engine;

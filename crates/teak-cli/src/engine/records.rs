@@ -5,7 +5,7 @@ use std::ops::Bound;
 /// One side of a range of keys.
 pub(crate) type KeyBound = Bound<Vec<u8>>;
 
-/// Which end of a range comes first.
+/// The direction of a scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Forward,

@@ -1,4 +1,4 @@
-//! Tables of either kind: of one value for each key, and of several.
+//! Tables of both kinds: with one value per key, and with several.
 
 use super::records::{Direction, KeyBound, RecordChange};
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use teak::{
     ValueSize, WriteTxn,
 };
 
-/// Pairs that are inserted at once where a table cannot be built bottom-up.
+/// Pairs per insertion if a table cannot be built bottom-up.
 const BATCH_PAIRS: usize = 10_000;
 
 type RawTable = Table<Bytes, Bytes>;
@@ -17,9 +17,9 @@ type RawMultiTable = MultiTable<Bytes, Bytes>;
 
 /// A table of raw bytes for keys and values.
 pub(crate) enum AnyTable {
-    /// A key has one value.
+    /// Keys have one value.
     One(RawTable),
-    /// A key has several values.
+    /// Keys have several values.
     Several(RawMultiTable),
 }
 
@@ -49,7 +49,7 @@ impl AnyTable {
             .map(Self::Several)
     }
 
-    /// Records; of a table in which a key has several values, pairs of a key and a value.
+    /// The number of records, or of pairs if keys have several values.
     pub(crate) fn len<T: Transaction>(&self, txn: &T) -> teak::Result<u64> {
         match self {
             Self::One(table) => table.len(txn),
@@ -125,7 +125,7 @@ impl AnyTable {
         }
     }
 
-    /// Builds an empty table from records that come in its order.
+    /// Builds an empty table from records in its order.
     pub(crate) fn load_sorted(
         &self,
         txn: &mut WriteTxn,

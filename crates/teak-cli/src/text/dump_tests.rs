@@ -84,7 +84,7 @@ fn table() -> impl Strategy<Value = (Option<Vec<u8>>, TableKind, Records)> {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back(
+    fn written_records_read_back(
         tables in proptest::collection::vec(table(), 1..4),
         encoding in prop_oneof![Just(Encoding::Hex), Just(Encoding::Print)],
     ) {

@@ -16,6 +16,6 @@ pub(crate) enum Event<'a> {
         /// The line of the input that its key is in.
         line: u64,
     },
-    /// The input ended where it may end.
+    /// The input ended at a valid position.
     End,
 }

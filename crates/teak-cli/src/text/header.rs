@@ -29,11 +29,11 @@ pub(crate) enum Order {
 pub(crate) struct TableKind {
     /// The order of keys.
     pub(crate) order: Order,
-    /// The kind of its values, if a key has several: `duplicates=1`.
+    /// The kind of the values, if keys have several: `duplicates=1`.
     pub(crate) values: Option<ValueKind>,
 }
 
-/// The kind of the values of a key that has several.
+/// The kind of values if keys have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ValueKind {
     /// Their order: `reversedup=1`, `integerdup=1`.
@@ -53,7 +53,7 @@ pub(crate) struct Header {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Keys that describe the file or the tuning of another engine, and nothing of the records.
+/// Keys that describe the file or the tuning of another engine, but not the records.
 const NO_EFFECT: &[&[u8]] = &[
     b"bt_minkey",
     b"chksum",

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read};
 
 /// The longest line of a header.
 pub(super) const HEADER_LINE_LEN_MAX: u64 = 64 << 10;
-/// The longest line of data: two digits for each byte of a 4 GiB value, and some.
+/// The longest line of data: two digits for each byte of a 4 GiB value, and a margin.
 pub(super) const DATA_LINE_LEN_MAX: u64 = (2 << 32) + (64 << 10);
 
 const EXCERPT_LEN_MAX: usize = 40;
@@ -80,7 +80,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Goes to the next line. False at the end of the input.
+    /// Moves to the next line. Returns `false` at the end of the input.
     pub(super) fn advance(&mut self, len_max: u64) -> Result<bool, ReadError> {
         self.line.clear();
         self.number += 1;
@@ -98,12 +98,12 @@ impl<R: BufRead> Lines<R> {
         Ok(!self.ended)
     }
 
-    /// The present line without its end.
+    /// The current line without its end.
     pub(super) fn line(&self) -> &[u8] {
         &self.line
     }
 
-    /// The number of the present line.
+    /// The number of the current line.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -115,7 +115,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// An error at a column of the present line.
+    /// An error at a column of the current line.
     pub(super) fn malformed(&self, column: usize, expected: impl Into<String>) -> Malformed {
         Malformed {
             input: self.name.clone(),
@@ -126,7 +126,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The error for a `fault` in the text after `skipped` bytes of the present line.
+    /// The error for a `fault` in the text after `skipped` bytes of the current line.
     pub(super) fn fault(&self, skipped: usize, fault: LineFault) -> Malformed {
         self.malformed(skipped + fault.position + 1, fault.expected)
     }

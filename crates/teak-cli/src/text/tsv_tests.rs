@@ -28,7 +28,7 @@ fn field(bytes: &[u8]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back(
+    fn written_records_read_back(
         records in proptest::collection::vec((any::<Vec<u8>>(), any::<String>()), 0..8),
     ) {
         let mut text = Vec::new();

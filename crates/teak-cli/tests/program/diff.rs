@@ -1,43 +1,40 @@
 //! `teak diff`.
 
-use crate::support::{Place, parse};
+use crate::support::{TestDir, parse};
 
 /// A database with the snapshots `monday` and `tuesday`.
-fn changed() -> Place {
-    let place = Place::new();
-    place.write("in.tsv", "ash\t1\noak\t2\nteak\tthree\\tfour\n");
-    place.succeed(&["load", "in.tsv", "a.teak"]);
-    place.succeed(&["put", "a.teak", "--table", "old", "x", "1"]);
-    place.succeed(&["snapshot", "create", "a.teak", "monday"]);
-    place.succeed(&["put", "a.teak", "oak", "5"]);
-    place.succeed(&["put", "a.teak", "elm", "7"]);
-    place.succeed(&["del", "a.teak", "teak"]);
-    place.succeed(&["snapshot", "create", "a.teak", "tuesday"]);
-    place.succeed(&["table", "drop", "a.teak", "old"]);
-    place.succeed(&["put", "a.teak", "--table", "new", "y", "2"]);
-    place
+fn changed() -> TestDir {
+    let dir = TestDir::new();
+    dir.write("in.tsv", "ash\t1\noak\t2\nteak\tthree\\tfour\n");
+    dir.succeed(&["load", "in.tsv", "a.teak"]);
+    dir.succeed(&["put", "a.teak", "--table", "old", "x", "1"]);
+    dir.succeed(&["snapshot", "create", "a.teak", "monday"]);
+    dir.succeed(&["put", "a.teak", "oak", "5"]);
+    dir.succeed(&["put", "a.teak", "elm", "7"]);
+    dir.succeed(&["del", "a.teak", "teak"]);
+    dir.succeed(&["snapshot", "create", "a.teak", "tuesday"]);
+    dir.succeed(&["table", "drop", "a.teak", "old"]);
+    dir.succeed(&["put", "a.teak", "--table", "new", "y", "2"]);
+    dir
 }
 
 #[test]
 fn records_that_differ_are_shown_in_order() {
-    let place = changed();
+    let dir = changed();
     let main = "table \"main\"\n+\telm\t7\n~\toak\t2\t5\n-\tteak\tthree\\tfour\n";
+    assert_eq!(dir.succeed(&["diff", "a.teak", "monday", "tuesday"]), main);
     assert_eq!(
-        place.succeed(&["diff", "a.teak", "monday", "tuesday"]),
-        main
-    );
-    assert_eq!(
-        place.succeed(&["diff", "a.teak", "monday", "--table", "main"]),
+        dir.succeed(&["diff", "a.teak", "monday", "--table", "main"]),
         main
     );
     let rest = "table \"new\" created\n+\ty\t2\ntable \"old\" dropped\n-\tx\t1\n";
-    assert_eq!(place.succeed(&["diff", "a.teak", "tuesday"]), rest);
+    assert_eq!(dir.succeed(&["diff", "a.teak", "tuesday"]), rest);
     assert_eq!(
-        place.succeed(&["diff", "a.teak", "monday"]),
+        dir.succeed(&["diff", "a.teak", "monday"]),
         [main, rest].concat()
     );
-    assert_eq!(place.succeed(&["diff", "a.teak", "monday", "monday"]), "");
-    let back = place.succeed(&["diff", "a.teak", "tuesday", "monday", "--format", "hex"]);
+    assert_eq!(dir.succeed(&["diff", "a.teak", "monday", "monday"]), "");
+    let back = dir.succeed(&["diff", "a.teak", "tuesday", "monday", "--format", "hex"]);
     assert!(
         back.starts_with("table \"main\"\n-\t656c6d\t37\n~\t6f616b\t35\t32\n"),
         "{back}"
@@ -46,8 +43,8 @@ fn records_that_differ_are_shown_in_order() {
 
 #[test]
 fn differences_in_json_are_one_object_on_each_line() {
-    let place = changed();
-    let json = place.succeed(&["diff", "a.teak", "monday", "--json"]);
+    let dir = changed();
+    let json = dir.succeed(&["diff", "a.teak", "monday", "--json"]);
     let lines: Vec<&str> = json.lines().collect();
     assert_eq!(
         lines,
@@ -65,13 +62,13 @@ fn differences_in_json_are_one_object_on_each_line() {
 
 #[test]
 fn differences_are_counted() {
-    let place = changed();
-    let text = place.succeed(&["diff", "a.teak", "monday", "--count"]);
+    let dir = changed();
+    let text = dir.succeed(&["diff", "a.teak", "monday", "--count"]);
     assert_eq!(
         text,
         "table \"main\": 1 inserted, 1 changed, 1 removed\ntable \"new\" created: 1 record\ntable \"old\" dropped: 1 record\n"
     );
-    let report = place.json(&[
+    let report = dir.json(&[
         "diff", "a.teak", "monday", "--count", "--json", "--table", "old",
     ]);
     let expected = r#"[{"name":"old","table":"dropped","inserted":0,"changed":0,"removed":1}]"#;
@@ -79,16 +76,16 @@ fn differences_are_counted() {
     let same = [
         "diff", "a.teak", "monday", "tuesday", "--table", "old", "--count",
     ];
-    assert_eq!(place.succeed(&same), "no differences\n");
+    assert_eq!(dir.succeed(&same), "no differences\n");
 }
 
 #[test]
 fn a_table_in_another_order_was_dropped_and_created() {
-    let place = changed();
-    place.succeed(&["table", "drop", "a.teak", "main"]);
-    place.succeed(&["table", "create", "a.teak", "main", "--order", "reverse"]);
-    place.succeed(&["put", "a.teak", "oak", "5"]);
-    let text = place.succeed(&["diff", "a.teak", "tuesday", "--table", "main"]);
+    let dir = changed();
+    dir.succeed(&["table", "drop", "a.teak", "main"]);
+    dir.succeed(&["table", "create", "a.teak", "main", "--order", "reverse"]);
+    dir.succeed(&["put", "a.teak", "oak", "5"]);
+    let text = dir.succeed(&["diff", "a.teak", "tuesday", "--table", "main"]);
     assert_eq!(
         text,
         "table \"main\" dropped\n-\tash\t1\n-\telm\t7\n-\toak\t5\ntable \"main\" created\n+\toak\t5\n"
@@ -97,27 +94,24 @@ fn a_table_in_another_order_was_dropped_and_created() {
 
 #[test]
 fn a_table_that_is_as_it_was_again_is_not_named() {
-    let place = changed();
-    place.succeed(&["snapshot", "create", "a.teak", "before"]);
-    place.succeed(&["put", "a.teak", "elm", "8"]);
-    place.succeed(&["put", "a.teak", "elm", "7"]);
-    assert_eq!(place.succeed(&["diff", "a.teak", "before"]), "");
+    let dir = changed();
+    dir.succeed(&["snapshot", "create", "a.teak", "before"]);
+    dir.succeed(&["put", "a.teak", "elm", "8"]);
+    dir.succeed(&["put", "a.teak", "elm", "7"]);
+    assert_eq!(dir.succeed(&["diff", "a.teak", "before"]), "");
     assert_eq!(
-        place.succeed(&["diff", "a.teak", "before", "--count"]),
+        dir.succeed(&["diff", "a.teak", "before", "--count"]),
         "no differences\n"
     );
 }
 
 #[test]
-fn what_is_not_there_cannot_be_compared() {
-    let place = changed();
-    place
-        .run(&["diff", "a.teak", "sunday"])
+fn missing_snapshots_and_tables_cannot_be_compared() {
+    let dir = changed();
+    dir.run(&["diff", "a.teak", "sunday"])
         .fails(1, "there is no snapshot \"sunday\"");
-    place
-        .run(&["diff", "a.teak", "monday", "sunday"])
+    dir.run(&["diff", "a.teak", "monday", "sunday"])
         .fails(1, "there is no snapshot");
-    place
-        .run(&["diff", "a.teak", "monday", "--table", "none"])
+    dir.run(&["diff", "a.teak", "monday", "--table", "none"])
         .fails(1, "there is no table \"none\"");
 }

@@ -1,9 +1,9 @@
-//! Characters that control terminals, or the direction of text, are shown as escapes wherever text is shown.
+//! Characters that control terminals or the direction of text are always shown as escapes.
 
-use crate::support::{Place, Run, parse};
+use crate::support::{ProgramOutput, TestDir, parse};
 
-/// DEL, CSI, soft hyphen, zero-width space, line and paragraph separator, right-to-left override, isolate, byte order mark,
-/// a private one, a tag.
+/// DEL, CSI, soft hyphen, zero-width space, line and paragraph separator, right-to-left override,
+/// isolate, byte order mark, a private-use character, a tag.
 const HIDDEN: [char; 11] = [
     '\u{7f}',
     '\u{9b}',
@@ -20,7 +20,7 @@ const HIDDEN: [char; 11] = [
 const EVIL: &str =
     "x\u{7f}\u{9b}\u{ad}\u{200b}\u{2028}\u{2029}\u{202e}\u{2066}\u{feff}\u{e000}\u{e0041}y";
 
-fn shows_nothing_hidden(arguments: &[&str], run: &Run) {
+fn shows_nothing_hidden(arguments: &[&str], run: &ProgramOutput) {
     for text in [&run.stdout, &run.stderr] {
         let hidden = text.find(|character: char| {
             HIDDEN.contains(&character) || character.is_control() && !"\n\t".contains(character)
@@ -29,22 +29,22 @@ fn shows_nothing_hidden(arguments: &[&str], run: &Run) {
     }
 }
 
-fn place() -> Place {
-    let place = Place::new();
-    place.succeed(&["put", "a.teak", "--table", EVIL, EVIL, EVIL]);
-    place.succeed(&["snapshot", "create", "a.teak", EVIL]);
-    place.succeed(&["put", "a.teak", "--table", EVIL, EVIL, "other"]);
-    std::fs::copy(place.path("a.teak"), place.path(EVIL)).expect("copies the database");
-    place.write(
+fn prepared() -> TestDir {
+    let dir = TestDir::new();
+    dir.succeed(&["put", "a.teak", "--table", EVIL, EVIL, EVIL]);
+    dir.succeed(&["snapshot", "create", "a.teak", EVIL]);
+    dir.succeed(&["put", "a.teak", "--table", EVIL, EVIL, "other"]);
+    std::fs::copy(dir.path("a.teak"), dir.path(EVIL)).expect("copies the database");
+    dir.write(
         "bad.dump",
         format!("VERSION=3\n{EVIL}=1\nformat=print\nHEADER=END\n {EVIL}\nDATA=END\n"),
     );
-    place
+    dir
 }
 
 #[test]
-fn what_is_said_of_the_command_line_has_no_hidden_characters() {
-    let place = Place::new();
+fn messages_about_the_command_line_have_no_hidden_characters() {
+    let dir = TestDir::new();
     let option = format!("--{EVIL}");
     let evil = format!("x\n\u{1b}{EVIL}");
     for arguments in [
@@ -58,12 +58,12 @@ fn what_is_said_of_the_command_line_has_no_hidden_characters() {
         &["completions", &evil],
     ] {
         for style in [&[][..], &["--json"]] {
-            let run = place.run(&[style, arguments].concat());
+            let run = dir.run(&[style, arguments].concat());
             assert_eq!(run.code, 2, "{run:?}");
             shows_nothing_hidden(arguments, &run);
             assert!(!run.stderr.contains("\nx"), "{run:?}");
         }
-        let run = place.run(&[&["--json"], arguments].concat());
+        let run = dir.run(&[&["--json"], arguments].concat());
         let error = parse(&run.stderr)["error"].to_string();
         assert!(!error.starts_with("\"error"), "{run:?}");
     }
@@ -71,7 +71,7 @@ fn what_is_said_of_the_command_line_has_no_hidden_characters() {
 
 #[test]
 fn text_and_json_show_hidden_characters_as_escapes() {
-    let place = place();
+    let dir = prepared();
     let commands: &[&[&str]] = &[
         &["tables", "a.teak"],
         &["scan", "a.teak", "--table", EVIL],
@@ -103,18 +103,15 @@ fn text_and_json_show_hidden_characters_as_escapes() {
         &["salvage", EVIL, "saved.teak"],
     ];
     for arguments in commands {
-        shows_nothing_hidden(arguments, &place.run(arguments));
-        shows_nothing_hidden(
-            arguments,
-            &place.run(&[arguments, &["--json"][..]].concat()),
-        );
+        shows_nothing_hidden(arguments, &dir.run(arguments));
+        shows_nothing_hidden(arguments, &dir.run(&[arguments, &["--json"][..]].concat()));
     }
 }
 
 #[test]
-fn what_is_shown_as_escapes_reads_back() {
-    let place = place();
-    let line = place.succeed(&[
+fn escapes_of_shown_names_are_read_back() {
+    let dir = prepared();
+    let line = dir.succeed(&[
         "scan",
         "a.teak",
         "--table",
@@ -130,28 +127,25 @@ fn what_is_shown_as_escapes_reads_back() {
         (&EVIL.into(), &EVIL.into())
     );
 
-    let dumped = place.succeed(&["dump", "a.teak", "--table", EVIL, "--format", "tsv"]);
-    place.write("in.tsv", &dumped);
-    place.succeed(&["load", "in.tsv", "b.teak"]);
-    assert_eq!(place.succeed(&["get", "b.teak", EVIL]), "other\n");
-    assert_eq!(
-        place.succeed(&["dump", "b.teak", "--format", "tsv"]),
-        dumped
-    );
+    let dumped = dir.succeed(&["dump", "a.teak", "--table", EVIL, "--format", "tsv"]);
+    dir.write("in.tsv", &dumped);
+    dir.succeed(&["load", "in.tsv", "b.teak"]);
+    assert_eq!(dir.succeed(&["get", "b.teak", EVIL]), "other\n");
+    assert_eq!(dir.succeed(&["dump", "b.teak", "--format", "tsv"]), dumped);
 }
 
 #[test]
 fn errors_escape_hidden_characters_as_documented() {
-    let place = place();
+    let dir = prepared();
     let name = "x\u{202e}\n";
-    let by_program = place.run(&["get", "a.teak", "--table", EVIL, name]);
+    let by_program = dir.run(&["get", "a.teak", "--table", EVIL, name]);
     let shown = r"x\xe2\x80\xae\n";
     assert!(by_program.stderr.contains(shown), "{by_program:?}");
     let shown = r"x\u{202e}\n";
     for arguments in [["get", name, "k"], ["table", "drop", "a.teak"]] {
         let by_engine = match arguments[0] {
-            "get" => place.run(&arguments),
-            _ => place.run(&[&arguments[..], &[name]].concat()),
+            "get" => dir.run(&arguments),
+            _ => dir.run(&[&arguments[..], &[name]].concat()),
         };
         assert!(by_engine.stderr.contains(shown), "{by_engine:?}");
     }

@@ -1,24 +1,24 @@
 //! `teak tables`, `teak stat`, `teak check`, `teak page`, `teak completions` and `teak man`.
 
-use crate::support::{Place, numbered_dump, parse};
+use crate::support::{TestDir, numbered_dump, parse};
 use teak::{
     Comparison, Database, Geometry, KeyOrder, Options, Table, TableOptions, Transaction,
     codec::{Bytes, Str},
 };
 
-fn loaded() -> Place {
-    let place = Place::new();
-    place.write("in.dump", numbered_dump(2_000));
-    place.succeed(&["load", "in.dump", "a.teak"]);
-    place
+fn loaded() -> TestDir {
+    let dir = TestDir::new();
+    dir.write("in.dump", numbered_dump(2_000));
+    dir.succeed(&["load", "in.dump", "a.teak"]);
+    dir
 }
 
 #[test]
 fn tables_are_listed() {
-    let place = loaded();
-    let text = place.succeed(&["tables", "a.teak"]);
+    let dir = loaded();
+    let text = dir.succeed(&["tables", "a.teak"]);
     assert!(text.contains("main") && text.contains("2,000"), "{text}");
-    let report = place.json(&["tables", "a.teak", "--json"]);
+    let report = dir.json(&["tables", "a.teak", "--json"]);
     assert_eq!(
         (&report[0]["name"], &report[0]["records"]),
         (&"main".into(), &2_000.into())
@@ -28,8 +28,8 @@ fn tables_are_listed() {
 
 #[test]
 fn the_file_is_described() {
-    let place = loaded();
-    let report = place.json(&["stat", "a.teak", "--fill", "--json"]);
+    let dir = loaded();
+    let report = dir.json(&["stat", "a.teak", "--fill", "--json"]);
     assert_eq!(
         (&report["page_size"], &report["transaction"]),
         (&4096.into(), &1.into())
@@ -47,7 +47,7 @@ fn the_file_is_described() {
             .is_some_and(|pages| pages > 0),
         "{report}"
     );
-    let text = place.succeed(&["stat", "a.teak"]);
+    let text = dir.succeed(&["stat", "a.teak"]);
     for part in ["transaction 1", "used", "free", "main", "█ leaf"] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
@@ -58,24 +58,24 @@ fn the_file_is_described() {
 }
 
 #[test]
-fn marks_and_sequences_are_told() {
-    let place = loaded();
-    let report = place.json(&["stat", "a.teak", "--json"]);
+fn marks_and_sequences_are_reported() {
+    let dir = loaded();
+    let report = dir.json(&["stat", "a.teak", "--json"]);
     assert_eq!(report["marks"], serde_json::json!([0, 0, 0]));
     assert!(report["marks_transaction"].is_null());
-    assert!(!place.succeed(&["stat", "a.teak"]).contains("marks"));
-    let database = Database::open(place.path("a.teak")).unwrap();
+    assert!(!dir.succeed(&["stat", "a.teak"]).contains("marks"));
+    let database = Database::open(dir.path("a.teak")).unwrap();
     let mut txn = database.begin_write().unwrap();
     let main: Table<Bytes, Bytes> = txn.open_table("main").unwrap();
     main.draw_sequence(&mut txn, 42).unwrap();
     txn.set_marks([7, 8, 9]).unwrap();
     txn.commit().unwrap();
     database.close().unwrap();
-    let report = place.json(&["stat", "a.teak", "--json"]);
+    let report = dir.json(&["stat", "a.teak", "--json"]);
     assert_eq!(report["marks"], serde_json::json!([7, 8, 9]));
     assert_eq!(report["marks_transaction"], 2);
     assert_eq!(report["tables"][0]["sequence"], 42);
-    let text = place.succeed(&["stat", "a.teak"]);
+    let text = dir.succeed(&["stat", "a.teak"]);
     for part in [
         "marks 7, 8, 9, set by transaction 2",
         "bytes, sequence at 42",
@@ -85,34 +85,34 @@ fn marks_and_sequences_are_told() {
 }
 
 #[test]
-fn limits_of_the_length_are_told() {
-    let place = loaded();
-    assert!(!place.succeed(&["stat", "a.teak"]).contains("length"));
+fn length_limits_are_reported() {
+    let dir = loaded();
+    assert!(!dir.succeed(&["stat", "a.teak"]).contains("length"));
     let geometry = Geometry {
         lower_limit_bytes: 1 << 20,
         ..Geometry::default()
     };
     let options = Options::new().geometry(geometry);
-    options.open(place.path("a.teak")).unwrap().close().unwrap();
-    let text = place.succeed(&["stat", "a.teak"]);
+    options.open(dir.path("a.teak")).unwrap().close().unwrap();
+    let text = dir.succeed(&["stat", "a.teak"]);
     assert!(
         text.contains("length of the file: at least 1.00 MiB\n"),
         "{text}"
     );
-    let report = place.json(&["stat", "a.teak", "--json"]);
+    let report = dir.json(&["stat", "a.teak", "--json"]);
     assert_eq!(report["limits"]["lower_bytes"], 1 << 20);
     assert!(report["limits"]["upper_bytes"].is_null(), "{report}");
 }
 
 #[test]
 fn a_sound_database_passes_the_check() {
-    let place = loaded();
-    let text = place.succeed(&["check", "a.teak"]);
+    let dir = loaded();
+    let text = dir.succeed(&["check", "a.teak"]);
     assert!(
         text.starts_with("no damage in ") && text.contains("2,000 records"),
         "{text}"
     );
-    let report = place.json(&["check", "a.teak", "--json"]);
+    let report = dir.json(&["check", "a.teak", "--json"]);
     assert_eq!(
         (&report["clean"], &report["records"]),
         (&true.into(), &2_000.into())
@@ -124,10 +124,10 @@ fn a_sound_database_passes_the_check() {
 #[test]
 fn a_table_in_an_order_of_an_applications_is_left_to_it() {
     static DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| b.cmp(a));
-    let place = loaded();
+    let dir = loaded();
     let database = Options::new()
         .comparison(&DOWNWARDS)
-        .open(place.path("a.teak"))
+        .open(dir.path("a.teak"))
         .unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().order(KeyOrder::Custom(&DOWNWARDS));
@@ -136,19 +136,19 @@ fn a_table_in_an_order_of_an_applications_is_left_to_it() {
     txn.commit().unwrap();
     database.close().unwrap();
 
-    let text = place.succeed(&["tables", "a.teak"]);
+    let text = dir.succeed(&["tables", "a.teak"]);
     assert!(text.contains("custom \"downwards\""), "{text}");
-    let report = place.json(&["tables", "a.teak", "--json"]);
+    let report = dir.json(&["tables", "a.teak", "--json"]);
     assert_eq!(report[0]["order"], "custom");
     assert_eq!(report[0]["comparison"], "downwards");
-    let report = place.json(&["stat", "a.teak", "--fill", "--json"]);
+    let report = dir.json(&["stat", "a.teak", "--fill", "--json"]);
     assert_eq!(report["data_bytes"], 2_000 * 20);
-    let text = place.succeed(&["check", "a.teak"]);
+    let text = dir.succeed(&["check", "a.teak"]);
     assert!(
         text.contains("table \"down\"") && text.contains("no damage"),
         "{text}"
     );
-    let report = place.json(&["check", "a.teak", "--json"]);
+    let report = dir.json(&["check", "a.teak", "--json"]);
     assert_eq!(report["unordered_tables"][0], "down");
     for arguments in [
         &["get", "-t", "down", "a.teak", "key"][..],
@@ -156,41 +156,39 @@ fn a_table_in_an_order_of_an_applications_is_left_to_it() {
         &["put", "-t", "down", "a.teak", "key", "other"],
         &["dump", "--all", "a.teak"],
     ] {
-        let run = place.run(arguments);
+        let run = dir.run(arguments);
         assert!(
             run.code != 0 && run.stdout.is_empty(),
             "{arguments:?}: {run:?}"
         );
         assert!(run.stderr.contains("downwards"), "{run:?}");
     }
-    let run = place.run(&["salvage", "a.teak", "saved.teak"]);
+    let run = dir.run(&["salvage", "a.teak", "saved.teak"]);
     assert!(
         run.code == 3 && run.stdout.contains("table \"down\" was not saved"),
         "{run:?}"
     );
-    place.succeed(&["backup", "a.teak", "copy.teak"]);
-    place.succeed(&["table", "drop", "copy.teak", "down"]);
-    let report = place.json(&["check", "copy.teak", "--json"]);
+    dir.succeed(&["backup", "a.teak", "copy.teak"]);
+    dir.succeed(&["table", "drop", "copy.teak", "down"]);
+    let report = dir.json(&["check", "copy.teak", "--json"]);
     assert_eq!(report["unordered_tables"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]
 fn pages_are_described() {
-    let place = loaded();
-    assert!(!place.succeed(&["page", "a.teak", "0"]).trim().is_empty());
-    assert_eq!(place.json(&["page", "a.teak", "0x0", "--json"])["page"], 0);
-    place
-        .run(&["page", "a.teak", "4000000000"])
+    let dir = loaded();
+    assert!(!dir.succeed(&["page", "a.teak", "0"]).trim().is_empty());
+    assert_eq!(dir.json(&["page", "a.teak", "0x0", "--json"])["page"], 0);
+    dir.run(&["page", "a.teak", "4000000000"])
         .fails(2, "4000000000");
-    place
-        .run(&["page", "a.teak", "zero"])
+    dir.run(&["page", "a.teak", "zero"])
         .fails(2, "invalid digit");
 }
 
 #[test]
 fn help_completions_and_manual_pages_are_there() {
-    let place = Place::new();
-    let help = place.succeed(&["--help"]);
+    let dir = TestDir::new();
+    let help = dir.succeed(&["--help"]);
     let codes = "  5  the input is malformed";
     assert!(help.contains(codes), "{help}");
     for command in [
@@ -214,19 +212,19 @@ fn help_completions_and_manual_pages_are_there() {
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
         assert!(
-            place.succeed(&[command, "--help"]).contains("Examples:"),
+            dir.succeed(&[command, "--help"]).contains("Examples:"),
             "{command}"
         );
     }
-    assert!(place.succeed(&["completions", "bash"]).contains("_teak()"));
-    place.succeed(&["man", "pages"]);
-    assert!(place.read("pages/teak-load.1").contains("acknowledge"));
+    assert!(dir.succeed(&["completions", "bash"]).contains("_teak()"));
+    dir.succeed(&["man", "pages"]);
+    assert!(dir.read("pages/teak-load.1").contains("acknowledge"));
 }
 
 #[test]
 fn errors_in_json_are_one_line_on_standard_error() {
-    let place = Place::new();
-    let run = place.run(&["stat", "none.teak", "--json"]);
+    let dir = TestDir::new();
+    let run = dir.run(&["stat", "none.teak", "--json"]);
     assert_eq!((run.code, run.stdout.as_str()), (4, ""));
     let error = parse(&run.stderr);
     assert_eq!(

@@ -1,15 +1,15 @@
 //! Files after a killed load or backup.
 
-use crate::support::{Place, numbered_dump};
+use crate::support::{TestDir, numbered_dump};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::time::Duration;
 
 #[test]
-fn what_was_acknowledged_is_there_after_a_kill() {
-    let place = Place::new();
+fn acknowledged_records_survive_a_kill() {
+    let dir = TestDir::new();
     let dump = numbered_dump(20_000);
-    let mut child = place
+    let mut child = dir
         .command(&["load", "-", "a.teak", "--batch", "100", "--acknowledge"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -39,41 +39,39 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     child.wait().expect("the program ends");
     assert_eq!(records, 500);
 
-    let found = place.succeed(&["scan", "a.teak"]).lines().count();
+    let found = dir.succeed(&["scan", "a.teak"]).lines().count();
     assert!(
         found >= records,
         "{found} of {records} acknowledged records"
     );
     assert_eq!(found % 100, 0, "half a batch of {found} records");
-    place.succeed(&["check", "a.teak"]);
+    dir.succeed(&["check", "a.teak"]);
 
-    place.write("all.dump", dump);
-    place.succeed(&["load", "all.dump", "a.teak"]);
-    assert_eq!(place.succeed(&["scan", "a.teak"]).lines().count(), 20_000);
+    dir.write("all.dump", dump);
+    dir.succeed(&["load", "all.dump", "a.teak"]);
+    assert_eq!(dir.succeed(&["scan", "a.teak"]).lines().count(), 20_000);
 }
 
 #[test]
-fn a_snapshot_that_a_killed_backup_left_is_told_of() {
-    let place = Place::new();
-    place.write("all.dump", numbered_dump(60_000));
-    place.succeed(&["load", "all.dump", "a.teak"]);
+fn a_snapshot_left_by_a_killed_backup_is_reported() {
+    let dir = TestDir::new();
+    dir.write("all.dump", numbered_dump(60_000));
+    dir.succeed(&["load", "all.dump", "a.teak"]);
     let arguments = ["backup", "a.teak", "b.teak", "--snapshot", "sunday"];
-    let mut slow = place.command(&[&arguments[..], &["--max-rate", "1"]].concat());
+    let mut slow = dir.command(&[&arguments[..], &["--max-rate", "1"]].concat());
     let mut slow = slow.spawn().expect("the program runs");
-    let list = || place.succeed(&["snapshot", "list", "a.teak"]);
+    let list = || dir.succeed(&["snapshot", "list", "a.teak"]);
     while !list().contains("sunday") {
         std::thread::sleep(Duration::from_millis(5));
     }
-    place
-        .run(&["backup", "a.teak", "c.teak", "--snapshot", "sunday"])
+    dir.run(&["backup", "a.teak", "c.teak", "--snapshot", "sunday"])
         .fails(2, "perhaps a backup that is still running");
     slow.kill().expect("the program is killed");
     slow.wait().expect("the program ends");
-    assert!(!place.path("b.teak").exists() && list().contains("sunday"));
-    place
-        .run(&arguments)
+    assert!(!dir.path("b.teak").exists() && list().contains("sunday"));
+    dir.run(&arguments)
         .fails(2, "teak snapshot drop a.teak sunday");
-    place.succeed(&["snapshot", "drop", "a.teak", "sunday"]);
-    place.succeed(&arguments);
-    place.succeed(&["check", "b.teak"]);
+    dir.succeed(&["snapshot", "drop", "a.teak", "sunday"]);
+    dir.succeed(&arguments);
+    dir.succeed(&["check", "b.teak"]);
 }

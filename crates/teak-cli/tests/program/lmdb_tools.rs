@@ -1,14 +1,14 @@
-//! Dumps from Teak to LMDB's own `mdb_load`, and from its `mdb_dump` back. The tools are compiled from the sources that a dependency of
-//! the workspace brings.
+//! Dumps from Teak to LMDB's own `mdb_load`, and from its `mdb_dump` back. The tools are compiled
+//! from sources that come with a dependency of the workspace.
 
-use crate::support::Place;
+use crate::support::TestDir;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const TOOLS: [&str; 2] = ["mdb_dump", "mdb_load"];
 
-/// LMDB's sources, as far as cargo has them.
+/// The directory of LMDB's sources, if cargo has downloaded them.
 fn sources() -> Option<PathBuf> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline"])
@@ -23,15 +23,15 @@ fn sources() -> Option<PathBuf> {
     sources.join("mdb.c").is_file().then_some(sources)
 }
 
-/// Compiles the tools; false, said aloud, where that cannot be done.
-fn compile(place: &Place) -> bool {
+/// Compiles the tools. Prints a note and returns `false` if that is not possible.
+fn compile(dir: &TestDir) -> bool {
     let Some(sources) = sources() else {
         eprintln!("SKIPPED: cargo has no sources of LMDB here");
         return false;
     };
     for tool in TOOLS {
         let mut command = Command::new("cc");
-        command.args(["-O1", "-w", "-o"]).arg(place.path(tool));
+        command.args(["-O1", "-w", "-o"]).arg(dir.path(tool));
         for file in [format!("{tool}.c"), "mdb.c".into(), "midl.c".into()] {
             command.arg(sources.join(file));
         }
@@ -47,9 +47,9 @@ fn compile(place: &Place) -> bool {
 }
 
 /// Runs a tool and returns its output.
-fn tool(place: &Place, name: &str, words: &[&str]) -> String {
-    let mut command = Command::new(place.path(name));
-    let output = command.args(words).current_dir(place.path("")).output();
+fn tool(dir: &TestDir, name: &str, words: &[&str]) -> String {
+    let mut command = Command::new(dir.path(name));
+    let output = command.args(words).current_dir(dir.path("")).output();
     let output = output.expect("the tool runs");
     assert!(output.status.success(), "{name} {words:?}: {output:?}");
     String::from_utf8(output.stdout).expect("a dump is text")
@@ -57,8 +57,8 @@ fn tool(place: &Place, name: &str, words: &[&str]) -> String {
 
 #[test]
 fn dumps_go_to_lmdb_and_come_back() {
-    let place = Place::new();
-    if !compile(&place) {
+    let dir = TestDir::new();
+    if !compile(&dir) {
         return;
     }
     let source = concat!(
@@ -66,17 +66,17 @@ fn dumps_go_to_lmdb_and_come_back() {
         env!("CARGO_MANIFEST_DIR"),
         "/../teak-foreign/tests/data/lmdb-0.9.mdb"
     );
-    place.succeed(&["import", source, "a.teak"]);
-    let all = place.succeed(&["dump", "a.teak", "--all"]);
-    let main = place.succeed(&["dump", "a.teak"]);
+    dir.succeed(&["import", source, "a.teak"]);
+    let all = dir.succeed(&["dump", "a.teak", "--all"]);
+    let main = dir.succeed(&["dump", "a.teak"]);
     for (format, words) in [("dump", &[][..]), ("print", &["-p"])] {
         // All tables, each as a named database.
         let file = format!("all.{format}");
-        place.succeed(&["dump", "a.teak", "--all", "-f", format, "-o", &file]);
+        dir.succeed(&["dump", "a.teak", "--all", "-f", format, "-o", &file]);
         let environment = format!("{format}.mdb");
-        tool(&place, "mdb_load", &["-n", "-f", &file, &environment]);
+        tool(&dir, "mdb_load", &["-n", "-f", &file, &environment]);
         let back = tool(
-            &place,
+            &dir,
             "mdb_dump",
             &[&["-a", "-n", &environment], words].concat(),
         );
@@ -89,31 +89,27 @@ fn dumps_go_to_lmdb_and_come_back() {
                 format!("{format}-{name}.back"),
                 format!("{format}-{name}.teak"),
             );
-            place.write(&dump, &back);
-            place.succeed(&[&["load", &dump, &database], more].concat());
+            dir.write(&dump, &back);
+            dir.succeed(&[&["load", &dump, &database], more].concat());
             assert_eq!(
-                place.succeed(&["dump", &database, "--all"]),
+                dir.succeed(&["dump", &database, "--all"]),
                 all,
                 "{format}, {name}"
             );
         }
         // LMDB's contents equal the imported ones.
         let imported = format!("{format}-imported.teak");
-        place.succeed(&["import", &format!("lmdb:{environment}"), &imported]);
-        assert_eq!(
-            place.succeed(&["dump", &imported, "--all"]),
-            all,
-            "{format}"
-        );
+        dir.succeed(&["import", &format!("lmdb:{environment}"), &imported]);
+        assert_eq!(dir.succeed(&["dump", &imported, "--all"]), all, "{format}");
 
         // Only the main table, as the unnamed database.
         let (file, environment) = (format!("main.{format}"), format!("main-{format}.mdb"));
-        place.succeed(&["dump", "a.teak", "-f", format, "-o", &file]);
-        tool(&place, "mdb_load", &["-n", "-f", &file, &environment]);
-        let back = tool(&place, "mdb_dump", &[&["-n", &environment], words].concat());
+        dir.succeed(&["dump", "a.teak", "-f", format, "-o", &file]);
+        tool(&dir, "mdb_load", &["-n", "-f", &file, &environment]);
+        let back = tool(&dir, "mdb_dump", &[&["-n", &environment], words].concat());
         let (dump, database) = (format!("main-{format}.back"), format!("main-{format}.teak"));
-        place.write(&dump, &back);
-        place.succeed(&["load", &dump, &database]);
-        assert_eq!(place.succeed(&["dump", &database]), main, "{format}");
+        dir.write(&dump, &back);
+        dir.succeed(&["load", &dump, &database]);
+        assert_eq!(dir.succeed(&["dump", &database]), main, "{format}");
     }
 }

@@ -1,6 +1,6 @@
 //! `teak load` with concurrent writers, and the files after a failure.
 
-use crate::support::{Place, numbered_dump};
+use crate::support::{TestDir, numbered_dump};
 
 /// Changes by others to the tables of a load, between two of its batches.
 const OTHERS: [&[&str]; 5] = [
@@ -12,11 +12,11 @@ const OTHERS: [&[&str]; 5] = [
 ];
 
 #[test]
-fn a_load_reads_back_what_it_wrote_whatever_others_write_meanwhile() {
+fn a_load_verifies_its_records_despite_other_writers() {
     for others in OTHERS {
         for durability in ["durable", "lazy"] {
-            let place = Place::new();
-            let mut load = place.hold(&[
+            let dir = TestDir::new();
+            let mut load = dir.hold(&[
                 "load",
                 "-",
                 "a.teak",
@@ -30,10 +30,10 @@ fn a_load_reads_back_what_it_wrote_whatever_others_write_meanwhile() {
             ]);
             load.say(b"a\t1\n");
             assert_eq!(load.hear(), "committed 1 1\n");
-            place.succeed(others);
+            dir.succeed(others);
             load.say(b"c\t3\n");
             assert_eq!(load.hear(), "committed 3 2\n", "{others:?}");
-            place.succeed(&["put", "a.teak", "d", "theirs"]);
+            dir.succeed(&["put", "a.teak", "d", "theirs"]);
             assert_eq!(load.end(), 0, "{others:?}");
         }
     }
@@ -41,16 +41,16 @@ fn a_load_reads_back_what_it_wrote_whatever_others_write_meanwhile() {
 
 #[test]
 fn a_load_of_several_tables_reads_all_of_them_back_while_others_write() {
-    let place = Place::new();
+    let dir = TestDir::new();
     let dump = numbered_dump(2);
     let named = |name: &str| dump.replace("type=", &format!("database={name}\ntype="));
-    let mut load = place.hold(&["load", "-", "a.teak", "--batch", "1", "--acknowledge"]);
+    let mut load = dir.hold(&["load", "-", "a.teak", "--batch", "1", "--acknowledge"]);
     load.say(named("one").as_bytes());
     assert_eq!(
         [load.hear(), load.hear()].concat(),
         "committed 1 1\ncommitted 2 2\n"
     );
-    place.succeed(&["put", "a.teak", "--table", "one", "key-00000", "theirs"]);
+    dir.succeed(&["put", "a.teak", "--table", "one", "key-00000", "theirs"]);
     load.say(named("two").as_bytes());
     assert_eq!(
         [load.hear(), load.hear()].concat(),
@@ -61,9 +61,9 @@ fn a_load_of_several_tables_reads_all_of_them_back_while_others_write() {
 
 #[test]
 fn work_that_fails_leaves_no_new_database() {
-    let place = Place::new();
-    place.write("cut.tsv", "a\t1\nb\n");
-    place.write("unsorted.tsv", "b\t1\na\t1\n");
+    let dir = TestDir::new();
+    dir.write("cut.tsv", "a\t1\nb\n");
+    dir.write("unsorted.tsv", "b\t1\na\t1\n");
     let long = "k".repeat(100_000);
     let failing: [(&[&str], i32); 5] = [
         (&["load", "cut.tsv", "a.teak"], 5),
@@ -73,15 +73,14 @@ fn work_that_fails_leaves_no_new_database() {
         (&["table", "create", "a.teak", &long], 2),
     ];
     for (arguments, code) in failing {
-        let run = place.run(arguments);
+        let run = dir.run(arguments);
         assert_eq!(run.code, code, "{run:?}");
-        assert!(!place.path("a.teak").exists(), "{run:?}");
-        assert!(!place.path("a.teak-lock").exists(), "{run:?}");
+        assert!(!dir.path("a.teak").exists(), "{run:?}");
+        assert!(!dir.path("a.teak-lock").exists(), "{run:?}");
     }
-    place.succeed(&["table", "create", "a.teak", "t"]);
-    place.succeed(&["table", "drop", "a.teak", "t"]);
-    place
-        .run(&["load", "cut.tsv", "a.teak"])
+    dir.succeed(&["table", "create", "a.teak", "t"]);
+    dir.succeed(&["table", "drop", "a.teak", "t"]);
+    dir.run(&["load", "cut.tsv", "a.teak"])
         .fails(5, "nothing was loaded");
-    assert!(place.path("a.teak").exists());
+    assert!(dir.path("a.teak").exists());
 }

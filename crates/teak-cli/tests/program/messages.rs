@@ -1,6 +1,6 @@
 //! The exit code and message of each failure. `docs/errors.md` has all texts.
 
-use crate::support::Place;
+use crate::support::TestDir;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
@@ -21,24 +21,24 @@ fn situation<'a>(command: &'a [&'a str], code: i32, says: [&'a str; 2]) -> Situa
     }
 }
 
-fn place() -> Place {
-    let place = Place::new();
-    place.succeed(&["put", "a.teak", "k", "v"]);
-    place.succeed(&["table", "create", "a.teak", "several", "--multi"]);
-    place.write("file", "text");
-    fs::create_dir(place.path("directory")).expect("a directory");
-    symlink("round", place.path("round")).expect("a link to itself");
-    fs::copy(place.path("a.teak"), place.path("taken.teak")).expect("a database");
-    fs::create_dir(place.path("taken.teak-lock")).expect("a directory of that name");
-    place
+fn prepared() -> TestDir {
+    let dir = TestDir::new();
+    dir.succeed(&["put", "a.teak", "k", "v"]);
+    dir.succeed(&["table", "create", "a.teak", "several", "--multi"]);
+    dir.write("file", "text");
+    fs::create_dir(dir.path("directory")).expect("a directory");
+    symlink("round", dir.path("round")).expect("a link to itself");
+    fs::copy(dir.path("a.teak"), dir.path("taken.teak")).expect("a database");
+    fs::create_dir(dir.path("taken.teak-lock")).expect("a directory of that name");
+    dir
 }
 
 #[test]
 fn every_situation_has_its_message_and_exit_code() {
-    let place = place();
+    let dir = prepared();
     let long_name = "n".repeat(300);
     let long = "l".repeat(5000);
-    place.write("long.tsv", format!("k\t{long}\n"));
+    dir.write("long.tsv", format!("k\t{long}\n"));
     let get_long_name = ["get", &long_name, "k"];
     let long_name = ["put", &long_name, "k", "v"];
     let (long_key, long_value) = (
@@ -188,7 +188,7 @@ fn every_situation_has_its_message_and_exit_code() {
         says,
     } in situations
     {
-        let run = place.run(command);
+        let run = dir.run(command);
         for text in says {
             run.fails(code, text);
         }
@@ -197,9 +197,9 @@ fn every_situation_has_its_message_and_exit_code() {
 }
 
 /// Runs a script in a directory, as root in a mount namespace of its own if `is_mounting`. Returns
-/// nothing where that is not possible.
-pub(crate) fn script(place: &Place, is_mounting: bool, script: &str) -> Option<(i32, String)> {
-    let path = place.path("").display().to_string();
+/// `None` if that is not possible.
+pub(crate) fn script(dir: &TestDir, is_mounting: bool, script: &str) -> Option<(i32, String)> {
+    let path = dir.path("").display().to_string();
     let script = format!(
         "cd {path}; teak() {{ {} \"$@\"; }}; {script}",
         env!("CARGO_BIN_EXE_teak")
@@ -224,8 +224,8 @@ pub(crate) fn script(place: &Place, is_mounting: bool, script: &str) -> Option<(
 }
 
 #[test]
-fn limits_and_mounts_are_named_with_what_to_do() {
-    let place = place();
+fn limits_and_mounts_are_named_with_a_remedy() {
+    let dir = prepared();
     let cases = [
         (
             false,
@@ -266,7 +266,7 @@ fn limits_and_mounts_are_named_with_what_to_do() {
         ),
     ];
     for (is_mounting, commands, path, remedy) in cases {
-        let Some((code, text)) = script(&place, is_mounting, commands) else {
+        let Some((code, text)) = script(&dir, is_mounting, commands) else {
             continue;
         };
         assert_eq!(code, 6, "{commands}: {text}");
@@ -278,27 +278,27 @@ fn limits_and_mounts_are_named_with_what_to_do() {
 }
 
 #[test]
-fn what_a_user_may_not_do_is_named_with_what_to_look_at() {
-    let place = place();
-    let program = place.path("program");
-    // Not by this process: no child of another test may have it open for writing when it is run.
+fn missing_permissions_are_named_with_a_remedy() {
+    let dir = prepared();
+    let program = dir.path("program");
+    // Not written by this process: a child of another test might have it open for writing when it
+    // is run.
     let mut copy = Command::new("cp");
     copy.arg(env!("CARGO_BIN_EXE_teak")).arg(&program);
     assert!(copy.status().is_ok_and(|status| status.success()));
     let mode = |path: &str, mode| {
-        fs::set_permissions(place.path(path), fs::Permissions::from_mode(mode))
-            .expect("permissions");
+        fs::set_permissions(dir.path(path), fs::Permissions::from_mode(mode)).expect("permissions");
     };
     mode("", 0o755);
     mode("a.teak", 0o200);
     mode("directory", 0o555);
-    fs::create_dir(place.path("closed")).expect("a directory");
-    place.succeed(&["put", "closed/c.teak", "k", "v"]);
+    fs::create_dir(dir.path("closed")).expect("a directory");
+    dir.succeed(&["put", "closed/c.teak", "k", "v"]);
     mode("closed", 0o600);
     for (arguments, path) in [
         (["get", "a.teak", "k", ""], "(a.teak)"),
         (["put", "directory/b.teak", "k", "v"], "directory/b.teak"),
-        // It may be there.
+        // It may exist.
         (["get", "closed/c.teak", "k", ""], "closed/c.teak"),
         (["del", "closed/c.teak", "k", ""], "closed/c.teak"),
         (["dump", "closed/c.teak", "", ""], "closed/c.teak"),
@@ -311,9 +311,9 @@ fn what_a_user_may_not_do_is_named_with_what_to_look_at() {
     ] {
         let mut command = Command::new(&program);
         command
-            .current_dir(place.path(""))
+            .current_dir(dir.path(""))
             .args(arguments.iter().filter(|text| !text.is_empty()));
-        // Root may do anything.
+        // Root has all permissions.
         if fs::metadata("/proc/self")
             .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
         {
@@ -329,24 +329,23 @@ fn what_a_user_may_not_do_is_named_with_what_to_look_at() {
     }
 }
 
-/// It said that there are no readers.
+/// Regression: the program reported that there are no readers.
 #[test]
-fn who_reads_is_not_said_where_there_is_no_lock_file() {
-    let place = place();
-    let program = place.path("program");
+fn readers_are_unknown_without_a_lock_file() {
+    let dir = prepared();
+    let program = dir.path("program");
     let mut copy = Command::new("cp");
     copy.arg(env!("CARGO_BIN_EXE_teak")).arg(&program);
     assert!(copy.status().is_ok_and(|status| status.success()));
     let mode = |path: &str, mode| {
-        fs::set_permissions(place.path(path), fs::Permissions::from_mode(mode))
-            .expect("permissions");
+        fs::set_permissions(dir.path(path), fs::Permissions::from_mode(mode)).expect("permissions");
     };
     mode("", 0o755);
     mode("a.teak", 0o644);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(&program);
-        command.current_dir(place.path("")).args(arguments);
-        // Root may do anything.
+        command.current_dir(dir.path("")).args(arguments);
+        // Root has all permissions.
         if fs::metadata("/proc/self")
             .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
         {
@@ -369,7 +368,7 @@ fn who_reads_is_not_said_where_there_is_no_lock_file() {
 
 #[test]
 fn a_report_that_cannot_be_written_is_no_work_that_failed() {
-    let place = place();
+    let dir = prepared();
     let full = || {
         fs::File::options()
             .write(true)
@@ -386,9 +385,9 @@ fn a_report_that_cannot_be_written_is_no_work_that_failed() {
         (&["get", "a.teak", "new"], false),
         (&["backup", "a.teak", "-"], false),
     ] {
-        let run = place.run_into(arguments, full());
+        let run = dir.run_into(arguments, full());
         run.fails(6, "free some space");
         assert_eq!(run.stderr.contains("is done"), is_done, "{run:?}");
     }
-    assert_eq!(place.succeed(&["get", "c.teak", "new"]), "v\n");
+    assert_eq!(dir.succeed(&["get", "c.teak", "new"]), "v\n");
 }

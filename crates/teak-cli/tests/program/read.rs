@@ -1,91 +1,88 @@
 //! `teak get` and `teak scan`.
 
-use crate::support::{Place, parse};
+use crate::support::{TestDir, parse};
 
-fn fruits() -> Place {
-    let place = Place::new();
-    place.write(
+fn fruits() -> TestDir {
+    let dir = TestDir::new();
+    dir.write(
         "in.tsv",
         "apple\tred\napricot\torange\nbanana\tyellow\nn\\xff\tb\\x00\\xfe\n",
     );
-    place.succeed(&["load", "in.tsv", "a.teak"]);
-    place
+    dir.succeed(&["load", "in.tsv", "a.teak"]);
+    dir
 }
 
 #[test]
 fn values_are_printed_in_each_format() {
-    let place = fruits();
-    assert_eq!(place.succeed(&["get", "a.teak", "apple"]), "red\n");
+    let dir = fruits();
+    assert_eq!(dir.succeed(&["get", "a.teak", "apple"]), "red\n");
     assert_eq!(
-        place.succeed(&["get", "a.teak", "apple", "--format", "raw"]),
+        dir.succeed(&["get", "a.teak", "apple", "--format", "raw"]),
         "red"
     );
     assert_eq!(
-        place.succeed(&["get", "a.teak", "apple", "--format", "hex"]),
+        dir.succeed(&["get", "a.teak", "apple", "--format", "hex"]),
         "726564\n"
     );
     assert_eq!(
-        place.json(&["get", "a.teak", "apple", "--json"])["value"],
+        dir.json(&["get", "a.teak", "apple", "--json"])["value"],
         "red"
     );
     assert_eq!(
-        place.json(&["get", "a.teak", "--hex", "6eFF", "--json"])["value_hex"],
+        dir.json(&["get", "a.teak", "--hex", "6eFF", "--json"])["value_hex"],
         "6200fe"
     );
 }
 
 #[test]
-fn what_is_not_there_is_exit_code_1() {
-    let place = fruits();
-    let run = place.run(&["get", "a.teak", "cherry"]);
+fn missing_keys_and_tables_are_exit_code_1() {
+    let dir = fruits();
+    let run = dir.run(&["get", "a.teak", "cherry"]);
     run.fails(1, "there is no key \"cherry\" in table \"main\"");
     assert_eq!(run.stdout, "");
-    place
-        .run(&["get", "a.teak", "apple", "-t", "none"])
+    dir.run(&["get", "a.teak", "apple", "-t", "none"])
         .fails(1, "there is no table");
     assert_eq!(
-        parse(&place.run(&["get", "a.teak", "x", "--json"]).stderr)["kind"],
+        parse(&dir.run(&["get", "a.teak", "x", "--json"]).stderr)["kind"],
         "not_found"
     );
 }
 
 #[test]
 fn arguments_that_make_no_sense_are_exit_code_2() {
-    let place = fruits();
-    place
-        .run(&["get", "a.teak", "--hex", "6g"])
+    let dir = fruits();
+    dir.run(&["get", "a.teak", "--hex", "6g"])
         .fails(2, "a hexadecimal digit at column 2");
-    place.run(&["get", "a.teak"]).fails(2, "<KEY>");
-    place.run(&["frobnicate"]).fails(2, "frobnicate");
+    dir.run(&["get", "a.teak"]).fails(2, "<KEY>");
+    dir.run(&["frobnicate"]).fails(2, "frobnicate");
     assert_eq!(
-        parse(&place.run(&["frobnicate", "--json"]).stderr)["kind"],
+        parse(&dir.run(&["frobnicate", "--json"]).stderr)["kind"],
         "usage"
     );
-    place
-        .run(&["scan", "a.teak", "--prefix", "a", "--from", "b"])
+    dir.run(&["scan", "a.teak", "--prefix", "a", "--from", "b"])
         .fails(2, "cannot be used with");
 }
 
 #[test]
 fn databases_that_cannot_be_opened_are_exit_code_4() {
-    let place = fruits();
-    place.run(&["get", "none.teak", "k"]).fails(4, "none.teak");
-    assert!(!place.path("none.teak").exists());
-    place.write("other.teak", "this is some other file".repeat(2000));
+    let dir = fruits();
+    dir.run(&["get", "none.teak", "k"]).fails(4, "none.teak");
+    assert!(!dir.path("none.teak").exists());
+    dir.write("other.teak", "this is some other file".repeat(2000));
     for command in ["scan", "tables", "stat", "check", "dump"] {
-        place.run(&[command, "other.teak"]).fails(4, "other.teak");
+        dir.run(&[command, "other.teak"]).fails(4, "other.teak");
     }
     assert_eq!(
-        place.read("other.teak"),
+        dir.read("other.teak"),
         "this is some other file".repeat(2000)
     );
 }
 
 #[test]
 fn ranges_are_cut_as_asked() {
-    let place = fruits();
+    let dir = fruits();
     let keys = |arguments: &[&str]| -> Vec<String> {
-        let text = place.succeed(&[&["scan", "a.teak"], arguments].concat());
+        let text = dir.succeed(&[&["scan", "a.teak"], arguments].concat());
         text.lines()
             .filter_map(|line| line.split('\t').next())
             .map(str::to_owned)
@@ -113,12 +110,12 @@ fn ranges_are_cut_as_asked() {
 
 #[test]
 fn records_are_printed_in_each_format() {
-    let place = fruits();
-    let text = place.succeed(&["scan", "a.teak", "--from", "banana"]);
+    let dir = fruits();
+    let text = dir.succeed(&["scan", "a.teak", "--from", "banana"]);
     assert_eq!(text, "banana\tyellow\nn\\xff\tb\\x00\\xfe\n");
-    let hex = place.succeed(&["scan", "a.teak", "--prefix", "apple", "--format", "hex"]);
+    let hex = dir.succeed(&["scan", "a.teak", "--prefix", "apple", "--format", "hex"]);
     assert_eq!(hex, "6170706c65\t726564\n");
-    let json = place.succeed(&["scan", "a.teak", "--from", "banana", "--json"]);
+    let json = dir.succeed(&["scan", "a.teak", "--from", "banana", "--json"]);
     let lines: Vec<&str> = json.lines().collect();
     assert_eq!(
         lines,

@@ -1,17 +1,17 @@
 //! `teak snapshot`, and `--snapshot` of the commands that read.
 
-use crate::support::{Place, parse};
+use crate::support::{TestDir, parse};
 use std::process::Stdio;
 
-/// A database of which a snapshot `monday` has other records.
-fn changed() -> Place {
-    let place = Place::new();
-    place.write("in.tsv", "ash\t1\noak\t2\n");
-    place.succeed(&["load", "in.tsv", "a.teak"]);
-    place.succeed(&["snapshot", "create", "a.teak", "monday"]);
-    place.succeed(&["put", "a.teak", "oak", "5"]);
-    place.succeed(&["put", "a.teak", "--table", "new", "key", "value"]);
-    place
+/// A database with a snapshot `monday` that has other records.
+fn changed() -> TestDir {
+    let dir = TestDir::new();
+    dir.write("in.tsv", "ash\t1\noak\t2\n");
+    dir.succeed(&["load", "in.tsv", "a.teak"]);
+    dir.succeed(&["snapshot", "create", "a.teak", "monday"]);
+    dir.succeed(&["put", "a.teak", "oak", "5"]);
+    dir.succeed(&["put", "a.teak", "--table", "new", "key", "value"]);
+    dir
 }
 
 const MONDAY: &str = "ash\t1\noak\t2\n";
@@ -19,20 +19,20 @@ const NOW: &str = "ash\t1\noak\t5\n";
 
 #[test]
 fn snapshots_are_listed() {
-    let place = Place::new();
-    place.succeed(&["put", "a.teak", "key", "value"]);
-    let list = || place.succeed(&["snapshot", "list", "a.teak"]);
+    let dir = TestDir::new();
+    dir.succeed(&["put", "a.teak", "key", "value"]);
+    let list = || dir.succeed(&["snapshot", "list", "a.teak"]);
     assert_eq!(list(), "no named snapshots\n");
-    let none = place.json(&["snapshot", "list", "a.teak", "--json"]);
+    let none = dir.json(&["snapshot", "list", "a.teak", "--json"]);
     assert_eq!(none.to_string(), "[]");
 
-    let place = changed();
-    let text = place.succeed(&["snapshot", "list", "a.teak"]);
+    let dir = changed();
+    let text = dir.succeed(&["snapshot", "list", "a.teak"]);
     let line = text.lines().nth(1).expect("a line for the snapshot");
     let fields: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(fields[..2], ["monday", "2"], "{text}");
     assert!(fields[2].ends_with('Z') && fields[2].len() == 20, "{text}");
-    let report = place.json(&["snapshot", "list", "a.teak", "--json"]);
+    let report = dir.json(&["snapshot", "list", "a.teak", "--json"]);
     let info = &report[0];
     assert_eq!(
         (&info["name"], &info["transaction"]),
@@ -44,52 +44,50 @@ fn snapshots_are_listed() {
 
 #[test]
 fn names_are_taken_and_given_back() {
-    let place = changed();
+    let dir = changed();
     let create = ["snapshot", "create", "a.teak", "monday"];
-    place
-        .run(&create)
+    dir.run(&create)
         .fails(2, "snapshot \"monday\" already exists");
-    let report = place.json(&["snapshot", "drop", "a.teak", "monday", "--json"]);
+    let report = dir.json(&["snapshot", "drop", "a.teak", "monday", "--json"]);
     assert_eq!(report["transaction"], 5);
-    let drop = place.run(&["snapshot", "drop", "a.teak", "monday", "--json"]);
+    let drop = dir.run(&["snapshot", "drop", "a.teak", "monday", "--json"]);
     assert_eq!(
         (drop.code, &parse(&drop.stderr)["kind"]),
         (1, &"not_found".into())
     );
-    place.succeed(&create);
-    place
-        .run(&["snapshot", "create", "none.teak", "x"])
+    dir.succeed(&create);
+    dir.run(&["snapshot", "create", "none.teak", "x"])
         .fails(4, "none.teak");
-    assert!(!place.path("none.teak").exists());
+    assert!(!dir.path("none.teak").exists());
 }
 
 #[test]
 fn commands_that_read_read_a_snapshot() {
-    let place = changed();
+    let dir = changed();
     let past = |arguments: &[&str]| {
-        place.succeed(&[arguments, &["a.teak", "--snapshot", "monday"]].concat())
+        dir.succeed(&[arguments, &["a.teak", "--snapshot", "monday"]].concat())
     };
     assert_eq!(past(&["scan"]), MONDAY);
-    assert_eq!(place.succeed(&["scan", "a.teak"]), NOW);
+    assert_eq!(dir.succeed(&["scan", "a.teak"]), NOW);
     assert_eq!(past(&["dump", "--format", "tsv"]), MONDAY);
     assert!(!past(&["dump", "--all"]).contains("database=new"));
     assert!(!past(&["tables"]).contains("new"));
-    let get = |key| place.run(&["get", "a.teak", key, "--snapshot", "monday"]);
+    let get = |key| dir.run(&["get", "a.teak", key, "--snapshot", "monday"]);
     assert_eq!(get("oak").stdout, "2\n");
     get("elm").fails(1, "there is no key \"elm\"");
     for command in ["scan", "dump", "tables"] {
-        let run = place.run(&[command, "a.teak", "--snapshot", "tuesday"]);
+        let run = dir.run(&[command, "a.teak", "--snapshot", "tuesday"]);
         run.fails(1, "there is no snapshot \"tuesday\"");
     }
 }
 
 #[test]
-fn a_rollback_says_what_it_goes_back_to_and_loses_nothing() {
-    let place = changed();
+fn a_rollback_names_its_target_and_loses_nothing() {
+    let dir = changed();
     let rollback = [
         "snapshot", "rollback", "a.teak", "monday", "--keep", "before",
     ];
-    let text = place.succeed(&rollback);
+    let text = dir.succeed(&rollback);
     assert!(
         text.contains("rolled back to \"monday\", the state of transaction 2 of 2"),
         "{text}"
@@ -98,66 +96,63 @@ fn a_rollback_says_what_it_goes_back_to_and_loses_nothing() {
         text.contains("the state before the rollback is kept as \"before\""),
         "{text}"
     );
-    assert_eq!(place.succeed(&["scan", "a.teak"]), MONDAY);
-    place
-        .run(&["scan", "a.teak", "--table", "new"])
+    assert_eq!(dir.succeed(&["scan", "a.teak"]), MONDAY);
+    dir.run(&["scan", "a.teak", "--table", "new"])
         .fails(1, "there is no table");
-    place
-        .run(&rollback)
+    dir.run(&rollback)
         .fails(2, "snapshot \"before\" already exists");
 
-    let report = place.json(&["snapshot", "rollback", "a.teak", "before", "--json"]);
+    let report = dir.json(&["snapshot", "rollback", "a.teak", "before", "--json"]);
     assert_eq!(report["back_to"]["name"], "before");
     assert_eq!(report["kept_transaction"], serde_json::Value::Null);
-    assert_eq!(place.succeed(&["scan", "a.teak"]), NOW);
+    assert_eq!(dir.succeed(&["scan", "a.teak"]), NOW);
     assert_eq!(
-        place.succeed(&["get", "a.teak", "key", "--table", "new"]),
+        dir.succeed(&["get", "a.teak", "key", "--table", "new"]),
         "value\n"
     );
-    place.succeed(&["check", "a.teak"]);
+    dir.succeed(&["check", "a.teak"]);
 
     // A rollback that fails leaves no snapshot.
-    let run = place.run(&["snapshot", "rollback", "a.teak", "none", "--keep", "left"]);
+    let run = dir.run(&["snapshot", "rollback", "a.teak", "none", "--keep", "left"]);
     run.fails(1, "there is no snapshot \"none\"");
     assert!(
-        !place
-            .succeed(&["snapshot", "list", "a.teak"])
+        !dir.succeed(&["snapshot", "list", "a.teak"])
             .contains("left")
     );
 }
 
 #[test]
-fn check_and_stat_tell_of_snapshots() {
-    let place = changed();
-    let text = place.succeed(&["check", "a.teak"]);
+fn check_and_stat_report_snapshots() {
+    let dir = changed();
+    let text = dir.succeed(&["check", "a.teak"]);
     assert!(text.contains("and in 1 named snapshot"), "{text}");
-    assert_eq!(place.json(&["check", "a.teak", "--json"])["snapshots"], 1);
-    let list = place.json(&["snapshot", "list", "a.teak", "--json"]);
-    let stat = place.json(&["stat", "a.teak", "--json"]);
+    assert_eq!(dir.json(&["check", "a.teak", "--json"])["snapshots"], 1);
+    let list = dir.json(&["snapshot", "list", "a.teak", "--json"]);
+    let stat = dir.json(&["stat", "a.teak", "--json"]);
     assert_eq!(
         (&stat["snapshots"], &stat["snapshots_kept_bytes"]),
         (&1.into(), &list[0]["kept_bytes"])
     );
     // Another name of the same state keeps the same pages, which are counted once.
-    place.succeed(&["snapshot", "rollback", "a.teak", "monday", "--keep", "one"]);
-    let text = place.succeed(&["stat", "a.teak"]);
+    dir.succeed(&["snapshot", "rollback", "a.teak", "monday", "--keep", "one"]);
+    let text = dir.succeed(&["stat", "a.teak"]);
     assert!(text.contains("  2 named snapshots, at least "), "{text}");
-    place.succeed(&["snapshot", "drop", "a.teak", "monday"]);
-    place.succeed(&["snapshot", "drop", "a.teak", "one"]);
-    assert!(!place.succeed(&["stat", "a.teak"]).contains("named"));
-    assert!(!place.succeed(&["check", "a.teak"]).contains("named"));
+    dir.succeed(&["snapshot", "drop", "a.teak", "monday"]);
+    dir.succeed(&["snapshot", "drop", "a.teak", "one"]);
+    assert!(!dir.succeed(&["stat", "a.teak"]).contains("named"));
+    assert!(!dir.succeed(&["check", "a.teak"]).contains("named"));
 }
 
 /// The snapshot has the state just before the rollback.
 #[test]
 fn a_rollback_while_others_write_keeps_just_the_state_before() {
-    let place = changed();
+    let dir = changed();
     let records: String = (0..20_000)
         .map(|number| format!("k{number}\tv\n"))
         .collect();
-    place.write("many.tsv", records);
+    dir.write("many.tsv", records);
     let load = "load many.tsv a.teak --table other --batch 1 --durability lazy --no-verify";
-    let mut command = place.command(&load.split(' ').collect::<Vec<_>>());
+    let mut command = dir.command(&load.split(' ').collect::<Vec<_>>());
     let mut writer = command
         .stdout(Stdio::null())
         .spawn()
@@ -165,7 +160,7 @@ fn a_rollback_while_others_write_keeps_just_the_state_before() {
     let mut names = vec!["monday".to_owned()];
     for round in 0..5 {
         let name = format!("round-{round}");
-        let report = place.json(&[
+        let report = dir.json(&[
             "snapshot", "rollback", "a.teak", "monday", "--keep", &name, "--json",
         ]);
         let [kept, transaction] =
@@ -174,9 +169,9 @@ fn a_rollback_while_others_write_keeps_just_the_state_before() {
         names.push(name);
     }
     assert!(writer.wait().expect("the writer ends").success());
-    let list = place.json(&["snapshot", "list", "a.teak", "--json"]);
+    let list = dir.json(&["snapshot", "list", "a.teak", "--json"]);
     let listed = list.as_array().into_iter().flatten();
     let listed: Vec<_> = listed.filter_map(|info| info["name"].as_str()).collect();
     assert_eq!(listed, names);
-    place.succeed(&["check", "a.teak"]);
+    dir.succeed(&["check", "a.teak"]);
 }

@@ -8,19 +8,19 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A directory for one test.
-pub(crate) struct Place {
+pub(crate) struct TestDir {
     directory: TempDir,
 }
 
 /// The result of a run of the program.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct ProgramOutput {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Place {
+impl TestDir {
     pub(crate) fn new() -> Self {
         Self {
             directory: TempDir::new().expect("a directory for the test"),
@@ -46,8 +46,8 @@ impl Place {
         command
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
-        Run::new(
+    pub(crate) fn run(&self, arguments: &[&str]) -> ProgramOutput {
+        ProgramOutput::new(
             self.command(arguments)
                 .stdin(Stdio::null())
                 .output()
@@ -56,10 +56,10 @@ impl Place {
     }
 
     /// Runs the program with a file as its standard output.
-    pub(crate) fn run_into(&self, arguments: &[&str], output: File) -> Run {
+    pub(crate) fn run_into(&self, arguments: &[&str], output: File) -> ProgramOutput {
         let mut command = self.command(arguments);
         command.stdin(Stdio::null()).stdout(output);
-        Run::new(command.output().expect("the program runs"))
+        ProgramOutput::new(command.output().expect("the program runs"))
     }
 
     /// Starts the program with a pipe to its standard input.
@@ -76,7 +76,7 @@ impl Place {
     }
 
     /// Runs the program with `input` as its standard input.
-    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Run {
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> ProgramOutput {
         let mut command = self.command(arguments);
         command
             .stdin(Stdio::piped())
@@ -84,10 +84,11 @@ impl Place {
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program runs");
         let mut stdin = child.stdin.take().expect("a pipe to the program");
-        // A program that has ended early says why, so a broken pipe is no failure of the test.
+        // A program that ends early reports the reason, so a broken pipe is not a failure of the
+        // test.
         let _ = stdin.write_all(input);
         drop(stdin);
-        Run::new(child.wait_with_output().expect("the program ends"))
+        ProgramOutput::new(child.wait_with_output().expect("the program ends"))
     }
 
     /// Runs the program, which must succeed, and returns its standard output.
@@ -111,7 +112,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Gives it some of its standard input.
+    /// Writes a part of its standard input.
     pub(crate) fn say(&mut self, input: &[u8]) {
         let stdin = self.stdin.as_mut().expect("its standard input is open");
         stdin.write_all(input).expect("it reads");
@@ -125,7 +126,7 @@ impl Held {
         line
     }
 
-    /// The id of its process.
+    /// The id of the process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -138,7 +139,7 @@ impl Held {
     }
 }
 
-impl Run {
+impl ProgramOutput {
     fn new(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),

@@ -5,20 +5,32 @@ use crate::{
     border::Value,
     codes::{self, CallResult, Code},
     compare::ComparisonScope,
+    engine_cursor::EngineCursor,
     flags,
     handles::{MAIN, TableHandle},
     orders::{RankComparison, SoughtValue},
     put::{self, check_len, check_len_of_several, of_size, reset_cursor_positions},
     transaction::Transaction,
-    untracked_cursor::UntrackedCursor,
 };
 use std::ffi::c_uint;
 
-/// The value where a key has several. The only one, which may be large, is not read.
-fn value_of_several(walk: &UntrackedCursor) -> CallResult<Vec<u8>> {
-    match walk {
-        UntrackedCursor::Multi(_) => Ok(walk.value()?.to_vec()),
+/// The value, if keys have several. A single value, which may be large, is not read.
+fn value_of_several(cursor: &EngineCursor) -> CallResult<Vec<u8>> {
+    match cursor {
+        EngineCursor::Multi(_) => Ok(cursor.value()?.to_vec()),
         _ => Ok(Vec::new()),
+    }
+}
+
+/// The values of the key that a cursor is on.
+fn values_of_key(mut cursor: EngineCursor) -> CallResult<Vec<Vec<u8>>> {
+    let mut values = Vec::new();
+    cursor.first_value()?;
+    loop {
+        values.push(cursor.value()?.to_vec());
+        if !cursor.next_value()? {
+            return Ok(values);
+        }
     }
 }
 
@@ -51,14 +63,14 @@ impl CursorState {
                 _ => &[],
             };
             self.be_at(&key, value);
-            self.is_at_end = false;
-            self.is_without_value = false;
-            self.is_at_first_value = done.is_ok() && asked & flags::RESERVE != 0;
+            self.position.is_at_end = false;
+            self.position.is_without_value = false;
+            self.position.is_at_first_value = done.is_ok() && asked & flags::RESERVE != 0;
         }
         done
     }
 
-    /// Gives the record that the cursor is on another value.
+    /// Replaces the value of the record that the cursor is on.
     fn put_here(
         &mut self,
         txn: &mut Transaction,
@@ -69,9 +81,9 @@ impl CursorState {
         txn.refuse_reader()?;
         check_len(key_len)?;
         self.stay(txn)?;
-        let walk = self.walk.as_ref().ok_or(Code::NOT_FOUND)?;
-        let (key, old) = (walk.key().to_vec(), value_of_several(walk)?);
-        let is_one_of_several = walk.count() > 1;
+        let cursor = self.engine_cursor.as_ref().ok_or(Code::NOT_FOUND)?;
+        let (key, old) = (cursor.key().to_vec(), value_of_several(cursor)?);
+        let is_one_of_several = cursor.count() > 1;
         let open = self.open(txn)?.ok_or(Code::NOT_FOUND)?;
         let TableHandle::Multi(table) = &open.tables else {
             self.freeze();
@@ -129,8 +141,8 @@ impl CursorState {
     pub(crate) fn delete(&mut self, txn: &mut Transaction, asked: c_uint) -> CallResult {
         txn.refuse_reader()?;
         self.stay(txn)?;
-        let walk = self.walk.as_ref().ok_or(Code::NOT_FOUND)?;
-        let (key, value) = (walk.key().to_vec(), value_of_several(walk)?);
+        let cursor = self.engine_cursor.as_ref().ok_or(Code::NOT_FOUND)?;
+        let (key, value) = (cursor.key().to_vec(), value_of_several(cursor)?);
         let open = self.open(txn)?.ok_or(Code::NOT_FOUND)?;
         if self.handle == MAIN && txn.is_database(&key)? {
             txn.set_broken();
@@ -146,12 +158,12 @@ impl CursorState {
             })
         };
         if !delete(txn)? && open.order(ComparisonScope::Values).is_some() {
-            let mut walk = self.new_walk(txn)?;
-            walk.seek_exact(&key)?;
-            let _ranks = RankComparison::of(walk)?;
+            let mut cursor = self.new_cursor(txn)?;
+            cursor.seek_exact(&key)?;
+            let _ranks = RankComparison::new(values_of_key(cursor)?);
             delete(txn)?;
         }
-        self.is_at_end = false;
+        self.position.is_at_end = false;
         if txn.view()?.stat(&open.tables)?.records == 0 {
             self.reset();
         }

@@ -1,4 +1,4 @@
-//! An order of keys or values, which a client may bring its own function for.
+//! An order of keys or values, for which a client may set a function.
 
 use super::passed;
 use crate::{
@@ -39,7 +39,7 @@ impl ClientOrder {
         self.flags.store(flags, Access::Relaxed);
     }
 
-    /// The things that it compares.
+    /// Whether it compares keys or values.
     pub(crate) fn of(&self) -> ComparisonScope {
         self.of
     }

@@ -1,23 +1,21 @@
 //! Guards that set the values a call of the client passes, for the comparisons in this thread.
 
 use super::passed::{PASSED, PassedValue, RANKS};
-use crate::{
-    border::Value, codes::CallResult, compare::ComparisonScope, handles::OpenDatabase,
-    untracked_cursor::UntrackedCursor,
-};
+use crate::{border::Value, compare::ComparisonScope, handles::OpenDatabase};
 use std::collections::HashMap;
 
-/// As long as this lives, the client's comparison is given the client's value where the engine compares certain bytes.
+/// While this guard exists, the client's comparison receives the client's value where the engine
+/// compares the bytes of that value.
 #[derive(Debug)]
 pub(crate) struct SoughtValue {
     of: ComparisonScope,
-    /// The values of the outer call, whose comparison made this call.
+    /// The value of the outer call, whose comparison made this call.
     before: Option<PassedValue>,
 }
 
 impl SoughtValue {
-    /// `None` where the table is not in an order of the client's. `value` and `bytes` have to
-    /// outlive the guard.
+    /// `None` if the table is not in an order of the client's. `value` and `bytes` must outlive the
+    /// guard.
     #[inline]
     pub(crate) fn new(
         open: &OpenDatabase,
@@ -38,8 +36,8 @@ impl Drop for SoughtValue {
     }
 }
 
-/// While this lives, the values of one key are compared by their ranks. This is for clients whose
-/// comparison looks at the passed value instead of the bytes, and so cannot compare two stored
+/// While this guard exists, the values of one key are compared by their ranks. This is for clients
+/// whose comparison reads the passed value instead of the bytes, and so cannot compare two stored
 /// values.
 #[derive(Debug)]
 pub(crate) struct RankComparison {
@@ -48,18 +46,12 @@ pub(crate) struct RankComparison {
 }
 
 impl RankComparison {
-    /// The values of the key that a walk is on.
-    pub(crate) fn of(mut walk: UntrackedCursor) -> CallResult<Self> {
-        let mut ranks = HashMap::new();
-        walk.first_value()?;
-        loop {
-            ranks.insert(walk.value()?.to_vec(), ranks.len());
-            if !walk.next_value()? {
-                break;
-            }
-        }
+    /// Compares by the order of these values.
+    pub(crate) fn new(values: Vec<Vec<u8>>) -> Self {
+        let ranks = values.into_iter().enumerate();
+        let ranks = ranks.map(|(rank, value)| (value, rank)).collect();
         let before = RANKS.replace(Some(ranks));
-        Ok(Self { before })
+        Self { before }
     }
 }
 

@@ -18,14 +18,14 @@ use std::{ffi::c_uint, sync::Arc};
 use teak::{DetachedCursor, KeyOrder, TableOptions, TableStat, ValueSize, codec::Bytes};
 
 impl Transaction {
-    /// The open database of a handle; `None` for a main database to which nothing was ever written.
+    /// The open database of a handle. `None` for a main database to which nothing was ever written.
     pub(crate) fn open(&mut self, handle: c_uint) -> CallResult<Option<Arc<OpenDatabase>>> {
         self.prepare(handle)?;
         self.prepared(handle)
             .map(Option::<&Arc<OpenDatabase>>::cloned)
     }
 
-    /// Finds the main database for [`Self::prepared`], if the handle means that.
+    /// Finds the main database for [`Self::prepared`], if `handle` is its handle.
     pub(crate) fn prepare(&mut self, handle: c_uint) -> CallResult {
         match handle == MAIN && self.main.is_none() && !self.is_reset() {
             true => self.find_main(),
@@ -33,7 +33,7 @@ impl Transaction {
         }
     }
 
-    /// Like [`Self::open`], after [`Self::prepare`].
+    /// Like [`Self::open`], but only after [`Self::prepare`].
     pub(crate) fn prepared(&self, handle: c_uint) -> CallResult<Option<&Arc<OpenDatabase>>> {
         if handle == MAIN && !self.is_reset() {
             return Ok(self.main.as_ref());
@@ -56,7 +56,7 @@ impl Transaction {
         }
     }
 
-    /// Looks for the main database.
+    /// Finds the main database.
     #[inline]
     fn find_main(&mut self) -> CallResult {
         let seen = self.remembered.main.take();
@@ -66,8 +66,8 @@ impl Transaction {
             self.main = seen;
             return Ok(());
         }
-        self.main = view.open(&self.opened, b"", main_flags(view))?;
-        // Other transactions see a writer's database when it is committed.
+        self.main = view.open(&self.opened.database, b"", main_flags(view))?;
+        // Other transactions see a database of a write transaction after the commit.
         if let (Some(main), false) = (&self.main, self.is_writing()) {
             self.opened.see_main(main);
         }
@@ -82,7 +82,7 @@ impl Transaction {
         Ok(self.main.clone())
     }
 
-    /// The flags of the main database, which need not be there yet.
+    /// The flags of the main database, which need not exist yet.
     pub(crate) fn main_flags(&mut self) -> CallResult<c_uint> {
         match self.main()? {
             Some(main) => Ok(main.flags),
@@ -90,7 +90,7 @@ impl Transaction {
         }
     }
 
-    /// The main database, which is made if it is not there.
+    /// The main database. Creates it if it does not exist.
     pub(crate) fn make_main(&mut self) -> CallResult<Arc<OpenDatabase>> {
         if let Some(main) = self.main()? {
             return Ok(main);
@@ -100,7 +100,7 @@ impl Transaction {
         self.main()?.ok_or(Code::NOT_FOUND)
     }
 
-    /// Makes the table of a database.
+    /// Creates the table of a database.
     pub(crate) fn create(
         &mut self,
         name: &[u8],
@@ -124,7 +124,7 @@ impl Transaction {
         })
     }
 
-    /// Gives the main database flags, which must be empty then, if they are others than it has.
+    /// Adds flags to the main database. If it does not have them, it must be empty.
     pub(crate) fn add_main_flags(&mut self, added: c_uint) -> CallResult {
         let flags = self.main_flags()?;
         if flags | added == flags || !self.is_writing() {
@@ -157,7 +157,7 @@ impl Transaction {
             None => return Ok(()),
         };
         let name = open.name().to_vec();
-        let found = self.view()?.find(&self.opened, &name)?;
+        let found = self.view()?.find(&self.opened.database, &name)?;
         let (_, options) = found.ok_or(Code::NOT_FOUND)?;
         let orders = [Some(options.key_order()), options.order_of_values()];
         let is_custom =
@@ -197,13 +197,13 @@ impl Transaction {
     /// Recreates the table so that values can have any size, as LMDB allows although the flags say
     /// otherwise.
     pub(crate) fn free_sizes(&mut self, open: &OpenDatabase) -> CallResult {
-        /// No client can call a database so.
+        /// Clients cannot use this name: theirs are C strings.
         const COPY: &[u8] = b"\0copy";
         let TableHandle::Multi(old) = &open.tables else {
             return Err(Code(codes::INCOMPATIBLE));
         };
         let name = open.name().to_vec();
-        let found = self.view()?.find(&self.opened, &name)?;
+        let found = self.view()?.find(&self.opened.database, &name)?;
         let (_, options) = found.ok_or(Code::NOT_FOUND)?;
         let mut options = options.value_size(ValueSize::Any);
         if options.order_of_values() == Some(KeyOrder::Integer) {
@@ -233,7 +233,7 @@ impl Transaction {
         })
     }
 
-    /// The handle under which this transaction knows a named database.
+    /// The handle of a named database, if this transaction knows it.
     pub(crate) fn handle_of(&self, name: &[u8]) -> Option<c_uint> {
         let own = self.own.iter().chain(&self.inherited);
         let mut own = own.filter(|(_, open)| open.name() == name && !open.is_closed());
@@ -248,14 +248,14 @@ impl Transaction {
         Some(FIRST_NAMED + index as c_uint)
     }
 
-    /// Has a named database under a handle that was reserved.
+    /// Adds a named database under a reserved handle.
     pub(crate) fn own(&mut self, handle: c_uint, open: Arc<OpenDatabase>) {
         self.dropped.retain(|dropped| *dropped != handle);
         self.opened.handles().note(handle, &open);
         self.own.push((handle, open));
     }
 
-    /// Closes a handle whose database this transaction has dropped, for all transactions.
+    /// Closes the handle of a dropped database, for all transactions.
     pub(crate) fn close_dropped(&mut self, handle: c_uint, open: &OpenDatabase) {
         self.dropped.push(handle);
         self.reset_cursors(handle);
@@ -291,7 +291,7 @@ fn of_counts(stat: &TableStat) -> Stat {
 pub(crate) fn stat_of_main(opened: &Arc<OpenEnvironment>) -> CallResult<Stat> {
     let txn = opened.database.begin_read()?;
     let view = ReadView::Read(&txn);
-    Ok(match view.find(opened, b"")? {
+    Ok(match view.find(&opened.database, b"")? {
         Some((tables, _)) => of_counts(&view.stat(&tables)?),
         None => Stat {
             page_size: PAGE_SIZE as c_uint,

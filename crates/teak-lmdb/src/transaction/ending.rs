@@ -1,4 +1,4 @@
-//! How transactions end, and begin anew.
+//! The end of transactions, and the renewal of read transactions.
 
 use super::{Transaction, TransactionEnd, TransactionKind};
 use crate::{
@@ -12,7 +12,7 @@ use std::{ptr, sync::Arc};
 use teak::ReadTxn;
 
 impl Transaction {
-    /// Begins to read the newest state, after it was reset or at first.
+    /// Begins to read the newest state: in a new transaction, or in one that was reset.
     pub(crate) fn renew(&mut self) -> CallResult {
         let TransactionKind::Reading {
             txn: None,
@@ -47,13 +47,14 @@ impl Transaction {
         Ok(())
     }
 
-    /// Ends reading, and keeps the handle; nothing, if it writes.
+    /// Ends reading and keeps the handle. Does nothing in a write transaction.
     pub(crate) fn reset(&mut self) {
         if self.is_writing() || self.is_reset() {
             return;
         }
-        // Clients go on from where their cursors were when it was renewed, though LMDB's manual forbids that.
-        self.freeze_cursors();
+        // After the renewal clients continue from the positions of their cursors, although LMDB's
+        // manual forbids that.
+        self.cursors.freeze();
         self.end_handles(TransactionEnd::Abort);
         self.remember_main();
         if let TransactionKind::Reading {
@@ -72,7 +73,7 @@ impl Transaction {
         }
     }
 
-    /// Has a reader's place.
+    /// Sets the reader slot of a read transaction.
     pub(super) fn set_reader_slot(&mut self, taken: TakenSlot) {
         if let TransactionKind::Reading { reader_slot, .. } = &mut self.side {
             *reader_slot = Some(taken);
@@ -87,7 +88,7 @@ impl Transaction {
         }
     }
 
-    /// What it has opened becomes everybody's, or nobody's.
+    /// Makes the databases that this transaction has opened known to all, or closes them.
     #[inline]
     fn end_handles(&mut self, end: TransactionEnd) {
         if self.own.is_empty() {
@@ -106,7 +107,7 @@ impl Transaction {
         self.remembered.main = self.main.take();
     }
 
-    /// Ends it, however that goes.
+    /// Ends the transaction, even if an error is returned.
     #[inline]
     pub(crate) fn end(mut self: Box<Self>, end: TransactionEnd) -> CallResult {
         match self.side {
@@ -121,11 +122,12 @@ impl Transaction {
         }
     }
 
-    /// The handle stays at the place, for the next one there.
+    /// Leaves the object at its reader slot as a spare.
     fn end_reading(mut self: Box<Self>, end: TransactionEnd) {
         self.end_handles(end);
         self.remember_main();
-        self.leave_cursors();
+        // From now on the cursors belong to the client.
+        self.cursors.detach_all();
         let TransactionKind::Reading {
             txn,
             reset,
@@ -145,10 +147,11 @@ impl Transaction {
         self.is_broken = false;
         self.end_handle();
         let opened = Arc::as_ptr(&self.opened);
-        // SAFETY: the environment keeps it, which is not closed while transactions end.
+        // SAFETY: the environment has it too, and clients do not close an environment while a
+        // transaction ends.
         unsafe { &*opened }
             .reader_slots
-            .release_with_handle(reader_slot, self);
+            .release_with_spare(reader_slot, self);
     }
 
     fn end_writing(&mut self, writer: *mut Writer, end: TransactionEnd) -> CallResult {
@@ -157,8 +160,8 @@ impl Transaction {
             TransactionEnd::Commit => self.store_reserved(),
             TransactionEnd::Abort => Ok(()),
         };
-        self.detached_cursors();
-        // SAFETY: it was made by `write`, and this transaction, which ends now, is the only one that has it still.
+        self.cursors.close_all();
+        // SAFETY: it was made by `write`, and only this transaction has it, which ends now.
         let writer = unsafe { Box::from_raw(writer) };
         let done = settled.and_then(|()| match end {
             TransactionEnd::Commit => writer.commit(&self.opened),
@@ -185,7 +188,7 @@ impl Transaction {
             Ok(()) => end,
             Err(_) => TransactionEnd::Abort,
         };
-        self.freeze_cursors();
+        self.cursors.freeze();
         let savepoint = match &mut self.side {
             TransactionKind::Writing { savepoint, .. } => savepoint.take(),
             TransactionKind::Reading { .. } => None,
@@ -201,8 +204,12 @@ impl Transaction {
             }
             writer.txn.release(savepoint)
         });
-        self.give_cursors_back(end);
-        // SAFETY: the outer transaction lives as long as this one, and its function is not running.
+        if end == TransactionEnd::Abort {
+            self.cursors.restore_adopted();
+        }
+        self.cursors.give_back(self.parent);
+        self.cursors.close_all();
+        // SAFETY: the outer transaction outlives this one, and no function of it is running.
         let parent = unsafe { &mut *self.parent };
         parent.child = ptr::null_mut();
         match end {
@@ -213,7 +220,7 @@ impl Transaction {
             }
             TransactionEnd::Abort => self.end_handles(TransactionEnd::Abort),
         }
-        // LMDB's parent has failed then too.
+        // As in LMDB, an error breaks the parent too.
         parent.is_broken |= settled.is_err() || done.is_err();
         settled?;
         Ok(done?)
@@ -223,36 +230,5 @@ impl Transaction {
         self.store_reserved()?;
         self.writer()?.reserved = None;
         Ok(())
-    }
-
-    /// The cursors of the outer transaction go back to it; those of this one end.
-    fn give_cursors_back(&mut self, end: TransactionEnd) {
-        for (cursor, backup) in std::mem::take(&mut self.backups) {
-            self.cursors.retain(|open| *open != cursor);
-            // SAFETY: cursors in the list are open.
-            let cursor = unsafe { &*cursor };
-            cursor.set_transaction(self.parent);
-            if end == TransactionEnd::Abort {
-                cursor.restore(backup);
-            }
-        }
-        self.detached_cursors();
-    }
-
-    fn detached_cursors(&mut self) {
-        for cursor in std::mem::take(&mut self.cursors) {
-            // SAFETY: cursors in the list are open, and their handles end with a write transaction.
-            drop(unsafe { Box::from_raw(cursor.cast_mut()) });
-        }
-    }
-
-    /// The cursors of a read transaction are the client's, and of no transaction from now on.
-    fn leave_cursors(&mut self) {
-        for cursor in self.cursors.drain(..) {
-            // SAFETY: cursors in the list are open.
-            let cursor = unsafe { &*cursor };
-            cursor.reset();
-            cursor.set_transaction(ptr::null_mut());
-        }
     }
 }

@@ -1,5 +1,5 @@
-/* What may be called before an environment is open, and cursors that outlive their reader. */
-#include "beside.h"
+/* Calls before an environment is open, and cursors that outlive their read transaction. */
+#include "common.h"
 
 static int print_line(const char *line, void *context)
 {
@@ -18,7 +18,7 @@ int main(void)
     unsigned number = 0;
     const char *path = "?";
 
-    /* What is allowed before the environment is open. */
+    /* Calls that succeed before the environment is open. */
     MUST(mdb_env_create(&created));
     SHOW(mdb_reader_check(created, &dead));
     printf("%d dead\n", dead);
@@ -64,7 +64,7 @@ int main(void)
     MUST(mdb_cursor_get(cursor, &key, &data, MDB_FIRST));
     MUST(mdb_txn_commit(txn));
 
-    /* A cursor outlives its reader. */
+    /* A cursor outlives its read transaction. */
     MUST(mdb_txn_begin(env, NULL, MDB_RDONLY, &reader));
     MUST(mdb_cursor_open(reader, dbi, &cursor));
     MUST(mdb_cursor_get(cursor, &key, &data, MDB_FIRST));

@@ -1,8 +1,7 @@
-/*
- * A handle that is closed under a transaction that has changed its database, which LMDB's manual forbids: in the library the handle is over at
- * once, and what was changed is committed. (LMDB goes on with the handle, and refuses the commit.)
- */
-#include "beside.h"
+/* A handle that is closed while its transaction has changes in the database, which LMDB's manual
+ * forbids. In the library the handle ends at once, and the changes are committed. (In LMDB the
+ * handle stays valid, and the commit fails.) */
+#include "common.h"
 
 #define WANT(call, rc) do { \
         int want_rc = (call); \

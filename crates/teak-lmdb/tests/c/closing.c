@@ -1,5 +1,6 @@
-/* Handles that are closed while the transaction that has opened them goes on: `mdb_dump -a` opens and closes one after the other. */
-#include "beside.h"
+/* Handles that are closed before the transaction that opened them ends: `mdb_dump -a` opens and
+ * closes one database after the other. */
+#include "common.h"
 
 int main(void)
 {

@@ -1,5 +1,6 @@
-/* What a client's comparison is called with: first what the client itself has passed, then what is stored. */
-#include "beside.h"
+/* The arguments of a client's comparison: first the value that the client has passed, then the
+ * stored one. */
+#include "common.h"
 
 static const MDB_val *passed_key, *passed_data;
 static const void *key_bytes, *data_bytes;
@@ -40,7 +41,7 @@ static void pass(const MDB_val *key, const MDB_val *data)
     calls = other_values = other_bytes = 0;
 }
 
-/* Calls with a key and a value, and prints whether the comparison was given these. */
+/* Makes calls with a key and a value, and prints whether the comparison received these. */
 #define LOOK(call) do { \
         int look_rc; \
         pass(&key, data); \
@@ -118,7 +119,7 @@ static void one(MDB_env *env, const char *name, unsigned flags, int count)
     AGAIN(); pass(&key, data);
     SHOW(mdb_del(txn, dbi, &key, data));
     printf("other bytes %d\n", other_bytes);
-    /* A key and a value that are one and the same. */
+    /* Key and value are one MDB_val. */
     key.mv_data = data->mv_data = same;
     key.mv_size = data->mv_size = 2;
     LOOK(mdb_put(txn, dbi, &key, data, 0));
@@ -126,7 +127,7 @@ static void one(MDB_env *env, const char *name, unsigned flags, int count)
     mdb_txn_abort(txn);
 }
 
-/* The order of values of OpenLDAP's: the client's structure has the value itself behind what is stored. */
+/* OpenLDAP's order of values: the client's structure has the value itself after the stored bytes. */
 static int compare_structures(const MDB_val *a, const MDB_val *b)
 {
     MDB_val itself = a[1];

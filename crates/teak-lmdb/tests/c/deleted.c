@@ -1,5 +1,5 @@
-/* Where a cursor goes that has deleted its record, first to somewhere and then on. */
-#include "beside.h"
+/* Moves of a cursor that has deleted its record: each first move, and the steps after it. */
+#include "common.h"
 
 static MDB_dbi dbi;
 
@@ -46,13 +46,13 @@ int main(void)
     MDB_txn *txn;
     MUST(mdb_txn_begin(env, NULL, 0, &txn));
     MUST(mdb_dbi_open(txn, "plain", MDB_CREATE, &dbi));
-    /* Not the last one: LMDB remembers the end. */
+    /* Not the last record: LMDB remembers the end. */
     for (k = 0; k < 3; k++)
         for (i = 0; i < count; i++)
             for (j = 0; j < count; j++)
                 try(txn, single, 4, k, 0, ops[i], ops[j]);
     MUST(mdb_dbi_open(txn, "several", MDB_CREATE | MDB_DUPSORT, &dbi));
-    /* Not "c": from there MDB_PREV of LMDB goes on to the last value of the next key. */
+    /* Not "c": from there LMDB's MDB_PREV moves to the last value of the next key. */
     for (k = 0; k < 3; k++)
         for (i = 0; i < count; i++)
             for (j = 0; j < count; j++)

@@ -1,5 +1,6 @@
-/* Transactions that end after the thread that has begun them. LMDB then writes to a place that may be another thread's. */
-#include "beside.h"
+/* Transactions that end after the thread that began them. LMDB then writes to a reader slot that
+ * may belong to another thread. */
+#include "common.h"
 #include <pthread.h>
 
 static MDB_env *env;
@@ -51,7 +52,7 @@ int main(void)
     second = left_by_thread();
     put("three");
     MUST(mdb_txn_begin(env, NULL, MDB_RDONLY, &own));
-    /* They read what they have read, and their end takes nobody's place. */
+    /* They still see their state, and their end does not free another thread's slot. */
     show(first);
     show(second);
     mdb_txn_abort(first);

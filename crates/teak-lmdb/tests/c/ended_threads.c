@@ -1,5 +1,6 @@
-/* Places of threads that have ended while they read are free: for other threads, and where readers are listed. */
-#include "beside.h"
+/* The reader slots of threads that ended while they were reading are free: other threads get them,
+ * and they are not listed. */
+#include "common.h"
 #include <pthread.h>
 
 #define READERS 3
@@ -21,7 +22,7 @@ static int count_line(const char *line, void *count)
     return 0;
 }
 
-/* The number of lines, the first of which is a title if there are others. */
+/* The number of lines. If there are readers, the first line is a title. */
 static void list(void)
 {
     int count = 0;
@@ -64,7 +65,7 @@ static void try(const char *path, unsigned flags, int threads)
 int main(void)
 {
     try("threads", 0, 5 * READERS);
-    /* Here places are of transactions, which outlive threads. */
+    /* Here slots belong to transactions, which outlive threads. */
     try("transactions", MDB_NOTLS, READERS);
     return 0;
 }

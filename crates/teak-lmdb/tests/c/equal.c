@@ -1,5 +1,5 @@
-/* Values and keys that a client's comparison calls equal, though their bytes differ. */
-#include "beside.h"
+/* Values and keys that are equal to a client's comparison, although their bytes differ. */
+#include "common.h"
 #include <strings.h>
 
 static int without_case(const MDB_val *a, const MDB_val *b)
@@ -17,7 +17,7 @@ static void pass(const char *k, const char *d)
     data = val(d);
 }
 
-/* Calls with this key and value, and prints what comes back. */
+/* Makes calls with this key and value, and prints their results. */
 #define WITH(k, d, call) do { \
         int with_rc; \
         pass(k, d); \
@@ -81,7 +81,8 @@ static void keys(MDB_txn *txn)
     WITH("AbC", "", mdb_get(txn, dbi, &key, &data));
     WITH("ABc", "", mdb_del(txn, dbi, &key, NULL));
 
-    /* LMDB gives the key the bytes that came last here, the library leaves it those that came first: it is not printed. */
+    /* The key is not printed: in LMDB it has the bytes of the last put, in the library those of
+     * the first. */
     MUST(mdb_dbi_open(txn, "both", MDB_CREATE | MDB_DUPSORT, &dbi));
     MUST(mdb_set_compare(txn, dbi, without_case));
     WITH("abc", "123", mdb_put(txn, dbi, &key, &data, 0));

@@ -1,5 +1,5 @@
-/* Map sizes that are kept, and descriptors that programs inherit. */
-#include "beside.h"
+/* Map sizes that are stored in the file, and descriptors that programs inherit. */
+#include "common.h"
 
 static void map(size_t size, int is_committed)
 {
@@ -28,7 +28,7 @@ static void map(size_t size, int is_committed)
     printf("%d %d: %d\n", (int)size, is_committed, (int)info.me_mapsize);
 }
 
-/* How many puts of 1000 bytes fit. */
+/* The number of puts of 1000 bytes that fit. */
 static int filled(MDB_env *env)
 {
     MDB_txn *txn;
@@ -65,7 +65,7 @@ int main(void)
         for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
             map(sizes[i], (i + round) % 2);
 
-    /* The smaller size is a limit all the same. */
+    /* The smaller size is a limit nevertheless. */
     MUST(mdb_env_create(&env));
     MUST(mdb_env_set_mapsize(env, 1 << 22));
     MUST(mdb_env_open(env, "maps", 0, 0644));

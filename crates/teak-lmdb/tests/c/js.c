@@ -1,10 +1,11 @@
-/* The npm package lmdb compares keys word by word: the words of its first argument beyond the length, which are those of its own
- * buffer with zeros behind the key, and of its second one as far as it goes. */
-#include "beside.h"
+/* The npm package lmdb compares keys word by word. It reads the words of the first argument past
+ * its length: they are in its own buffer, with zeros after the key. Of the second argument it reads
+ * only the bytes of the value. */
+#include "common.h"
 #include <arpa/inet.h>
 #include <stdint.h>
 
-/* With room behind the longest key. */
+/* With room after the longest key. */
 static unsigned char buffer[64];
 
 static uint32_t word(const void *at)

@@ -1,5 +1,6 @@
-/* What `mdb_load -a` does: a comparison that says "greater" of all, records that are put behind the others, and then others read them. */
-#include "beside.h"
+/* The calls of `mdb_load -a`: records are appended under a comparison that always returns
+ * "greater", and then read under another one. */
+#include "common.h"
 
 static int greater(const MDB_val *a, const MDB_val *b)
 {
@@ -61,7 +62,7 @@ static void load(MDB_env *env, const char *name, unsigned flags, int count)
     mdb_txn_abort(txn);
 }
 
-/* Another environment, to which nobody has said "greater". */
+/* Another environment, without the comparison that returns "greater". */
 static void look(const char *name, int is_multi)
 {
     MDB_env *env = opened("db", 0);

@@ -1,5 +1,5 @@
-/* A cursor that deletes what it is on and puts it back while it goes on. */
-#include "beside.h"
+/* A cursor that deletes its record and puts it back between steps. */
+#include "common.h"
 
 enum { BY_CURSOR, BY_TRANSACTION };
 
@@ -34,7 +34,7 @@ static void loop(MDB_env *env, unsigned flags, int keys, int del, int put, int l
         place[0] = *(char *)key.mv_data;
         key = val(place);
         MUST(del == BY_CURSOR ? mdb_cursor_del(cursor, 0) : mdb_del(txn, dbi, &key, NULL));
-        /* py-lmdb looks at once what there is now. */
+        /* py-lmdb reads the current record at once. */
         if (looks)
             printf(" (%s)", code(mdb_cursor_get(cursor, &key, &data, MDB_GET_CURRENT)));
         key = val(place);

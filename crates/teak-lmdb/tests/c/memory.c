@@ -1,10 +1,10 @@
-/* Keys that are put into the unnamed table do not stay in memory until the environment closes. */
-#include "beside.h"
+/* Keys that are put into the main database do not stay in memory until the environment is closed. */
+#include "common.h"
 #include <malloc.h>
 #include <stdint.h>
 
 #define COMMITS 5000
-/* What a key that stays takes, with the table that is looked for under its name. */
+/* The memory of a key that stays, with the table that is searched for by its name. */
 #define KEPT_BYTES 70
 
 static void put(MDB_env *env, uint64_t number)

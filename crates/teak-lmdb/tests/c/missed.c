@@ -1,5 +1,5 @@
-/* Where a cursor is after a search that has found nothing, and when a nested transaction ends. */
-#include "beside.h"
+/* The position of a cursor after a search that found nothing, and after a nested transaction. */
+#include "common.h"
 
 static MDB_dbi dbi;
 
@@ -28,7 +28,7 @@ static void go(MDB_cursor *cursor, MDB_cursor_op op)
 
 int main(void)
 {
-    /* Not MDB_PREV: LMDB takes the number of values from another key then. */
+    /* Not MDB_PREV: LMDB then uses the number of values of another key. */
     static const MDB_cursor_op ops[] = { MDB_GET_CURRENT, MDB_NEXT, MDB_NEXT_DUP, MDB_NEXT_NODUP, MDB_PREV_NODUP, MDB_FIRST,
         MDB_LAST };
     static const char *const missing[] = { "a", "c", "e", "g" };
@@ -50,7 +50,7 @@ int main(void)
                 key = val(missing[i]);
                 printf(" %s", code(mdb_cursor_get(cursor, &key, &data, MDB_SET)));
                 if (k >= 2) {
-                    /* It keeps its place when the nested one goes elsewhere, and is undone. */
+                    /* It keeps its position when the nested transaction moves it and is aborted. */
                     MUST(mdb_txn_begin(env, txn, 0, &child));
                     if (k == 3) {
                         key = val("d");
@@ -64,7 +64,7 @@ int main(void)
                 mdb_cursor_close(cursor);
             }
     for (i = 0; i < 3; i++) {
-        /* A place that was found before a nested transaction misses a key. */
+        /* A position that was found before the search of a nested transaction fails. */
         MUST(mdb_cursor_open(txn, dbi, &cursor));
         key = val("d");
         MUST(mdb_cursor_get(cursor, &key, &data, MDB_SET));

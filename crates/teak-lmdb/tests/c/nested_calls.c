@@ -1,5 +1,6 @@
-/* A comparison that calls the library itself, for another environment in an order of the client's. */
-#include "beside.h"
+/* A comparison that calls the library for another environment, which has an order of the client's
+ * too. */
+#include "common.h"
 
 static MDB_txn *inner;
 static MDB_dbi inner_dbi;

@@ -1,5 +1,5 @@
 /* Calls whose key and data are one MDB_val. */
-#include "beside.h"
+#include "common.h"
 
 static MDB_txn *txn;
 

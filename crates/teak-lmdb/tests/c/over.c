@@ -1,5 +1,5 @@
-/* Handles that are over: the library refuses them, where LMDB touches memory that was freed. */
-#include "beside.h"
+/* Ended handles: the library refuses them, while LMDB accesses freed memory. */
+#include "common.h"
 
 #define WANT(call, rc) do { \
         int want_rc = (call); \
@@ -50,7 +50,7 @@ int main(void)
     WANT(mdb_txn_begin(env, txn, 0, &child), EINVAL);
     WANT(mdb_cursor_open(txn, dbi, &cursor), EINVAL);
 
-    /* The reader's handle is used again, and is another one. */
+    /* The reader's object is used again, under another handle. */
     MUST(mdb_txn_begin(env, NULL, MDB_RDONLY, &reader));
     MUST(mdb_cursor_open(reader, dbi, &cursor));
     MUST(mdb_cursor_get(cursor, &key, &data, MDB_FIRST));
@@ -68,7 +68,7 @@ int main(void)
     mdb_cursor_close(cursor);
     mdb_cursor_close(cursor);
 
-    /* Handles of one kind are none of another. */
+    /* Handles of another kind are refused. */
     MUST(mdb_txn_begin(env, NULL, 0, &txn));
     MUST(mdb_cursor_open(txn, dbi, &cursor));
     WANT((void *)env == (void *)txn || (void *)txn == (void *)cursor || (void *)env == (void *)cursor, 0);

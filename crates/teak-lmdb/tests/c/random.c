@@ -1,5 +1,6 @@
-/* Random calls, with as many seeds from SEED on as SEEDS says. A cursor goes to a record by a search after others have changed its table. */
-#include "beside.h"
+/* Random calls, for SEEDS seeds from SEED on. After others have changed its table, a cursor first
+ * searches for a record. */
+#include "common.h"
 #include <stdint.h>
 
 #define COUNT(array) (sizeof array / sizeof *array)
@@ -14,7 +15,7 @@ static unsigned below(unsigned limit)
     return (state >> 20) % limit;
 }
 
-/* What the running call was given. A comparison gets it first. */
+/* The arguments of the running call. A comparison must receive them first. */
 static const MDB_val *passed_key, *passed_data;
 static int wrong_calls;
 
@@ -31,7 +32,7 @@ static int descending(const MDB_val *a, const MDB_val *b)
     return -by_bytes(a, b);
 }
 
-/* The last byte does not count. */
+/* Ignores the last byte. */
 static int by_beginning(const MDB_val *a, const MDB_val *b)
 {
     MDB_val x = *a, y = *b;
@@ -59,7 +60,7 @@ static struct table {
     { "beginnings", MDB_DUPSORT, 0, 5, NULL, by_beginning },
 };
 
-/* Transactions: writers, each in the one before, and readers. */
+/* Transactions: write transactions, each nested in the previous one, and read transactions. */
 #define DEPTH 3
 #define READERS 2
 static MDB_env *env;
@@ -70,11 +71,11 @@ static int depth, is_reset[READERS];
 static struct slot {
     MDB_cursor *cursor;
     struct table *table;
-    int reader; /* -1 for the writer's */
-    int depth; /* of the writer that has opened it */
-    int is_stale; /* It has to search first. */
+    int reader; /* -1 for a cursor of the writer */
+    int depth; /* of the write transaction that has opened it */
+    int is_stale; /* It must search first. */
     int is_in_gap; /* It has deleted its record. */
-    int was_last; /* It was on the last record, which LMDB remembers for too long. */
+    int was_last; /* It was on the last record. LMDB remembers that too long. */
 } slots[6];
 
 static unsigned char key_bytes[600], data_bytes[40000], many_bytes[4096];
@@ -170,7 +171,7 @@ static void close_slots(int reader, int from_depth)
     }
 }
 
-/* A transaction that reads or writes; NULL if none was begun. */
+/* An open transaction of either kind; NULL if there is none. */
 static MDB_txn *any_txn(int *reader)
 {
     *reader = (int)below(READERS + 3) - 3;
@@ -198,7 +199,7 @@ static unsigned any_flags(struct table *table)
     return flags;
 }
 
-/* The client writes to the memory that it was given, and reads meanwhile. */
+/* The client writes to the reserved memory, and makes other calls in between. */
 static void fill(struct table *table, MDB_val *key, MDB_val *data, unsigned flags, int rc)
 {
     MDB_val other = any_key(table), found;
@@ -328,7 +329,7 @@ static void move(struct slot *slot)
     slot->is_in_gap = 0;
     if (!rc) {
         printf(" ");
-        /* Whether LMDB tells the key of one value depends on how many there were. */
+        /* Whether LMDB returns the key of a single value depends on the previous number of values. */
         if (op != MDB_FIRST_DUP && op != MDB_LAST_DUP)
             print_long(&key);
         printf("=");
@@ -348,11 +349,11 @@ static void put_at(struct slot *slot)
     int rc;
     if (!slot->is_stale && !slot->is_in_gap && !below(3) && !mdb_cursor_get(slot->cursor, &old_key, &old, MDB_GET_CURRENT)) {
         flags = MDB_CURRENT;
-        /* LMDB moves what the cursor is on before it copies the key. */
+        /* LMDB moves the record of the cursor before it copies the key. */
         key.mv_size = old_key.mv_size;
         memcpy(key_bytes, old_key.mv_data, old_key.mv_size);
         if (table->flags & MDB_DUPSORT) {
-            /* LMDB leaves a value that belongs elsewhere where it is. */
+            /* LMDB does not move a value that belongs elsewhere in the order. */
             memcpy(data_bytes, old.mv_data, old.mv_size);
             data->mv_size = old.mv_size;
             if (table->values == by_beginning)
@@ -371,7 +372,7 @@ static void put_at(struct slot *slot)
     slot->is_in_gap = 0;
 }
 
-/* All values of a key at once: few enough that they are in one page. */
+/* All values of a key in one call. They fit into one page. */
 static void get_many(struct slot *slot)
 {
     MDB_val key = any_key(slot->table), data = { 0, NULL };
@@ -397,7 +398,7 @@ static void get_many(struct slot *slot)
     slot->is_stale = 1;
 }
 
-/* Calls whose key and value are one. */
+/* Calls whose key and value are one MDB_val. */
 static void same(struct table *table)
 {
     MDB_val both = any_key(table);
@@ -451,7 +452,7 @@ static void del_at(struct slot *slot)
     unsigned flags = below(4) ? 0 : MDB_NODUPDATA;
     if (slot->is_stale || slot->is_in_gap)
         return;
-    /* A put by the cursor does not end that. */
+    /* A put by the cursor does not change that. */
     slot->was_last |= is_on_last(slot);
     printf("del at %d %s %x", (int)(slot - slots), slot->table->name, flags);
     slot->is_in_gap = !tell(mdb_cursor_del(slot->cursor, flags));
@@ -464,7 +465,7 @@ static void put_many(struct slot *slot)
     MDB_val key = any_key(table), data[2] = { { table->value_len, many_bytes }, { 1 + below(60), NULL } }, old;
     unsigned i, start = below(200), count = data[1].mv_size;
     int rc;
-    /* LMDB stops at a value that is the only one of its key. */
+    /* LMDB stops at the only value of a key. */
     if (mdb_get(writers[depth - 1], table->dbi, &key, &old) != MDB_NOTFOUND)
         return;
     memset(many_bytes, 0, table->value_len * count);
@@ -556,7 +557,7 @@ static void open_environment(void)
     MUST(mdb_txn_commit(txn));
 }
 
-/* What is done when no transaction is open. */
+/* Calls while no transaction is open. */
 static void change_states(struct table *table)
 {
     MDB_txn *txn;

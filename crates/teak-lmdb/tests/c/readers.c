@@ -1,5 +1,6 @@
-/* How many readers there are and may be: with a lock file that was made for more or fewer, and without locks. */
-#include "beside.h"
+/* The number of readers and its maximum: with a lock file that was made for more or fewer readers,
+ * and without locks. */
+#include "common.h"
 
 static int first_line(const char *text, void *context)
 {

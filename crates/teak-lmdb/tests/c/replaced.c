@@ -1,5 +1,6 @@
-/* A data file that is deleted while it is open, with the lock file left, and another one in its place; and readers without locks. */
-#include "beside.h"
+/* A data file that is deleted while it is open and replaced by a new one, while the lock file
+ * stays. Readers without locks. */
+#include "common.h"
 
 static void put(MDB_env *env, const char *name, const char *content)
 {
@@ -37,7 +38,8 @@ int main(void)
     show(next, "the copy");
     put(next, "more", "records");
     show(next, "the copy, changed");
-    /* The old environment is not looked at: in LMDB the new one has made the lock file anew under it. */
+    /* The old environment is not checked: in LMDB the new one has initialised their common lock
+     * file again. */
     mdb_env_close(next);
     next = opened("one", 0);
     show(next, "the copy, opened once more");

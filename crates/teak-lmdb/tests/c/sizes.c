@@ -1,5 +1,6 @@
-/* Values of several sizes where the flags say that they have one, and memory that is reserved for a value of a key that may have several. */
-#include "beside.h"
+/* Values of several sizes in a database whose flags promise one size, and reserved values of keys
+ * that can have several. */
+#include "common.h"
 
 static MDB_val key, data;
 

@@ -1,5 +1,6 @@
-/* A process that has a database of values of one size open, in which another process puts values of other sizes. */
-#include "beside.h"
+/* A process has a database of values of one size open while another process puts values of other
+ * sizes. */
+#include "common.h"
 
 static MDB_dbi dbi;
 

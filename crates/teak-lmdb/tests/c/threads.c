@@ -1,5 +1,6 @@
-/* Threads that end while they read: their place is free for the next thread, which may have the same number. */
-#include "beside.h"
+/* Threads that end while they are reading: their slot is free for the next thread, which may have
+ * the same number. */
+#include "common.h"
 #include <pthread.h>
 
 static MDB_env *env;

@@ -1,4 +1,4 @@
-#include "beside.h"
+#include "common.h"
 
 int main(void)
 {

@@ -29,8 +29,8 @@ import org.agrona.concurrent.UnsafeBuffer;
 import org.lmdbjava.*;
 
 /**
- * Goes through lmdbjava's interface, and prints what comes back. It is run on LMDB, which is in lmdbjava's jar, and on the library of
- * this package; what is printed must be the same.
+ * Calls lmdbjava's interface and prints the results. It runs with LMDB, which is in lmdbjava's jar,
+ * and with the library of this package. The output must be equal.
  */
 public final class Client {
   private static final long MAP_SIZE = 256L << 20;
@@ -55,7 +55,7 @@ public final class Client {
     random();
   }
 
-  /** An order of Java's, which LMDB calls. */
+  /** An order in Java, which the library calls. */
   private static final Comparator<ByteBuffer> BACKWARD =
       (a, b) -> {
         final int length = Math.min(a.remaining(), b.remaining());
@@ -205,7 +205,7 @@ public final class Client {
     return told.toString();
   }
 
-  /** Each kind of range, with bounds that are there and bounds that are not. */
+  /** Each kind of range, with bounds that exist and bounds that do not. */
   private static void ranges(final Comparator<ByteBuffer> order, final String name) throws IOException {
     try (Env<ByteBuffer> env = open(MDB_NOSYNC)) {
       final Dbi<ByteBuffer> dbi = env.openDbi(name, order, order != null, MDB_CREATE);
@@ -484,7 +484,7 @@ public final class Client {
     buffers("agrona", DirectBufferProxy.PROXY_DB, agrona, buffer -> buffer.getStringWithoutLengthUtf8(0, buffer.capacity()));
   }
 
-  /** One thread moves between accounts, four look whether the sum is the same. */
+  /** One thread moves money between accounts, four check that the sum does not change. */
   private static void threads() throws Exception {
     try (Env<ByteBuffer> env = open(MDB_NOSYNC)) {
       final Dbi<ByteBuffer> dbi = env.openDbi("accounts", MDB_CREATE);
@@ -525,7 +525,7 @@ public final class Client {
     }
   }
 
-  /** Transactions as they come, beside a map of Java's. */
+  /** Random transactions, compared with a map of Java's. */
   private static void random() throws IOException {
     final Random random = new Random(7);
     final Map<String, String> model = new TreeMap<>();

@@ -128,7 +128,7 @@ pub(crate) fn write(
             return Ok(done);
         }
         let end = page_count.min(next + PAGES_AT_ONCE);
-        for (pages, is_hole) in stretches(expected.uses.of(next..end), next, page_size as u64) {
+        for (pages, is_hole) in copy_ranges(expected.uses.of(next..end), next, page_size as u64) {
             let len = (pages.end - pages.start) * page_size as u64;
             if is_hole {
                 out.skip(len).map_err(write_error)?;
@@ -173,20 +173,20 @@ pub(crate) fn blamed(
 
 /// Pages from `first` on, as ranges to write and, with `true`, ranges of unused pages that may be
 /// skipped.
-fn stretches(uses: &[CopyUse], first: u64, page_size: u64) -> Vec<(Range<u64>, bool)> {
-    let mut stretches: Vec<(Range<u64>, bool)> = Vec::new();
+fn copy_ranges(uses: &[CopyUse], first: u64, page_size: u64) -> Vec<(Range<u64>, bool)> {
+    let mut copy_ranges: Vec<(Range<u64>, bool)> = Vec::new();
     let is_unused = |page: &CopyUse| *page == CopyUse::Unused;
     let mut start = first;
     for same in uses.chunk_by(|a, b| is_unused(a) == is_unused(b)) {
         let end = start + same.len() as u64;
         let is_hole = is_unused(&same[0]) && same.len() as u64 * page_size >= HOLE_LEN_MIN;
-        match stretches.last_mut() {
+        match copy_ranges.last_mut() {
             Some((last, false)) if !is_hole => last.end = end,
-            _ => stretches.push((start..end, is_hole)),
+            _ => copy_ranges.push((start..end, is_hole)),
         }
         start = end;
     }
-    stretches
+    copy_ranges
 }
 
 /// Refuses a named state: an exact copy needs the free-space map of its state.
@@ -194,8 +194,8 @@ pub(crate) fn refuse_past(state: &PinnedSnapshot) -> Result<()> {
     if !state.is_past {
         return Ok(());
     }
-    let text = "an exact copy can be made of the newest state only, which has the named snapshots in it; of a named one make a \
-                dense copy";
+    let text = "only the newest state can be copied exactly, with the named snapshots in it; \
+                use a compact backup for a named snapshot";
     Err(Error::InvalidArgument(text.into()))
 }
 
@@ -207,7 +207,7 @@ pub(crate) fn report_progress(
     match progress(done) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => {
-            let text = "it was ended before it was complete";
+            let text = "it was cancelled by the progress callback";
             let ended = io::Error::new(io::ErrorKind::Interrupted, text);
             Err(Error::io(WRITING_BACKUP)(ended))
         }
@@ -223,7 +223,7 @@ pub(crate) fn records(record: &Record, page_count: u64) -> Vec<u8> {
     let record_of = |slot: u8| Record {
         slot,
         sequence: first + u64::from(slot),
-        durable_transaction: record.transaction,
+        flushed_transaction: record.transaction,
         clean_close: true,
         page_count,
         written: Some(Vec::new()),

@@ -2,20 +2,20 @@ use super::*;
 use std::io::Read;
 
 #[test]
-fn only_long_stretches_are_left_out() {
+fn only_long_ranges_are_skipped() {
     let mut uses = vec![CopyUse::Page; 96];
     uses[6..8].fill(CopyUse::Unused);
     uses[16..46].fill(CopyUse::Unused);
     uses[86..96].fill(CopyUse::Unused);
-    let stretches = stretches(&uses, 4, 4096);
+    let copy_ranges = copy_ranges(&uses, 4, 4096);
     assert_eq!(
-        stretches,
+        copy_ranges,
         [(4..20, false), (20..50, true), (50..100, false)]
     );
 }
 
 #[test]
-fn what_is_skipped_is_zero_in_every_target() {
+fn skipped_ranges_are_zero_in_every_target() {
     let mut file = tempfile::tempfile().unwrap();
     let mut stream = Vec::new();
     let (mut to_file, mut to_stream) = (NewFile(&mut file), Stream(&mut stream));

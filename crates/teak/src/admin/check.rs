@@ -74,7 +74,7 @@ fn check_numbers(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot) {
     let last_number = snapshot.record.sequence.max(snapshot.transaction().0);
     if last_number >= LAST_NUMBER - NUMBERS_LEFT_MIN {
         let detail = format!(
-            "the newest commit has the number {last_number}, after which there are no numbers for many others; \
+            "transaction ids are nearly exhausted ({last_number}); \
              write the tables with `teak dump`, and load them into a new database"
         );
         audit.damage(None, &detail);

@@ -5,7 +5,7 @@ use crate::{
     alloc::{Census, FIRST_PAGE},
     btree::{
         TreeRoot,
-        walk::{self, Finding, PageRole, Totals, Visitor},
+        walk::{self, Finding, PageRole, Visitor, totals::Totals},
     },
     page::{
         comparison::Comparisons,
@@ -38,7 +38,7 @@ pub(crate) struct CheckAudit<'a> {
     pub(super) is_in_catalog: bool,
     /// Whether named states are checked too, and (below) the totals under pages visited then.
     pub(super) has_past: bool,
-    pub(super) counted: HashMap<PageNumber, walk::SubtreeTotals>,
+    pub(super) counted: HashMap<PageNumber, walk::totals::SubtreeTotals>,
     /// The kinds of the trees with these root pages.
     kinds: HashMap<PageNumber, TreeRoot>,
     /// Large values that named states may share.
@@ -88,7 +88,7 @@ impl<'a> CheckAudit<'a> {
     /// Walks a tree, and compares the totals of its root with those counted. Returns the latter.
     pub(super) fn counted_tree(&mut self, snapshot: &PinnedSnapshot, root: &TreeRoot) -> Totals {
         self.is_damaged = false;
-        self.keep_kind(root);
+        self.note_kind(root);
         let totals = walk::walk(&Prefault(snapshot), root, snapshot.transaction(), self);
         self.compare(root, totals);
         totals
@@ -141,7 +141,7 @@ impl<'a> CheckAudit<'a> {
 
     /// Notes the kind of a tree. Returns `false` if another state has a tree of another kind with
     /// the same root page, so that its findings do not apply to this tree.
-    pub(super) fn keep_kind(&mut self, root: &TreeRoot) -> bool {
+    pub(super) fn note_kind(&mut self, root: &TreeRoot) -> bool {
         let kind = TreeRoot {
             sequence: 0,
             ..root.emptied()
@@ -152,7 +152,7 @@ impl<'a> CheckAudit<'a> {
     }
 
     /// Notes the totals below a page that named states may share.
-    pub(super) fn keep(&mut self, page: PageNumber, below: walk::SubtreeTotals) {
+    pub(super) fn note_totals(&mut self, page: PageNumber, below: walk::totals::SubtreeTotals) {
         if self.has_past {
             self.counted.insert(page, below);
         }
@@ -261,8 +261,8 @@ impl Visitor for CheckAudit<'_> {
         }
     }
 
-    fn counted(&mut self, page: PageNumber, below: walk::SubtreeTotals) {
-        self.keep(page, below);
+    fn counted(&mut self, page: PageNumber, below: walk::totals::SubtreeTotals) {
+        self.note_totals(page, below);
     }
 
     fn finding(&mut self, finding: Finding) {

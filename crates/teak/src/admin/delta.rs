@@ -329,7 +329,7 @@ impl<'r> Delta<'r> {
                     && record.page_count == self.head.page_count
             });
             if !agrees {
-                return Err(not_one("its commit records do not say what its head says"));
+                return Err(not_one("its commit records contradict its head"));
             }
         }
         Ok(())

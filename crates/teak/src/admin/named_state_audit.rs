@@ -34,7 +34,8 @@ pub(super) struct NamedStateAudit<'p, 'a> {
     values_left: u64,
     /// Whether the page entered last was visited before.
     is_known: bool,
-    /// The page or value entered last, and the first transaction that it is kept for, if it is dead.
+    /// The page or value entered last, and the first transaction that it is kept for, if it is
+    /// dead.
     last_entered: PageNumber,
     kept_since: TransactionId,
     tables: Vec<(Vec<u8>, TreeRoot)>,
@@ -72,7 +73,7 @@ impl<'p, 'a> NamedStateAudit<'p, 'a> {
 
     fn walk(&mut self, state: &PinnedSnapshot, root: &TreeRoot) {
         self.audit.is_damaged = false;
-        if !self.audit.keep_kind(root) {
+        if !self.audit.note_kind(root) {
             self.damage(root.page, "another state has it in a tree of another kind");
         }
         let (totals, records) = walk::count(&Prefault(state), root, state.transaction(), self);
@@ -202,11 +203,11 @@ impl Visitor for NamedStateAudit<'_, '_> {
         !self.is_known
     }
 
-    fn counted(&mut self, page: PageNumber, below: walk::SubtreeTotals) {
-        self.audit.keep(page, below);
+    fn counted(&mut self, page: PageNumber, below: walk::totals::SubtreeTotals) {
+        self.audit.note_totals(page, below);
     }
 
-    fn counted_before(&self, page: PageNumber) -> Option<walk::SubtreeTotals> {
+    fn counted_before(&self, page: PageNumber) -> Option<walk::totals::SubtreeTotals> {
         self.audit.counted.get(&page).copied()
     }
 

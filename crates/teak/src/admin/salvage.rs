@@ -41,7 +41,7 @@ const LOSSES_MAX: usize = 10_000;
 pub struct Loss {
     /// The damaged page.
     pub page: PageNumber,
-    /// The range of its keys, as far as it is known. In the catalog these are names of tables, in
+    /// The known bounds of its keys. In the catalog these are names of tables, in
     /// the list of named snapshots their names.
     pub keys: Option<KeyRange>,
     /// The most records that were lost. Known in tables that keep counts, and for whole tables.

@@ -34,7 +34,11 @@ pub struct Warmed {
 }
 
 /// Brings all pages in use into memory, from the beginning of the file on, until the time limit.
-pub(crate) fn warm_up(snapshot: &PinnedSnapshot, how: WarmUp, limit: Duration) -> Result<Warmed> {
+pub(crate) fn warm_up(
+    snapshot: &PinnedSnapshot,
+    method: WarmUp,
+    limit: Duration,
+) -> Result<Warmed> {
     let begun = Instant::now();
     let mut bytes = 0;
     let page_size = snapshot.record().page_size as u64;
@@ -52,7 +56,7 @@ pub(crate) fn warm_up(snapshot: &PinnedSnapshot, how: WarmUp, limit: Duration) -
                 return Ok(Warmed { bytes, is_whole });
             }
             let len = STRETCH_BYTES.min(end - offset);
-            match how {
+            match method {
                 WarmUp::Ask => snapshot.mapping.announce(offset, len),
                 WarmUp::Read => (snapshot.mapping.prefault(offset, len as usize))
                     .map_err(Error::io("reading the database into memory"))?,

@@ -60,6 +60,13 @@ impl Bits {
     }
 
     pub(super) fn none(&self, extent: Extent) -> bool {
+        let (start, len) = (u64::from(extent.start.0), u64::from(extent.len));
+        if len > 0 && start % 64 + len <= 64 {
+            // Most extents of a commit lie within one word.
+            let mask = u64::MAX >> (64 - len) << (start % 64);
+            let word = self.words.get((start / 64) as usize);
+            return word.is_none_or(|word| word & mask == 0);
+        }
         parts(extent).all(|(index, mask)| self.words.get(index).is_none_or(|w| w & mask == 0))
     }
 

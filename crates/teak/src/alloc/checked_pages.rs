@@ -1,6 +1,6 @@
 //! The page source of the free-space map. Each page is checked when it is read.
 
-use super::{bits::Bits, slot::ArrayEntry};
+use crate::alloc::{array_entry::ArrayEntry, bits::Bits};
 use crate::{
     Error, Result,
     page::header::{Header, PageKind},
@@ -70,7 +70,7 @@ impl<'a> CheckedPages<'a> {
             return damaged("it is a page of another number or kind");
         }
         if header.birth > self.newest {
-            return damaged("it says that it was born in a transaction to come");
+            return damaged("its birth is in the future");
         }
         Ok((page, header))
     }

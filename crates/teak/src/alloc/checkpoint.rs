@@ -10,7 +10,8 @@
 //! The log stays short because the pages come in at most [`EXTENT_COUNT_MAX`] extents; if free
 //! space is too fragmented for that, the file grows.
 
-use super::{
+use crate::alloc::{
+    array_entry::absent_bitmap,
     change::{SpaceChange, SpaceCommit},
     commit::used_twice,
     free_map::PlacementPolicy,
@@ -18,7 +19,6 @@ use super::{
     map::Space,
     pending::UNSORTED,
     plan::CheckpointPlan,
-    slot::absent_bitmap,
     writer::PageWriter,
 };
 use crate::{
@@ -46,15 +46,19 @@ impl Space {
         Ok(self.write_planned(&plan, change, &extents, extents.clone()))
     }
 
-    /// Writes the planned pages to `places`, sorted; `taken` are those of them that were free.
+    /// Writes the planned pages to `target_extents`, sorted; `taken` are those of them that were
+    /// free.
     pub(super) fn write_planned(
         &mut self,
         plan: &CheckpointPlan,
         change: &SpaceChange<'_>,
-        places: &[Extent],
+        target_extents: &[Extent],
         taken: Vec<Extent>,
     ) -> SpaceCommit {
-        let extent_pages: u64 = places.iter().map(|extent| u64::from(extent.len)).sum();
+        let extent_pages: u64 = target_extents
+            .iter()
+            .map(|extent| u64::from(extent.len))
+            .sum();
         assert_eq!(
             extent_pages,
             plan.page_count() as u64,
@@ -68,7 +72,7 @@ impl Space {
         });
         self.pending.add(change.deaths().chain(dead));
 
-        let mut writer = PageWriter::new(self.page_size, change.transaction, places);
+        let mut writer = PageWriter::new(self.page_size, change.transaction, target_extents);
         self.write_bitmaps(plan, &taken, &mut writer);
         self.write_segments(plan, &mut writer);
         self.bitmaps.write_nodes(&plan.bitmap_nodes, &mut writer);
@@ -117,8 +121,8 @@ impl Space {
         }
         let limit = change.page_limit.min(1 << 32);
         let can_grow = self.page_count() + count as u64 <= limit;
-        let fits_crumbs = count * log::TAKEN_LEN_MAX <= change.log_room / 4;
-        if can_grow || fits_crumbs && count as u64 <= self.free_count() {
+        let fits_fragmented = count * log::TAKEN_LEN_MAX <= change.log_room / 4;
+        if can_grow || fits_fragmented && count as u64 <= self.free_count() {
             Ok(())
         } else {
             Err(Error::Full {

@@ -73,7 +73,7 @@ impl Space {
         let mut end = u64::from(FIRST_PAGE);
         for &(extent, birth) in change.deaths {
             if birth >= change.transaction {
-                let detail = "it says that it was born in a transaction to come";
+                let detail = "its birth is in the future";
                 return Err(Error::corrupted(extent.start, "commit", detail));
             }
             let is_possible = u64::from(extent.start.0) >= end && extent.end() <= self.page_count();

@@ -20,8 +20,8 @@ pub(crate) fn joined(deaths: &[(Extent, TransactionId)]) -> Vec<(Extent, Transac
 
 /// Whether a page is in one of the extents, which are sorted.
 pub(crate) fn contains(deaths: &[(Extent, TransactionId)], number: PageNumber) -> bool {
-    let behind = deaths.partition_point(|(extent, _)| extent.start <= number);
-    deaths[..behind]
+    let later = deaths.partition_point(|(extent, _)| extent.start <= number);
+    deaths[..later]
         .last()
         .is_some_and(|(extent, _)| u64::from(number.0) < extent.end())
 }

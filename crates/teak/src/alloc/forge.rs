@@ -49,7 +49,7 @@ impl ForgedSpaceMap<'_> {
             page_limit: self.page_count,
         };
         let plan = CheckpointPlan::new(&space, &change);
-        let places = choose(plan.page_count());
-        space.write_planned(&plan, &change, &places, Vec::new())
+        let extents = choose(plan.page_count());
+        space.write_planned(&plan, &change, &extents, Vec::new())
     }
 }

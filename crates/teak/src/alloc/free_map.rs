@@ -4,8 +4,11 @@
 //! page in a hole is free, and has no bit here; every bitmap page whose bits may differ from those
 //! on disk is in `changed`; no page below `none_below` is free.
 
+mod bitmaps;
+
 use super::{
     bits::Bits,
+    dirty_bitmaps::DirtyBitmaps,
     holes::Holes,
     summary::{GROUP_PAGES, GROUP_WORDS, Summaries},
 };
@@ -14,9 +17,9 @@ use std::ops::Range;
 
 /// Fragments of free space are searched in this many words of bits before the summaries are
 /// consulted.
-const NEAR_WORDS: usize = 64;
-/// [`NEAR_WORDS`] in pages.
-const NEAR_PAGES: u64 = 64 * NEAR_WORDS as u64;
+const NEARBY_WORDS: usize = 64;
+/// [`NEARBY_WORDS`] in pages.
+const NEARBY_PAGES: u64 = 64 * NEARBY_WORDS as u64;
 
 /// How pages are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -176,7 +179,7 @@ impl FreeMap {
     }
 
     /// Allocates an extent according to `policy`, without pages in `zone`: the lowest one before
-    /// the zone or not far after it, else one in the highest stretch.
+    /// the zone or not far after it, else one in the highest part.
     pub(super) fn take_outside(
         &mut self,
         want: u32,
@@ -228,14 +231,14 @@ impl FreeMap {
                 return Some(before);
             }
         }
-        let mut near = zone.end;
-        while let Some(start) = self.bits.next_set_within(near, NEAR_WORDS)
-            && start < zone.end + NEAR_PAGES
+        let mut nearby = zone.end;
+        while let Some(start) = self.bits.next_set_within(nearby, NEARBY_WORDS)
+            && start < zone.end + NEARBY_PAGES
         {
-            if let Some(behind) = extent(start, u64::MAX) {
-                return Some(behind);
+            if let Some(later) = extent(start, u64::MAX) {
+                return Some(later);
             }
-            near = self.bits.next_clear(start, u64::MAX);
+            nearby = self.bits.next_clear(start, u64::MAX);
         }
         let end = self.summaries.find_last(self.bits.words(), least)?;
         let start = end - self.bits.set_before(end);
@@ -282,8 +285,8 @@ impl FreeMap {
         if policy == PlacementPolicy::Fragmented {
             // Close to the previous one it is found without the summaries, which then need not be
             // updated page by page.
-            let near = self.bits.next_set_within(self.none_below, NEAR_WORDS);
-            let found = near.or_else(|| {
+            let nearby = self.bits.next_set_within(self.none_below, NEARBY_WORDS);
+            let found = nearby.or_else(|| {
                 self.summaries.refresh(self.bits.words());
                 self.summaries.find(self.bits.words(), 1)
             })?;
@@ -423,84 +426,6 @@ impl FreeMap {
         self.touch_groups(extent);
     }
 
-    /// Replaces the words of this map by those of a bitmap page. A bitmap page entirely past the
-    /// end of the file changes nothing.
-    pub(super) fn replace_words(&mut self, bitmap: u32, words: impl Iterator<Item = u64>) {
-        let extent = self.covered(bitmap);
-        if extent.len == 0 {
-            return;
-        }
-        let first = extent.start.index() / 64;
-        let before = self.bits.count(extent);
-        for (mine, new) in self.bits.words_mut()[first..].iter_mut().zip(words) {
-            *mine = new;
-        }
-        self.none_below = self.none_below.min(u64::from(extent.start.0));
-        self.clear_behind_end();
-        self.ready_count = self.ready_count - before + self.bits.count(extent);
-        self.touch(extent);
-    }
-
-    /// The words of a bitmap page to be written: the bits here, those of `also`, and those past the
-    /// end of the file.
-    pub(super) fn bitmap_words(&self, bitmap: u32, also: &[Extent]) -> Vec<u64> {
-        let word_count = self.pages_per_bitmap as usize / 64;
-        let first = bitmap as usize * word_count;
-        let mut words = Bits::clear_words(word_count);
-        let present = self.bits.words().get(first..).unwrap_or_default();
-        words
-            .words_mut()
-            .iter_mut()
-            .zip(present)
-            .for_each(|(word, mine)| *word = *mine);
-        let holes = self.holes.bits().words().get(first..).unwrap_or_default();
-        words
-            .words_mut()
-            .iter_mut()
-            .zip(holes)
-            .for_each(|(word, holes)| *word |= holes);
-        let covered = self.covered(bitmap);
-        debug_assert!(
-            also.iter().all(|extent| self.none_free(*extent)),
-            "pages of a checkpoint are taken, and free only in the bitmaps that it writes"
-        );
-        let base = u64::from(covered.start.0);
-        let behind = [(self.page_count, base + u64::from(self.pages_per_bitmap))];
-        let also = also
-            .iter()
-            .map(|extent| (u64::from(extent.start.0), extent.end()));
-        for (start, end) in also.chain(behind) {
-            let start = start.max(base) - base;
-            let end = end
-                .saturating_sub(base)
-                .min(u64::from(self.pages_per_bitmap));
-            if start < end {
-                words.set(Extent::new(start as u32, (end - start) as u32));
-            }
-        }
-        words.into_words()
-    }
-
-    /// The pages of the file that a bitmap page covers.
-    fn covered(&self, bitmap: u32) -> Extent {
-        let start = u64::from(bitmap) * u64::from(self.pages_per_bitmap);
-        let end = (start + u64::from(self.pages_per_bitmap)).min(self.page_count);
-        Extent::new(start as u32, end.saturating_sub(start) as u32)
-    }
-
-    fn clear_behind_end(&mut self) {
-        let end = self.page_count;
-        let words = self.bits.words_mut();
-        let first = (end / 64) as usize;
-        if !end.is_multiple_of(64) {
-            words[first] &= (1 << (end % 64)) - 1;
-        }
-        words
-            .iter_mut()
-            .skip(end.div_ceil(64) as usize)
-            .for_each(|word| *word = 0);
-    }
-
     /// Whether the counts agree with the bits. Reads all bits.
     pub(super) fn is_consistent(&self) -> bool {
         let ready = self.bits.words().iter();
@@ -556,37 +481,6 @@ fn extents_between(start: u64, end: u64) -> impl Iterator<Item = Extent> {
         .into_iter()
         .filter(|(start, end)| start < end)
         .map(|(start, end)| Extent::new(start as u32, (end - start) as u32))
-}
-
-/// A set of small numbers with cheap insertion.
-#[derive(Default, Debug)]
-pub(super) struct DirtyBitmaps {
-    flags: Vec<bool>,
-    list: Vec<u32>,
-}
-
-impl DirtyBitmaps {
-    #[inline]
-    pub(super) fn insert(&mut self, bitmap: u32) {
-        let index = bitmap as usize;
-        if index >= self.flags.len() {
-            self.flags.resize(index + 1, false);
-        }
-        if !self.flags[index] {
-            self.flags[index] = true;
-            self.list.push(bitmap);
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        for bitmap in self.list.drain(..) {
-            self.flags[bitmap as usize] = false;
-        }
-        debug_assert!(
-            !self.flags.contains(&true),
-            "each flag that is set has an entry in the list"
-        );
-    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! They are as free as other free pages, and on disk nothing distinguishes them. But they are
 //! allocated only after the hole was opened, which happens only if the file would have to grow
 //! otherwise. So pages that have blocks are used first. An unknown hole is allocated like any free
-//! page, and gets its blocks then. A hole that another process has filled is only used later than
-//! necessary. So it does no harm to forget holes.
+//! page, and gets its blocks then. Forgetting a hole, or remembering one that another process has
+//! filled, does no harm: the pages are only used earlier or later than necessary.
 
 use super::{
     bits::Bits,

@@ -12,7 +12,8 @@
 //! Work and memory are bounded by the number of pages of the file: no page of the map is read
 //! twice.
 
-use super::{
+use crate::alloc::{
+    array_entry::absent_bitmap,
     bits::Bits,
     checked_pages::{CheckedPages, FIRST_PAGE, SpacePages},
     log,
@@ -20,7 +21,6 @@ use super::{
     page_array::{ArrayRoot, PageArray, SpaceRoots},
     pending::subtract,
     pins::Pins,
-    slot::absent_bitmap,
 };
 use crate::{
     Error, Result,
@@ -415,8 +415,8 @@ impl Space {
         Self::load_of((pages, newest), roots, log, page_count, pins)
     }
 
-    /// Like [`Self::load`], for the state of this transaction. Pins come from shared memory and from
-    /// lists of names, and may be of transactions to come.
+    /// Like [`Self::load`], for the state of this transaction. Pins come from shared memory and
+    /// from lists of names, and may be of transactions to come.
     ///
     /// # Errors
     ///

@@ -99,13 +99,16 @@ pub(super) fn groups(
     let mut groups = Vec::new();
     let mut transaction = previous.0;
     while !rest.bytes.is_empty() {
-        transaction = rest.positive()?.checked_add(transaction).ok_or(NONSENSE)?;
+        transaction = rest
+            .positive()?
+            .checked_add(transaction)
+            .ok_or(IMPOSSIBLE_NUMBER)?;
         groups.push((TransactionId(transaction), rest.group(transaction)?));
     }
     Ok(groups)
 }
 
-const NONSENSE: &str = "the space log has an impossible number";
+const IMPOSSIBLE_NUMBER: &str = "the space log has an impossible number";
 const SHORT: &str = "the space log ends in the middle of a group";
 
 struct LogReader<'a> {
@@ -117,14 +120,16 @@ impl LogReader<'_> {
         let mut taken = Vec::new();
         let mut end = 0u64;
         for _ in 0..self.varint()? {
-            let start = self.varint()?.checked_add(end).ok_or(NONSENSE)?;
+            let start = self.varint()?.checked_add(end).ok_or(IMPOSSIBLE_NUMBER)?;
             let extent = self.extent_at(start)?;
             end = extent.end();
             taken.push(extent);
         }
         let mut deaths = Vec::new();
         for _ in 0..self.varint()? {
-            let birth = transaction.checked_sub(self.positive()?).ok_or(NONSENSE)?;
+            let birth = transaction
+                .checked_sub(self.positive()?)
+                .ok_or(IMPOSSIBLE_NUMBER)?;
             let start = self.varint()?;
             deaths.push(Death {
                 extent: self.extent_at(start)?,
@@ -139,13 +144,18 @@ impl LogReader<'_> {
         let len = self.positive()?;
         match (u32::try_from(start), u32::try_from(len)) {
             (Ok(first), Ok(count)) if start + len <= 1 << 32 => Ok(Extent::new(first, count)),
-            _ => Err(NONSENSE),
+            _ => Err(IMPOSSIBLE_NUMBER),
         }
     }
 
     fn positive(&mut self) -> Result<u64, &'static str> {
-        self.varint()
-            .and_then(|value| if value == 0 { Err(NONSENSE) } else { Ok(value) })
+        self.varint().and_then(|value| {
+            if value == 0 {
+                Err(IMPOSSIBLE_NUMBER)
+            } else {
+                Ok(value)
+            }
+        })
     }
 
     fn varint(&mut self) -> Result<u64, &'static str> {
@@ -155,14 +165,14 @@ impl LogReader<'_> {
             self.bytes = rest;
             let low = u64::from(byte & 0x7f);
             if low << shift >> shift != low {
-                return Err(NONSENSE);
+                return Err(IMPOSSIBLE_NUMBER);
             }
             value |= low << shift;
             if byte & 0x80 == 0 {
                 return Ok(value);
             }
         }
-        Err(NONSENSE)
+        Err(IMPOSSIBLE_NUMBER)
     }
 }
 

@@ -16,14 +16,14 @@
 //!
 //! - A page is exactly one of these: free, pending, part of the free-space map itself, a commit
 //!   record, or in use. Pages 0 to 3 are commit records. There are four and not three: while a
-//!   flush runs, the last durable record, the one being flushed, and the newest must all be
+//!   flush runs, the last flushed record, the one being flushed, and the newest must all be
 //!   preserved.
 //! - A page past the end of the file becomes free as soon as the file grows over it; an absent
 //!   bitmap means that all its pages are free. So growing needs no trace on disk.
-//! - Holes in the file are known only in memory, and only as far as they are known ([`holes`]).
+//! - Holes in the file are known only in memory, and not all of them need to be known ([`holes`]).
 //! - A page is allocated only if no pin sees it; it is free after [`Space::reclaim`].
-//! - Reclaiming leaves no trace on disk: it follows from the pins. A page that the log allocates is
-//!   free or pending according to the entries before it.
+//! - Reclaiming leaves no trace on disk: it follows from the pins. So when the log is replayed, an
+//!   allocated page must be free or pending at that point.
 //!
 //! # Order of calls
 //!
@@ -32,12 +32,14 @@
 //! everything, if it is rolled back. `commit` either changes nothing and returns an error, or
 //! completes. If the record cannot be written afterwards, the database is poisoned.
 
+pub(crate) mod array_entry;
 mod bits;
 mod change;
 mod checked_pages;
 mod checkpoint;
 mod commit;
 pub(crate) mod deaths;
+mod dirty_bitmaps;
 mod follow;
 #[cfg(any(test, feature = "testing"))]
 mod forge;
@@ -51,7 +53,6 @@ mod pending;
 mod pins;
 mod plan;
 mod segments;
-mod slot;
 mod summary;
 mod tail;
 mod writer;

@@ -9,7 +9,7 @@
 //! All pointers are kept in memory, level by level. A change is first planned (the nodes to be
 //! written, the pages that die), and carried out once pages for it have been found.
 
-use super::{checked_pages::CheckedPages, slot::ArrayEntry, writer::PageWriter};
+use crate::alloc::{array_entry::ArrayEntry, checked_pages::CheckedPages, writer::PageWriter};
 use crate::{
     Error, Result,
     page::{
@@ -19,7 +19,7 @@ use crate::{
     types::{Checksum, PageNumber, TransactionId},
 };
 
-/// The root of an array, as it is stored in the commit record (24 bytes there).
+/// The root of an array, in its form in the commit record (24 bytes there).
 ///
 /// | offset | size | field |
 /// |---|---|---|
@@ -38,7 +38,7 @@ pub(crate) struct ArrayRoot {
     pub(crate) count: u32,
 }
 
-/// The roots of both arrays, as they are stored in the commit record.
+/// The roots of both arrays, in their form in the commit record.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct SpaceRoots {
     /// Element `i` is the bitmap page of the i-th section of the file; info: set bits.

@@ -181,7 +181,7 @@ impl Pending {
     pub(super) fn reclaim(&mut self, pins: &Pins, free: &mut FreeMap) {
         let mut fresh = std::mem::take(&mut self.fresh);
         for death in fresh.drain(..) {
-            self.place(death, pins, free);
+            self.assign_death(death, pins, free);
         }
         self.fresh = fresh;
         self.backlog = false;
@@ -223,10 +223,10 @@ impl Pending {
     /// Redistributes the entries of a bucket whose pin is gone.
     fn empty(&mut self, mut bucket: Bucket, pins: &Pins, free: &mut FreeMap) {
         for death in bucket.loose.drain(..) {
-            self.place(death, pins, free);
+            self.assign_death(death, pins, free);
         }
         let mut segments = std::mem::take(&mut bucket.segments);
-        segments.retain(|slot| !self.settle(*slot, pins, free));
+        segments.retain(|slot| !self.assign_segment(*slot, pins, free));
         if !segments.is_empty() {
             self.bucket(bucket.pin).segments = segments;
             self.backlog = true;
@@ -234,7 +234,7 @@ impl Pending {
     }
 
     /// Adds a death to the bucket of the pin that holds it, or frees its pages.
-    fn place(&mut self, death: Death, pins: &Pins, free: &mut FreeMap) {
+    fn assign_death(&mut self, death: Death, pins: &Pins, free: &mut FreeMap) {
         let early = u64::from(planted!(FreeEarly));
         match pins.highest_below(TransactionId(death.died.0 - early)) {
             Some(pin) if pin >= death.birth => self.bucket(pin).loose.push(death),
@@ -248,7 +248,7 @@ impl Pending {
 
     /// Adds a segment to the bucket of the pin that holds all of it, or dissolves it if there is no
     /// such pin. Returns whether it could.
-    fn settle(&mut self, slot: u32, pins: &Pins, free: &mut FreeMap) -> bool {
+    fn assign_segment(&mut self, slot: u32, pins: &Pins, free: &mut FreeMap) -> bool {
         let segment = self.segments.get(slot);
         let pin = pins.highest_below(segment.died_max);
         if let Some(pin) = pin
@@ -262,7 +262,7 @@ impl Pending {
             return false;
         }
         for death in self.segments.dissolve(slot) {
-            self.place(death, pins, free);
+            self.assign_death(death, pins, free);
         }
         true
     }

@@ -163,10 +163,10 @@ impl Summaries {
             .iter_mut()
             .zip(group)
             .for_each(|(mirror, word)| *mirror = word.reverse_bits());
-        let behind = find_in_words(&mirrored, want);
-        debug_assert!(behind.is_some(), "the group has what its summary says");
-        let behind = behind?;
-        Some((node as u64 + 1) * GROUP_PAGES - behind)
+        let from_end = find_in_words(&mirrored, want);
+        debug_assert!(from_end.is_some(), "the group has what its summary says");
+        let from_end = from_end?;
+        Some((node as u64 + 1) * GROUP_PAGES - from_end)
     }
 
     fn find_in_children(&self, level: usize, node: usize, span: u64, want: u32) -> SearchStep {

@@ -13,11 +13,11 @@ use world::World;
 
 #[derive(Clone, Debug)]
 struct Step {
-    /// How many pages to allocate, and how.
+    /// The number of pages to allocate, and the mode.
     wants: Vec<(u32, PlacementPolicy)>,
-    /// Pages of each extent that are given back.
+    /// Returned pages of each extent.
     give_back: u32,
-    /// Which live page dies, and how many after it of the same birth.
+    /// The live page that dies, and the number of pages after it with the same birth.
     deaths: Vec<(usize, u32)>,
     pins: PinStep,
     log_room: usize,
@@ -83,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
-    fn no_page_is_lost_or_handed_out_while_it_is_seen(
+    fn no_page_is_lost_or_allocated_while_it_is_visible(
         page_size in prop_oneof![Just(72), Just(120), Just(4096)],
         steps in prop::collection::vec(step(), 1..100),
     ) {
@@ -115,7 +115,7 @@ fn extents(starts: impl Iterator<Item = u32>) -> Vec<Extent> {
 }
 
 #[test]
-fn an_old_reader_keeps_only_what_it_can_see() {
+fn an_old_reader_keeps_only_the_pages_it_can_see() {
     let mut space = Space::new(4096, FIRST_PAGE);
     space.grow(100);
     let first = space.allocate(10, PlacementPolicy::Contiguous).unwrap();
@@ -135,7 +135,7 @@ fn an_old_reader_keeps_only_what_it_can_see() {
     assert_eq!(
         young.map(|extent| extent.start.0 < 18),
         Some(true),
-        "young pages were used again"
+        "young pages were reused"
     );
     space
         .commit(change(50, &[], &[(first, TransactionId(1))]))
@@ -148,7 +148,7 @@ fn an_old_reader_keeps_only_what_it_can_see() {
 
 /// A file that grew far in a single step has no bitmaps for most of it, and nodes above that gap.
 #[test]
-fn bitmaps_that_are_absent_are_free() {
+fn absent_bitmaps_are_free() {
     let mut world = World::new(72);
     world.space.grow(20_000);
     let first = world
@@ -179,9 +179,9 @@ fn bitmaps_that_are_absent_are_free() {
 
 /// Pages died at the end of the file and became free again, and the end was truncated before a
 /// checkpoint had updated their bitmap. Loading the map skipped the entries past the end, and so
-/// forgot that the bitmap was outdated. When the file grew again, its pages came back as in use.
+/// forgot that the bitmap was outdated. When the file grew again, its pages counted as in use.
 #[test]
-fn a_cut_file_is_read_folded_and_grown_again() {
+fn a_truncated_file_is_read_checkpointed_and_grown_again() {
     let mut world = World::new(72);
     let mut step = Step {
         wants: vec![(700, PlacementPolicy::Contiguous)],
@@ -258,7 +258,7 @@ fn a_large_bucket_is_emptied_bit_by_bit() {
 }
 
 #[test]
-fn a_fold_that_finds_no_room_changes_nothing() {
+fn a_checkpoint_without_room_changes_nothing() {
     let mut space = Space::new(72, FIRST_PAGE);
     space.grow(204);
     let all = space.allocate(200, PlacementPolicy::Contiguous).unwrap();
@@ -302,9 +302,9 @@ fn a_page_does_not_die_twice() {
     let page = (Extent::new(taken.start.0, 1), TransactionId(1));
     let free = (Extent::new(taken.start.0 + 10, 1), TransactionId(1));
     let record = (Extent::new(0, 1), TransactionId(1));
-    let behind = (Extent::new(100, 1), TransactionId(1));
+    let beyond_end = (Extent::new(100, 1), TransactionId(1));
     let before = space.free_count();
-    for deaths in [&[page, page][..], &[free], &[record], &[behind]] {
+    for deaths in [&[page, page][..], &[free], &[record], &[beyond_end]] {
         let error = space.commit(change(2, &[], deaths)).unwrap_err();
         assert!(
             matches!(error, crate::Error::Corrupted { .. }),

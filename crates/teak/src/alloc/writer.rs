@@ -1,6 +1,6 @@
 //! Builds the pages of a checkpoint, one after the other, on the pages that were allocated for it.
 
-use super::{checked_pages::FIRST_PAGE, slot::ArrayEntry};
+use crate::alloc::{array_entry::ArrayEntry, checked_pages::FIRST_PAGE};
 use crate::{
     page::{array::Pointer, header::Header},
     types::{Checksum, Extent, PageNumber, TransactionId},

@@ -226,12 +226,12 @@ impl ReadTxn {
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
         let target = target.as_ref();
-        let place = UnfinishedFile::new(target)?;
-        let copied = self.copy_dense_to(&place.path(), progress);
-        let copied = copied.map_err(|error| place.renamed(error, target))?;
+        let unfinished = UnfinishedFile::new(target)?;
+        let copied = self.copy_dense_to(&unfinished.path(), progress);
+        let copied = copied.map_err(|error| unfinished.renamed(error, target))?;
         let sources = self.engine().file_metadata()?;
-        restrict(&place.path(), &sources).map_err(|error| error.at(target))?;
-        name(&place.path(), target)?;
+        restrict(&unfinished.path(), &sources).map_err(|error| error.at(target))?;
+        name(&unfinished.path(), target)?;
         Ok(copied)
     }
 
@@ -245,8 +245,8 @@ impl ReadTxn {
         txn.set_durability(Durability::Lazy);
         let mut copied = DenseProgress::default();
         for info in self.tables()? {
-            if let Some(what) = info.unknown {
-                return Err(Error::UnknownFormat(what));
+            if let Some(feature) = info.unknown {
+                return Err(Error::unknown_format(feature).at(&self.engine().file.path));
             }
             let mut report = |key: &[u8], value: &[u8]| {
                 copied.records += 1;
@@ -439,7 +439,7 @@ fn disorder<V>(
         .saturating_sub(1);
     match keys.skip(first).take(2).collect::<Result<Vec<_>>>() {
         Ok(keys) => {
-            let key = |place: usize| keys.get(place).map_or(&[][..], Vec::as_slice);
+            let key = |index: usize| keys.get(index).map_or(&[][..], Vec::as_slice);
             out_of_order(&root, table, key(0), key(1))
         }
         Err(error) => error,
@@ -447,7 +447,7 @@ fn disorder<V>(
 }
 
 fn ended() -> Error {
-    let text = "it was ended before it was complete";
+    let text = "it was cancelled by the progress callback";
     Error::io(WRITING_BACKUP)(std::io::Error::new(std::io::ErrorKind::Interrupted, text))
 }
 
@@ -457,8 +457,8 @@ fn in_new_file<R>(
     write: impl FnOnce(&mut File) -> Result<R>,
 ) -> Result<R> {
     let named = |error: Error| error.at(target);
-    let place = UnfinishedFile::new(target)?;
-    let path = place.path();
+    let unfinished = UnfinishedFile::new(target)?;
+    let path = unfinished.path();
     let created = File::create_new(&path).map_err(Error::io("creating the backup"));
     let mut file = created.map_err(named)?;
     let written = write(&mut file).map_err(|error| match error {

@@ -92,9 +92,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ) -> Result<u64> {
         let page_size = txn.source().page_size();
         self.root(txn)?;
-        let handle = self.handle(txn);
         let records = IteratorRecords(records);
-        txn.inner.change(handle, self.raw_name(), |tree| {
+        self.change(txn, |tree| {
             if tree.root().is_empty() {
                 build(tree, page_size, records)
             } else {
@@ -134,8 +133,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
             push(&mut sorter, key.as_ref(), value.as_ref(), progress)?;
         }
         let sorted = sorted(sorter, progress)?;
-        let handle = self.handle(txn);
-        txn.inner.change(handle, self.raw_name(), |tree| {
+        self.change(txn, |tree| {
             if tree.root().is_empty() {
                 build(tree, page_size, sorted)
             } else {

@@ -24,9 +24,9 @@ pub enum CacheOutcome {
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// Returns the value of a key that is read often. `place` caches where the key was found. As
-    /// long as no commit has changed the table since, the value is read from there without a
-    /// search. Anything computed from the earlier value is still valid then.
+    /// Returns the value of a key that is read often. `cached_lookup` caches where the key was
+    /// found. As long as no commit has changed the table since, the value is read from there
+    /// without a search. Anything computed from the earlier value is still valid then.
     ///
     /// ```
     /// # use teak::{CachedLookup, Database, CacheOutcome, codec::{Str, U32}};
@@ -36,11 +36,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// let settings = txn.create_table::<Str, U32>("settings")?;
     /// settings.insert(&mut txn, "width", 80)?;
     /// txn.commit()?;
-    /// let mut place = CachedLookup::default();
+    /// let mut cached = CachedLookup::default();
     /// let txn = database.begin_read()?;
-    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), CacheOutcome::Miss));
+    /// assert_eq!(settings.get_cached(&txn, "width", &mut cached)?, (Some(80), CacheOutcome::Miss));
     /// let txn = database.begin_read()?;
-    /// assert_eq!(settings.get_cached(&txn, "width", &mut place)?, (Some(80), CacheOutcome::Hit));
+    /// assert_eq!(settings.get_cached(&txn, "width", &mut cached)?, (Some(80), CacheOutcome::Hit));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -52,12 +52,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
         &self,
         txn: &'t ReadTxn,
         key: K::Item<'_>,
-        place: &mut CachedLookup,
+        cached_lookup: &mut CachedLookup,
     ) -> Result<(Option<V::Item<'t>>, CacheOutcome)> {
         let root = self.root(txn)?;
         let key = K::encode(&key);
         let key = key.as_ref();
-        let outcome = match place.0.is_of(&root, key) {
+        let outcome = match cached_lookup.0.is_of(&root, key) {
             true => CacheOutcome::Hit,
             false => CacheOutcome::Miss,
         };
@@ -65,9 +65,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let mut has_failed_once = false;
         let value = reading_twice(source, || {
             if std::mem::replace(&mut has_failed_once, true) {
-                place.0.forget();
+                cached_lookup.0.forget();
             }
-            match place.0.get(source, &root, key)? {
+            match cached_lookup.0.get(source, &root, key)? {
                 Some((leaf, value)) => V::decode(lookup::load(source, leaf, value)?).map(Some),
                 None => Ok(None),
             }
@@ -75,7 +75,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         match value {
             Ok(value) => Ok((value, outcome)),
             Err(error) => {
-                place.0.forget();
+                cached_lookup.0.forget();
                 Err(self.located(error, txn, &root, Some(key)))
             }
         }

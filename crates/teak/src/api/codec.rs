@@ -28,7 +28,7 @@ use std::marker::PhantomData;
 /// How items are encoded as bytes.
 pub trait Codec: 'static {
     /// The type that is encoded, and that is decoded from bytes with the lifetime `'a`.
-    type Item<'a>;
+    type Item<'a>: 'a;
     /// An item that owns its data.
     type Owned;
     /// The encoded bytes of an item.

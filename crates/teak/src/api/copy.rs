@@ -53,10 +53,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &mut WriteTxn,
         range: impl RangeBounds<K::Item<'k>>,
         target: &Self,
-    ) -> Result<u64>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<u64> {
         let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
         txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Keep))
     }
@@ -90,10 +87,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &mut WriteTxn,
         range: impl RangeBounds<K::Item<'k>>,
         target: &Self,
-    ) -> Result<u64>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<u64> {
         let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
         txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Remove))
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    btree::{TreeRoot, count, cursor, estimate, lookup, reading::reading_twice, split},
+    btree::{TreeRoot, count, cursor, estimate, key_ranges, lookup, reading::reading_twice},
     read::{catalog, located::located},
 };
 use std::ops::{Bound, RangeBounds};
@@ -160,10 +160,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         &self,
         txn: &T,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<u64>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<u64> {
         self.counting(txn, |source, root| {
             let (low, high) = encoded_bounds::<K>(root, &range)?;
             count::count(source, root, as_slices(&low), as_slices(&high))
@@ -197,10 +194,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         &self,
         txn: &T,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<Estimate>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Estimate> {
         let about = self.counting(txn, |source, root| {
             let (low, high) = encoded_bounds::<K>(root, &range)?;
             estimate::estimate(source, root, as_slices(&low), as_slices(&high))
@@ -241,10 +235,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &'t T,
         range: impl RangeBounds<K::Item<'k>>,
         parts: usize,
-    ) -> Result<Vec<Range<'t, K, V>>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Vec<Range<'t, K, V>>> {
         let (bounds, keys) = self.cut(txn, &range, parts)?;
         let (source, root) = (txn.source(), self.root(txn)?);
         let part = |(low, high)| Range::new(source, *root, self.shared_name(), low, high);
@@ -263,10 +254,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &ReadTxn,
         range: impl RangeBounds<K::Item<'k>>,
         parts: usize,
-    ) -> Result<Vec<OwnedRange<K, V>>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Vec<OwnedRange<K, V>>> {
         let (bounds, keys) = self.cut(txn, &range, parts)?;
         let root = self.root(txn)?;
         let part = |(low, high)| OwnedRange::new(txn.clone(), *root, self.shared_name(), low, high);
@@ -298,10 +286,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &T,
         range: impl RangeBounds<K::Item<'k>>,
         parts: usize,
-    ) -> Result<Vec<K::Owned>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Vec<K::Owned>> {
         let (_, keys) = self.cut(txn, &range, parts)?;
         let decoded = keys.iter().map(|key| Ok(K::to_owned(K::decode(key)?)));
         decoded.collect()
@@ -313,15 +298,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &T,
         range: &impl RangeBounds<K::Item<'k>>,
         parts: usize,
-    ) -> Result<(OwnedBounds, Vec<Vec<u8>>)>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<(OwnedBounds, Vec<Vec<u8>>)> {
         refuse_no_parts(parts)?;
         self.counting(txn, |source, root| {
             let bounds = encoded_bounds::<K>(root, range)?;
             let (low, high) = (as_slices(&bounds.0), as_slices(&bounds.1));
-            let keys = split::split(source, root, low, high, parts)?;
+            let keys = key_ranges::split(source, root, low, high, parts)?;
             Ok((bounds, keys))
         })
     }

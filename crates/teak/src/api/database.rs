@@ -1,23 +1,12 @@
 //! An open database.
 
-use super::{
-    CheckProgress, CheckReport, Metrics, PageUse, ReadTxn, Recovery, Ticket, Transaction, WarmUp,
-    Warmed, WriteTxn, WriterGuard, sealed::Sealed,
-};
+use super::{Metrics, ReadTxn, Recovery, Transaction, WarmUp, Warmed, WriteTxn, sealed::Sealed};
 use crate::{
-    Error, Geometry, PageNumber, Result, SnapshotInfo, TransactionId,
-    admin::{check, page_usage, warm_up},
-    btree::PageSource,
-    instance::opening::Opening,
-    maintain::{
-        compact_options::{CompactOptions, CompactProgress},
-        dropped,
-    },
-    observe::slow_reader::ReaderInfo,
-    page::max_key_len,
-    write::{begin::ReservedWriterLock, transaction::WriteTransaction},
+    Error, Geometry, Result, TransactionId, admin::warm_up, instance::opening::Opening,
+    maintain::dropped, observe::slow_reader::ReaderInfo, page::max_key_len,
+    write::transaction::WriteTransaction,
 };
-use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 /// An open database. Clones are handles to the same database and can be used from every thread.
 /// Opening the same file again in this process returns another such handle, until the database is
@@ -237,115 +226,11 @@ impl Database {
         Ok(begun.map(WriteTxn::new))
     }
 
-    /// Waits for the writer lock, like [`Database::begin_write`], without beginning a transaction.
-    /// The newest state stays the newest until the lock is released: by dropping the guard, or by a
-    /// transaction that begins with it.
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let guard = database.lock_writer()?;
-    /// assert!(database.try_begin_write()?.is_none());
-    /// let txn = guard.begin()?;
-    /// # drop(txn);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if the
-    /// state that another process has written cannot be read; [`Error::InvalidArgument`] if the
-    /// database has been closed.
-    pub fn lock_writer(&self) -> Result<WriterGuard> {
-        let held = ReservedWriterLock::take(self.opening.writable()?, None)?;
-        let held = held.expect("without a limit the lock is always acquired");
-        Ok(WriterGuard::new(held))
-    }
-
-    /// Like [`Database::lock_writer`], but returns `None` if the lock is taken, in this process or
-    /// another.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if the
-    /// state that another process has written cannot be read; [`Error::InvalidArgument`] if the
-    /// database has been closed.
-    pub fn try_lock_writer(&self) -> Result<Option<WriterGuard>> {
-        let held = ReservedWriterLock::take(self.opening.writable()?, Some(Duration::ZERO))?;
-        Ok(held.map(WriterGuard::new))
-    }
-
     /// Stops everything this process does from reaching other processes; `false` if no other
     /// process can have the database open.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn die(&self) -> std::io::Result<bool> {
         self.opening.engine().die()
-    }
-
-    /// Returns when every commit so far is on disk. Does not wait for an open write transaction.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
-    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn sync(&self) -> Result<()> {
-        self.opening.writable()?.sync()
-    }
-
-    /// Like [`Database::sync`], but flushes only if lazy commits have reached one of the limits
-    /// [`Options::flush_after`](crate::Options::flush_after) and
-    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes). Returns whether they had.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
-    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn sync_if_due(&self) -> Result<bool> {
-        self.opening.writable()?.sync_if_due()
-    }
-
-    /// Starts flushing every commit so far, and returns without waiting. The ticket reports when
-    /// they are durable.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
-    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn begin_sync(&self) -> Result<Ticket> {
-        self.opening.writable()?.begin_sync()
-    }
-
-    /// Like [`Database::begin_sync`], but only if lazy commits have reached one of the limits of
-    /// [`Database::sync_if_due`]; `None` if they have not.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
-    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
-        self.opening.writable()?.begin_sync_if_due()
-    }
-
-    /// Returns a ticket that reports when the commit `transaction` is durable, whatever its
-    /// durability. A lazy commit becomes durable when it is flushed.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if there is no such commit yet; [`Error::ReadOnly`], because
-    /// nothing becomes durable then.
-    pub fn ticket(&self, transaction: TransactionId) -> Result<Ticket> {
-        let engine = self.opening.writable()?;
-        let newest = engine.newest();
-        if transaction > newest {
-            let text = format!("there is no commit {transaction} yet; the newest is {newest}");
-            return Err(Error::InvalidArgument(text));
-        }
-        Ok(engine.ticket(transaction))
     }
 
     /// Closes the database: waits for an open write transaction, makes every commit durable,
@@ -356,7 +241,9 @@ impl Database {
     /// [`Options::move_percent`](crate::Options::move_percent) is 0 or a shrink threshold was set.
     /// Open read transactions keep the file; no transaction can begin any more. Dropping the last
     /// handle closes the database in the same way, once the last transaction has ended, but moves
-    /// no pages and reports no errors.
+    /// no pages and reports no errors. With
+    /// [`Options::flush_on_close`](crate::Options::flush_on_close) off, lazy commits are not flushed
+    /// and nothing is written, unless a flush is running.
     ///
     /// Waits for an open write transaction for 30 seconds at most: the closing thread itself may
     /// own it, or it may have been leaked (`std::mem::forget`).
@@ -463,8 +350,8 @@ impl Database {
     ///
     /// [`Error::Io`] if a part of the file cannot be read, or if no more of it may be locked;
     /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn warm_up(&self, how: WarmUp, limit: Duration) -> Result<Warmed> {
-        warm_up::warm_up(&*self.opening.readable()?.begin_read()?, how, limit)
+    pub fn warm_up(&self, method: WarmUp, limit: Duration) -> Result<Warmed> {
+        warm_up::warm_up(&*self.opening.readable()?.begin_read()?, method, limit)
     }
 
     /// The opposite of [`Database::warm_up`]: unlocks memory that [`WarmUp::Lock`] locked, and
@@ -556,241 +443,5 @@ impl Database {
     /// database, or if the database has been closed.
     pub fn cancel_reader(&self, reader: &ReaderInfo) -> Result<bool> {
         self.opening.readable()?.cancel_reader(reader)
-    }
-
-    /// Lists all named snapshots in the order of their names, and the space each keeps. Reads the
-    /// free-space map.
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let transaction = database.create_snapshot("monday")?;
-    /// let snapshots = database.snapshots()?;
-    /// assert_eq!((&snapshots[0].name[..], snapshots[0].transaction), (&b"monday"[..], transaction));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::Corrupted`].
-    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
-        self.opening.readable()?.snapshots()
-    }
-
-    /// Names the newest state, in a transaction of its own; see [`WriteTxn::create_snapshot`].
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// database.create_snapshot("monday")?;
-    /// assert!(database.create_snapshot("monday").is_err(), "the name is taken");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::SnapshotExists`]; [`Error::InvalidArgument`] for a name that is empty or longer
-    /// than 255 bytes; [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush;
-    /// [`Error::Io`] if releasing dropped pages fails for another reason than lack of space;
-    /// [`Error::InvalidArgument`] if the database has been closed. [`Error::Io`] or [`Error::Full`]
-    /// if the commit fails; [`Error::TransactionBroken`] if an earlier error left the transaction
-    /// unfinished.
-    pub fn create_snapshot(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
-        let mut txn = self.begin_write()?;
-        txn.create_snapshot(name)?;
-        txn.commit()
-    }
-
-    /// Drops a named snapshot, in a transaction of its own; see [`WriteTxn::drop_snapshot`].
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// database.create_snapshot("monday")?;
-    /// database.drop_snapshot("monday")?;
-    /// assert!(database.snapshots()?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::SnapshotNotFound`]; [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write
-    /// or flush; [`Error::Io`] if releasing dropped pages fails for another reason than lack of
-    /// space; [`Error::InvalidArgument`] if the database has been closed. [`Error::Io`] or
-    /// [`Error::Full`] if the commit fails; [`Error::TransactionBroken`] if an earlier error left
-    /// the transaction unfinished.
-    pub fn drop_snapshot(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
-        let mut txn = self.begin_write()?;
-        txn.drop_snapshot(name)?;
-        txn.commit()
-    }
-
-    /// Begins to read the state of a named snapshot: the database as of that commit, with all its
-    /// tables.
-    ///
-    /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let mut txn = database.begin_write()?;
-    /// let ages = txn.create_table::<Str, U64>("ages")?;
-    /// ages.insert(&mut txn, "Ada", 36)?;
-    /// txn.create_snapshot("monday")?;
-    /// txn.commit()?;
-    ///
-    /// let mut txn = database.begin_write()?;
-    /// ages.insert(&mut txn, "Ada", 37)?;
-    /// txn.commit()?;
-    /// let monday = database.open_snapshot("monday")?;
-    /// assert_eq!(ages.get(&monday, "Ada")?, Some(36));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::SnapshotNotFound`]; [`Error::InvalidArgument`] if the database has been closed.
-    pub fn open_snapshot(&self, name: impl AsRef<[u8]>) -> Result<ReadTxn> {
-        let reader = self.opening.readable()?.begin_read_at(name.as_ref())?;
-        Ok(ReadTxn::new(reader))
-    }
-
-    /// Makes the file as short as is possible now. It moves pages from the end of the file to
-    /// earlier free pages, some thousand in each of a series of durable commits, and truncates the
-    /// end. Readers and writers of all processes continue meanwhile; pages at the end that readers
-    /// of older states see stay. Ordinary commits do this gradually; this method does it at once.
-    /// It ends when nothing is left to move, or when `progress` breaks, for example at a sufficient
-    /// length or after a number of pages. If there is nothing to do, it makes no commit.
-    ///
-    /// A large value moves to the lowest free extent that holds it. If there is none, and the file
-    /// is longer than its used pages by more than a thirty-second part, some values are copied past
-    /// the end and everything after them moves down. The file is temporarily longer, by the largest
-    /// value plus as much as one commit moves (4,096 pages). This is not done while there are
-    /// readers or named snapshots, which would keep the pages. [`CompactProgress::obstacle`]
-    /// reports the obstacle.
-    ///
-    /// ```
-    /// # use teak::{Database, codec::{Bytes, U64}};
-    /// # use std::ops::ControlFlow;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// # let numbers = txn.create_table::<U64, Bytes>("numbers")?;
-    /// # for number in 0..1000 { numbers.insert(&mut txn, number, &[7; 500])?; }
-    /// # txn.commit()?;
-    /// # let mut txn = database.begin_write()?;
-    /// # for number in 100..1000 { numbers.remove(&mut txn, number)?; }
-    /// # txn.commit()?;
-    /// let before = database.stat()?.file_bytes;
-    /// let done = database.compact(&mut |_| ControlFlow::Continue(()))?;
-    /// assert!(done.file_bytes < before);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`] if a page to be moved is damaged; [`Error::ReadOnly`];
-    /// [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if releasing dropped pages
-    /// fails for another reason than lack of space; [`Error::InvalidArgument`] if the database has
-    /// been closed. [`Error::Io`] or [`Error::Full`] if the commit fails;
-    /// [`Error::TransactionBroken`] if an earlier error left the transaction unfinished. A database
-    /// that is full to its size limit is no error: pages that do not fit stay where they are.
-    pub fn compact(
-        &self,
-        progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
-    ) -> Result<CompactProgress> {
-        self.compact_with(&CompactOptions::new(), progress)
-    }
-
-    /// Like [`Database::compact`], but stops at a sufficient length or free share, limits the bytes
-    /// moved, or moves slowly. Does nothing if the file is short enough already.
-    ///
-    /// ```
-    /// # use teak::{CompactOptions, Database};
-    /// # use std::{ops::ControlFlow, time::Duration};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let options = CompactOptions::new()
-    ///     .until_free_percent(20)
-    ///     .max_commit_bytes(1 << 20)
-    ///     .pause(Duration::from_millis(50));
-    /// database.compact_with(&options, &mut |_| ControlFlow::Continue(()))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`] if a page to be moved is damaged; [`Error::ReadOnly`];
-    /// [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if releasing dropped pages
-    /// fails for another reason than lack of space; [`Error::InvalidArgument`] if the database has
-    /// been closed. [`Error::Io`] or [`Error::Full`] if the commit fails;
-    /// [`Error::TransactionBroken`] if an earlier error left the transaction unfinished.
-    pub fn compact_with(
-        &self,
-        options: &CompactOptions,
-        progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
-    ) -> Result<CompactProgress> {
-        self.opening.writable()?.compact(options, progress)
-    }
-
-    /// Checks everything that the newest commit holds: the checksum of each page, key order,
-    /// reachability, double use, and the free-space map. Readers and the writer continue meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::SnapshotLost`] if the
-    /// reader of this check is cancelled. Damage is not an error; it is in the report.
-    pub fn check(&self, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport> {
-        let report = self.check_while(&mut |done| {
-            progress(done);
-            ControlFlow::Continue(())
-        })?;
-        report.ok_or(Error::SnapshotLost)
-    }
-
-    /// Like [`Database::check`], but returns `None` if `progress` breaks or its reader is
-    /// cancelled.
-    pub(super) fn check_while(
-        &self,
-        progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>,
-    ) -> Result<Option<CheckReport>> {
-        let (state, named, faults) = self.opening.readable()?.begin_read_sound()?;
-        Ok(check::check(
-            &state,
-            (&named, &faults),
-            &mut |done| match state.hold().refuse_cancelled() {
-                Ok(()) => progress(done),
-                Err(_) => ControlFlow::Break(()),
-            },
-        ))
-    }
-
-    /// Returns what each page of the file is used for.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`] if the free-space map cannot be read.
-    pub fn page_kinds(&self) -> Result<Vec<PageUse>> {
-        page_usage::page_uses(&*self.opening.readable()?.begin_read()?)
-    }
-
-    /// Describes a page as text of many lines.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if there is no such page.
-    pub fn describe_page(&self, page: PageNumber) -> Result<String> {
-        let snapshot = self.opening.readable()?.begin_read()?;
-        if u64::from(page.0) >= snapshot.page_count() {
-            let count = snapshot.page_count();
-            let text = format!(
-                "there is no page {page}; the pages of this database are 0 to {}",
-                count - 1
-            );
-            return Err(Error::InvalidArgument(text));
-        }
-        page_usage::describe(&snapshot, page)
     }
 }

@@ -7,16 +7,16 @@
 //! the position is searched for.
 
 mod changes;
+mod cursor_position;
 mod cursor_step;
 pub(super) mod delete_scope;
 mod in_leaf;
 mod moves;
 mod pairs;
-mod place;
 mod state;
 
 use super::{
-    MultiTable, Table, Transaction, codec::Bytes, detached_cursor::place::CursorPosition,
+    MultiTable, Table, Transaction, codec::Bytes, detached_cursor::cursor_position::CursorPosition,
     sealed::Sealed,
 };
 use crate::{
@@ -41,7 +41,7 @@ use std::{fmt, mem};
 ///   record or before the first one.
 /// - [`DetachedCursor::current`] stays on the record; in a gap it moves to the first record after
 ///   it.
-/// - If the table does not exist, the position does not change. The same holds after every error.
+/// - If the table does not exist, the position does not change. Nor does it change after any error.
 ///
 /// ```
 /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -294,6 +294,24 @@ impl DetachedCursor {
         self.move_to_unchecked(txn, otherwise, |cursor| cursor.check_faults(step))
     }
 
+    /// Moves forwards. Without a record there, the cursor is after the last one.
+    fn move_forward<'t, T: Transaction>(
+        &mut self,
+        txn: &'t T,
+        step: impl FnOnce(&mut CursorStep<'_, 't>) -> Result<bool>,
+    ) -> Result<bool> {
+        self.move_to(txn, Some(CursorPosition::AfterLast), step)
+    }
+
+    /// Moves backwards. Without a record there, the cursor is before the first one.
+    fn move_back<'t, T: Transaction>(
+        &mut self,
+        txn: &'t T,
+        step: impl FnOnce(&mut CursorStep<'_, 't>) -> Result<bool>,
+    ) -> Result<bool> {
+        self.move_to(txn, Some(CursorPosition::BeforeFirst), step)
+    }
+
     /// Like [`DetachedCursor::move_to`], for a step that itself checks whether the pages it read
     /// were intact: it may read pages that it does not need.
     fn move_to_unchecked<'t, T: Transaction>(
@@ -375,7 +393,7 @@ impl DetachedCursor {
         let source: &(dyn PageSource + 't) = txn.source();
         let hint = self.hint.as_ref().filter(|hint| hint.hint_target.is_here());
         let hint = hint.filter(|hint| hint.is_valid_for(txn, &self.table, &root));
-        let looked = reading(source, || {
+        let outcome = reading(source, || {
             if let Some(hint) = hint {
                 return inspect(source, &root, &hint.path).map(Some);
             }
@@ -393,7 +411,7 @@ impl DetachedCursor {
                 false => Ok(None),
             }
         });
-        looked.map_err(|error| located(error, source, &root, self.table.name(), Some(&self.key)))
+        outcome.map_err(|error| located(error, source, &root, self.table.name(), Some(&self.key)))
     }
 }
 

@@ -227,10 +227,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         older: &'t ReadTxn,
         newer: &'t ReadTxn,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<Differences<'t, K, V>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Differences<'t, K, V>> {
         let [older, newer] = self.states(older, newer)?;
         let (low, high) = encoded_bounds::<K>(&older.1, &range)?;
         encoded_bounds::<K>(&newer.1, &range)?;

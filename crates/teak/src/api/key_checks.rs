@@ -67,10 +67,7 @@ pub(super) type OwnedBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 pub(super) fn encoded_bounds<'k, K: Codec>(
     root: &TreeRoot,
     range: &impl RangeBounds<K::Item<'k>>,
-) -> Result<OwnedBounds>
-where
-    K::Item<'k>: 'k,
-{
+) -> Result<OwnedBounds> {
     let encode = |bound: Bound<&K::Item<'k>>| {
         let bound = bound.map(|key| K::encode(key).as_ref().to_vec());
         if let Bound::Included(key) | Bound::Excluded(key) = &bound {

@@ -5,7 +5,9 @@ mod add_comparison;
 mod backup;
 mod bulk;
 mod cached;
+mod check;
 pub mod codec;
+mod compact;
 mod copy;
 mod count;
 mod cursor;
@@ -13,8 +15,10 @@ mod database;
 mod detached_cursor;
 mod differences;
 mod feed;
+mod get_record;
 mod key_checks;
 mod multi;
+mod named_snapshots;
 mod opening;
 mod options;
 mod order;
@@ -26,6 +30,7 @@ mod restore;
 mod salvage;
 mod sealed;
 mod sequence;
+mod sync;
 mod table;
 mod table_handle;
 mod table_info;
@@ -33,6 +38,7 @@ mod table_options;
 mod transaction;
 mod unfinished_file;
 mod value_guard;
+mod writer_guard;
 
 pub use crate::{
     admin::{
@@ -70,12 +76,13 @@ pub use database::{Database, DatabaseStat};
 pub use detached_cursor::{DetachedCursor, delete_scope::DeleteScope};
 pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
+pub use get_record::Exactness;
 pub use multi::{
     Keys, MultiCursor, MultiTable, OwnedMultiCursor, OwnedPairs, OwnedValues, PairDifference,
     PairDifferences, Pairs, Values,
 };
 pub use options::{Options, ReadAhead};
-pub use point::{Action, Exactness, Swap};
+pub use point::{Action, Swap};
 pub use range::{OwnedRange, Range};
 pub use restore::{RestoreProgress, restore, restore_like};
 #[cfg(any(test, feature = "testing"))]
@@ -88,6 +95,8 @@ pub use transaction::{
     Transaction,
     info::WriteInfo,
     read::{ParkedReadTxn, ReadTxn, ResetReadTxn},
-    write::{Savepoint, WriteTxn, WriterGuard},
+    savepoints::Savepoint,
+    write::WriteTxn,
 };
 pub use value_guard::ValueGuard;
+pub use writer_guard::WriterGuard;

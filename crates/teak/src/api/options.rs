@@ -1,9 +1,11 @@
 //! Options for opening and creating databases.
 
+mod files;
+
 use crate::{
     Error, Geometry, Result,
-    instance::policies::{DropLimits, LostNamePolicy, Network, Settings, Sharing},
-    io::{Access, Create, FILE_MODE, handle_faults},
+    instance::policies::{ClosePolicy, Settings, Sharing},
+    io::{Access, Create, handle_faults},
     observe::{
         events::{Event, EventHook},
         slow_reader::{SlowReader, SlowReaderChoice, SlowReaderHook},
@@ -12,7 +14,7 @@ use crate::{
     read::verified_bitmap::Verification,
     record::durability::Durability,
 };
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 pub use crate::io::ReadAhead;
 
@@ -31,29 +33,12 @@ pub use crate::io::ReadAhead;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Options {
-    page_size: usize,
+    /// All but the comparisons, which are added by [`Options::settings`].
+    settings: Settings,
     pub(super) create: Create,
     pub(super) is_read_only: bool,
-    durability: Option<Durability>,
-    flush_after_bytes: Option<u64>,
-    flush_after: Option<Duration>,
-    verification: Verification,
-    size_limit_bytes: Option<u64>,
-    geometry: Option<Geometry>,
-    write_memory_bytes: usize,
-    move_percent: u32,
-    journal_bytes: Option<u64>,
-    drop_limits: DropLimits,
-    slow_readers: Option<SlowReaderHook>,
-    events: Option<EventHook>,
-    sharing: Sharing,
-    lock_file: Option<PathBuf>,
-    file_mode: u32,
-    network: Network,
-    without_name: LostNamePolicy,
     handles_faults: bool,
     comparisons: Vec<&'static Comparison>,
-    read_ahead: ReadAhead,
 }
 
 impl Default for Options {
@@ -66,36 +51,18 @@ impl Options {
     /// Defaults: 4 KiB pages, created if missing; durability and limits as stored in the file.
     pub fn new() -> Self {
         Self {
-            page_size: 4096,
+            settings: Settings::default(),
             create: Create::IfMissing,
             is_read_only: false,
-            durability: None,
-            flush_after_bytes: None,
-            flush_after: None,
-            verification: Verification::FirstTouch,
-            size_limit_bytes: None,
-            geometry: None,
-            write_memory_bytes: 256 << 20,
-            move_percent: 100,
-            journal_bytes: None,
-            drop_limits: DropLimits::default(),
-            slow_readers: None,
-            events: None,
-            sharing: Sharing::Processes,
-            lock_file: None,
-            file_mode: FILE_MODE,
-            network: Network::Refuse,
-            without_name: LostNamePolicy::Commit,
             handles_faults: true,
             comparisons: Vec::new(),
-            read_ahead: ReadAhead::default(),
         }
     }
 
     /// Sets the page size of a new database: a power of two from 4,096 to 65,536 bytes. An existing
     /// database keeps its page size.
     pub fn page_size(mut self, bytes: usize) -> Self {
-        self.page_size = bytes;
+        self.settings.page_size = bytes;
         self
     }
 
@@ -137,110 +104,9 @@ impl Options {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn exclusive(mut self, is_exclusive: bool) -> Self {
-        self.sharing = match is_exclusive {
+        self.settings.sharing = match is_exclusive {
             true => Sharing::Alone,
             false => Sharing::Processes,
-        };
-        self
-    }
-
-    /// Sets whether the database is read without a lock file, even while other processes write to
-    /// it. Requires a read-only open.
-    ///
-    /// Without this option a database is read without a lock file only if no lock file can be
-    /// created or written (a read-only medium or directory, a full disk) and no process has the
-    /// database open for writing. Until it is closed, opening it for writing fails with
-    /// [`Error::InUse`]. With this option it can also be read while earlier writers are active.
-    /// These writers do not know of this reader, and may reuse its pages after two more commits.
-    /// Each page is therefore compared with its checksum on every access. If a page was reused, the
-    /// operation fails with [`Error::SnapshotLost`]: begin a new transaction. Bytes borrowed from
-    /// the file may change; copy them and compare. Rust gives no guarantee for a shared slice that
-    /// changes, so use this option beside writers only if a lock file is impossible. See
-    /// `docs/locking.md`.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("coins.teak");
-    /// teak::Database::open(&path)?.close()?;
-    /// let database = teak::Options::new().read_only(true).no_lock_file(true).open(&path)?;
-    /// assert!(!directory.path().join("coins.teak-lock").exists());
-    /// # drop(database);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn no_lock_file(mut self, is_unlocked: bool) -> Self {
-        self.sharing = match is_unlocked {
-            true => Sharing::Unlocked,
-            false => Sharing::Processes,
-        };
-        self
-    }
-
-    /// Sets the path of the lock file; the default is the name of the database followed by `-lock`.
-    /// All processes that have the database open at the same time must use the same path; others
-    /// get [`Error::InUse`]. [`delete`](crate::delete) knows only the default.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("coins.teak");
-    /// let lock_file = directory.path().join("coins.lock");
-    /// let database = teak::Options::new().lock_file(&lock_file).open(&path)?;
-    /// assert!(lock_file.exists());
-    /// # drop(database);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn lock_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.lock_file = Some(path.into());
-        self
-    }
-
-    /// Sets the permissions of created files, as for `open`, less the process's `umask`; the
-    /// default is 0o666. Existing files keep theirs, and a recreated lock file gets those of the
-    /// database.
-    ///
-    /// ```
-    /// use std::os::unix::fs::PermissionsExt;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("coins.teak");
-    /// let database = teak::Options::new().file_mode(0o600).open(&path)?;
-    /// assert_eq!(path.metadata()?.permissions().mode() & 0o777, 0o600);
-    /// # drop(database);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn file_mode(mut self, mode: u32) -> Self {
-        self.file_mode = mode;
-        self
-    }
-
-    /// Sets whether a file on a network file system may be opened. Only processes of one machine
-    /// may use it then, which Teak cannot check.
-    pub fn allow_network(mut self, is_allowed: bool) -> Self {
-        self.network = match is_allowed {
-            true => Network::Allow,
-            false => Network::Refuse,
-        };
-        self
-    }
-
-    /// Sets whether a commit fails with [`Error::NameLost`] if the file, or a directory above it,
-    /// was removed, renamed or replaced since it was opened. By default the commit succeeds, into a
-    /// file that may be gone after closing, and the first such commit emits [`Event::NameLost`].
-    /// The removal of the last link to the file is noticed at once; any other change within 10
-    /// milliseconds.
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("coins.teak");
-    /// let database = teak::Options::new().require_name(true).open(&path)?;
-    /// std::fs::remove_file(&path)?;
-    /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<teak::codec::Str, teak::codec::Str>("names")?;
-    /// assert!(matches!(txn.commit(), Err(teak::Error::NameLost { .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn require_name(mut self, is_required: bool) -> Self {
-        self.without_name = match is_required {
-            true => LostNamePolicy::Refuse,
-            false => LostNamePolicy::Commit,
         };
         self
     }
@@ -268,7 +134,7 @@ impl Options {
     /// process's next commit, or at close if no other process has the database open. Later openings
     /// that set no durability use the stored one. A new database has [`Durability::Durable`].
     pub fn durability(mut self, durability: Durability) -> Self {
-        self.durability = Some(durability);
+        self.settings.durability = Some(durability);
         self
     }
 
@@ -276,7 +142,7 @@ impl Options {
     /// `u64::MAX`, the value of a new database, sets no limit. Stored in the file, like
     /// [`Options::durability`].
     pub fn flush_after_bytes(mut self, bytes: u64) -> Self {
-        self.flush_after_bytes = Some(bytes);
+        self.settings.flush_after_bytes = Some(bytes);
         self
     }
 
@@ -286,7 +152,7 @@ impl Options {
     /// waits some milliseconds for that. By default a file of 32 MiB or more gets a journal of a
     /// sixty-fourth of its length, at most 4 MiB.
     pub fn journal_bytes(mut self, bytes: u64) -> Self {
-        self.journal_bytes = Some(bytes);
+        self.settings.journal_bytes = Some(bytes);
         self
     }
 
@@ -294,21 +160,62 @@ impl Options {
     /// milliseconds; [`Duration::MAX`] for no limit. A new database has 5 seconds. Stored in the
     /// file, like [`Options::durability`].
     pub fn flush_after(mut self, age: Duration) -> Self {
-        self.flush_after = Some(age);
+        self.settings.flush_after = Some(age);
+        self
+    }
+
+    /// Sets whether closing flushes lazy commits. The default is `true`. With `false`, a database
+    /// whose commits since the last flush are all lazy is closed without waiting for the disk: by
+    /// [`Database::close`](crate::Database::close) and by dropping the last handle. The commits stay
+    /// in the system's cache, as after a process that was killed.
+    ///
+    /// The next opening during this boot of the machine finds them all. If no other process has the
+    /// database open then, it verifies and flushes them, and reports
+    /// [`Recovery::Killed`](crate::Recovery::Killed). If the machine goes down
+    /// first, the newest of them may be lost; durable commits never are. Limits such as
+    /// [`Options::flush_after`] end with the process. Closing moves no pages to shorten the file
+    /// then.
+    ///
+    /// If every commit is durable, an asynchronous commit is not, or a [`Ticket`](crate::Ticket) is
+    /// waited for, the database is closed as with `true`. Afterwards, tickets of commits that were
+    /// left return an error. All openings for writing in a process have the same setting.
+    ///
+    /// ```
+    /// use teak::{Durability, Options, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("cache.teak");
+    /// let options = Options::new().durability(Durability::Lazy).flush_on_close(false);
+    /// let database = options.open(&path)?;
+    /// let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, Str>("words")?;
+    /// words.insert(&mut txn, "teak", "a tree")?;
+    /// txn.commit()?;
+    /// database.close()?; // does not wait for the disk
+    ///
+    /// let database = options.open(&path)?;
+    /// let txn = database.begin_read()?;
+    /// assert_eq!(words.get(&txn, "teak")?, Some("a tree"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn flush_on_close(mut self, is_flushed: bool) -> Self {
+        self.settings.on_close = match is_flushed {
+            true => ClosePolicy::Flush,
+            false => ClosePolicy::LeaveLazy,
+        };
         self
     }
 
     /// Sets when pages are compared with their checksums; by default once per page since the
     /// database was opened.
     pub fn verification(mut self, verification: Verification) -> Self {
-        self.verification = verification;
+        self.settings.verification = verification;
         self
     }
 
     /// Sets the maximum length of the file in bytes. The limit is stored in the file: `None`, the
     /// default, keeps the stored limit, and a new database has none. `Some(u64::MAX)` removes it.
     pub fn size_limit_bytes(mut self, limit: Option<u64>) -> Self {
-        self.size_limit_bytes = limit;
+        self.settings.size_limit_bytes = limit;
         self
     }
 
@@ -316,7 +223,7 @@ impl Options {
     /// default the stored geometry stays in force. [`Options::size_limit_bytes`] takes precedence
     /// over its upper limit.
     pub fn geometry(mut self, geometry: Geometry) -> Self {
-        self.geometry = Some(geometry);
+        self.settings.geometry = Some(geometry);
         self
     }
 
@@ -329,7 +236,7 @@ impl Options {
     /// writes them out under memory pressure, and needs no budget for them. The savepoints of a
     /// transaction may keep as many bytes in addition, for old versions of pages.
     pub fn write_memory_bytes(mut self, bytes: usize) -> Self {
-        self.write_memory_bytes = bytes;
+        self.settings.write_memory_bytes = bytes;
         self
     }
 
@@ -339,7 +246,7 @@ impl Options {
     /// while, so that the file can be truncated. The default is 100. With 0,
     /// [`Database::close`](crate::Database::close) moves nothing either.
     pub fn move_percent(mut self, percent: u32) -> Self {
-        self.move_percent = percent;
+        self.settings.move_percent = percent;
         self
     }
 
@@ -347,7 +254,7 @@ impl Options {
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     pub fn release_at_once(mut self, pages: u64) -> Self {
-        self.drop_limits = DropLimits {
+        self.settings.drop_limits = crate::instance::policies::DropLimits {
             at_once: pages,
             later_min: pages.div_ceil(2),
             later_share: 1,
@@ -380,14 +287,14 @@ impl Options {
         mut self,
         ask: impl Fn(&SlowReader) -> SlowReaderChoice + Send + Sync + 'static,
     ) -> Self {
-        self.slow_readers = Some(SlowReaderHook::new(ask));
+        self.settings.slow_readers = Some(SlowReaderHook::new(ask));
         self
     }
 
     /// Sets whether the system reads ahead in parts of the file that are not in memory. The default
-    /// is [`ReadAhead::Off`], because a single lookup needs no neighbouring data. Scans of data that is not in
-    /// memory are several times as fast with it. If this process has the database open already, the
-    /// setting of the first opening applies.
+    /// is [`ReadAhead::Off`], because a single lookup needs no neighbouring data. Scans of data
+    /// that is not in memory are several times as fast with it. If this process has the database
+    /// open already, the setting of the first opening applies.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -396,7 +303,7 @@ impl Options {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_ahead(mut self, read_ahead: ReadAhead) -> Self {
-        self.read_ahead = read_ahead;
+        self.settings.read_ahead = read_ahead;
         self
     }
 
@@ -417,8 +324,8 @@ impl Options {
     ///     .open(&path)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn on_event(mut self, tell: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        self.events = Some(EventHook::new(tell));
+    pub fn on_event(mut self, hook: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.settings.events = Some(EventHook::new(hook));
         self
     }
 
@@ -463,47 +370,31 @@ impl Options {
     }
 
     pub(super) fn settings(&self) -> Result<Settings> {
-        if !self.page_size.is_power_of_two() || !(4096..=65536).contains(&self.page_size) {
+        if !self.settings.page_size.is_power_of_two()
+            || !(4096..=65536).contains(&self.settings.page_size)
+        {
             let text = format!(
                 "a page size of {} is not possible; choose 4096, 8192, 16384, 32768 or 65536",
-                self.page_size
+                self.settings.page_size
             );
             return Err(Error::InvalidArgument(text));
         }
-        if self.file_mode & !0o777 != 0 {
+        if self.settings.file_mode & !0o777 != 0 {
             let text = format!(
-                "files cannot be created with the mode {:#o}; it has no other bits than those of 0o777",
-                self.file_mode
+                "the mode {:#o} is invalid; only the permission bits 0o777 can be set",
+                self.settings.file_mode
             );
             return Err(Error::InvalidArgument(text));
         }
-        if let Some(geometry) = &self.geometry {
+        if let Some(geometry) = &self.settings.geometry {
             refuse_impossible(geometry)?;
         }
         for (index, comparison) in self.comparisons.iter().enumerate() {
             refuse_impossible_name(comparison, &self.comparisons[..index])?;
         }
         Ok(Settings {
-            page_size: self.page_size,
-            durability: self.durability,
-            flush_after_bytes: self.flush_after_bytes,
-            flush_after: self.flush_after,
-            verification: self.verification,
-            size_limit_bytes: self.size_limit_bytes,
-            geometry: self.geometry,
-            write_memory_bytes: self.write_memory_bytes,
-            move_percent: self.move_percent,
-            journal_bytes: self.journal_bytes,
-            drop_limits: self.drop_limits,
-            slow_readers: self.slow_readers.clone(),
-            events: self.events.clone(),
-            sharing: self.sharing,
-            lock_file: self.lock_file.clone(),
-            file_mode: self.file_mode,
-            network: self.network,
-            without_name: self.without_name,
             comparisons: Comparisons::new(&self.comparisons),
-            read_ahead: self.read_ahead,
+            ..self.settings.clone()
         })
     }
 }
@@ -519,7 +410,7 @@ pub(super) fn refuse_impossible(geometry: &Geometry) -> Result<()> {
         ..
     } = geometry;
     Err(Error::InvalidArgument(format!(
-        "a file cannot have {lower_limit_bytes} bytes at least and {upper_limit_bytes} at most; make the lower limit the lower one"
+        "the lower size limit ({lower_limit_bytes} bytes) is greater than the upper one ({upper_limit_bytes} bytes)"
     )))
 }
 

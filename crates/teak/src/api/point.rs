@@ -1,30 +1,13 @@
 //! Operations on a single record beyond reading, inserting and removing it. Most depend on the
 //! stored value, and still take one descent.
 
-use super::{
-    Table, Transaction, WriteTxn,
-    codec::Codec,
-    key_checks::{check_key, check_probe},
-    sealed::Sealed,
-};
+use super::{Table, WriteTxn, codec::Codec, key_checks::check_key, sealed::Sealed};
 use crate::{
     Error, Result,
-    btree::{
-        PageSource, cursor::record_at, insert::Existing, lookup, modify::ModifyAction,
-        position::Position, reading::reading,
-    },
+    btree::{PageSource, insert::Existing, modify::ModifyAction},
     page::{key::KeyOrder, value::StoredValue},
 };
 use std::marker::PhantomData;
-
-/// Whether the record that was found is the requested one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exactness {
-    /// It has the requested key.
-    Exact,
-    /// No record has that key; this is the first one after it.
-    Greater,
-}
 
 /// The outcome of [`Table::compare_and_swap`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,95 +56,6 @@ impl<V: Codec> Action<V> {
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// Returns the record of a key, with the key as it is stored.
-    ///
-    /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
-    /// counts.insert(&mut txn, "teak", 1)?;
-    /// assert_eq!(counts.get_record(&txn, "teak")?, Some(("teak".to_owned(), 1)));
-    /// assert_eq!(counts.get_record(&txn, "oak")?, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
-    pub fn get_record<'t, T: Transaction>(
-        &self,
-        txn: &'t T,
-        key: K::Item<'_>,
-    ) -> Result<Option<(K::Owned, V::Item<'t>)>> {
-        let found = self.find(txn, &key, |exactness| exactness == Exactness::Exact)?;
-        Ok(found.map(|(_, key, value)| (key, value)))
-    }
-
-    /// Returns the record of a key or, if there is none, the first one with a greater key, and
-    /// which of both it is.
-    ///
-    /// ```
-    /// # use teak::{Database, Exactness, codec::{Str, U32}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
-    /// counts.insert(&mut txn, "teak", 1)?;
-    /// let found = counts.get_or_next(&txn, "oak")?;
-    /// assert_eq!(found, Some((Exactness::Greater, "teak".to_owned(), 1)));
-    /// assert_eq!(counts.get_or_next(&txn, "yew")?, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if the key is an integer of another length than the keys;
-    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
-    #[allow(clippy::type_complexity)]
-    pub fn get_or_next<'t, T: Transaction>(
-        &self,
-        txn: &'t T,
-        key: K::Item<'_>,
-    ) -> Result<Option<(Exactness, K::Owned, V::Item<'t>)>> {
-        check_probe(&*self.root(txn)?, K::encode(&key).as_ref())?;
-        self.find(txn, &key, |_| true)
-    }
-
-    /// Returns the record of a key, or the next one, if `is_wanted` accepts it.
-    #[allow(clippy::type_complexity)]
-    fn find<'t, T: Transaction>(
-        &self,
-        txn: &'t T,
-        key: &K::Item<'_>,
-        is_wanted: impl FnOnce(Exactness) -> bool,
-    ) -> Result<Option<(Exactness, K::Owned, V::Item<'t>)>> {
-        let root = self.root(txn)?;
-        let key = K::encode(key);
-        let source = txn.source();
-        let found = reading(source, || {
-            let mut position = Position::default();
-            let exactness = match position.seek(source, &root, key.as_ref())? {
-                Some(true) => Exactness::Exact,
-                Some(false) => Exactness::Greater,
-                None => return Ok(None),
-            };
-            let mut stored_key = Vec::new();
-            let record = match is_wanted(exactness) {
-                true => record_at(source, &position, &mut stored_key)?,
-                false => None,
-            };
-            let Some((leaf, value)) = record else {
-                return Ok(None);
-            };
-            let value = V::decode(lookup::load(source, leaf, value)?)?;
-            let stored_key = K::to_owned(K::decode(&stored_key)?);
-            Ok(Some((exactness, stored_key, value)))
-        });
-        found.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
-    }
-
     /// Passes the value of a key to `decide` and executes its decision. If `decide` fails, nothing
     /// changes.
     fn decide<'v, R>(
@@ -173,9 +67,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let key = K::encode(key);
         let key = key.as_ref();
         check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
-        let handle = self.handle(txn);
         // An error of `change` itself would break the transaction; an error of `decide` does not.
-        txn.inner.change(handle, self.raw_name(), |tree| {
+        self.change(txn, |tree| {
             tree.modify(key, |old| match decide(old) {
                 Ok((verdict, decided)) => (verdict, Ok(decided)),
                 Err(error) => (ModifyAction::Leave, Err(error)),
@@ -450,13 +343,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
             check_key(&root, page_size, key)?;
             root.leaf_format()
         };
-        let handle = self.handle(txn);
         // A key that a comparison calls equal may be longer, and the stored one stays.
         let is_own_key = !matches!(format.order, KeyOrder::Custom(_));
         if is_own_key && len < page_size && format.stays_inline(page_size, key.len(), len) {
-            return txn.inner.change(handle, self.raw_name(), |tree| {
-                tree.insert_with(key, len, fill)
-            });
+            return self.change(txn, |tree| tree.insert_with(key, len, fill));
         }
         // The checksum of a large value must be known before its record is written.
         let mut value = Vec::new();
@@ -465,7 +355,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })?;
         value.resize(len, 0);
         fill(&mut value);
-        txn.inner.change(handle, self.raw_name(), |tree| {
+        self.change(txn, |tree| {
             tree.insert(key, StoredValue::inline(&value), Existing::Replace)
         })?;
         Ok(())
@@ -496,8 +386,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
         check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
-        let handle = self.handle(txn);
-        txn.inner.change(handle, self.raw_name(), |tree| {
+        self.change(txn, |tree| {
             Ok(match tree.append(key, value)? {
                 true => Ok(()),
                 false => Err(Error::NotSorted {

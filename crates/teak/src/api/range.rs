@@ -29,8 +29,8 @@ fn have_crossed(root: &TreeRoot, front: &Position, back: &Position) -> Result<bo
 
 /// The state of an iteration. The first error ends it.
 #[derive(Debug, Default)]
-struct IterationState {
-    is_done: bool,
+pub(super) struct IterationState {
+    pub(super) is_done: bool,
     /// The error that the next call returns.
     failure: Option<Error>,
 }
@@ -38,7 +38,7 @@ struct IterationState {
 impl IterationState {
     /// `None` if the iteration is over, or the error of an earlier step if there was one.
     #[inline]
-    fn begin(&mut self) -> Option<Result<()>> {
+    pub(super) fn begin(&mut self) -> Option<Result<()>> {
         if self.is_done {
             return None;
         }
@@ -48,7 +48,7 @@ impl IterationState {
     /// Records the result of the step after a record. The record itself is complete, so an error is
     /// left to the next call.
     #[inline]
-    fn note(&mut self, have_crossed: Result<bool>) {
+    pub(super) fn note(&mut self, have_crossed: Result<bool>) {
         match have_crossed {
             Ok(have_crossed) => self.is_done = have_crossed,
             Err(error) => self.failure = Some(error),
@@ -58,7 +58,7 @@ impl IterationState {
 
 /// One end of a range passed the other.
 #[cold]
-fn out_of_order(root: &TreeRoot) -> Error {
+pub(super) fn out_of_order(root: &TreeRoot) -> Error {
     Error::corrupted(root.page, "scan", "the keys of this tree are not in order")
 }
 

@@ -40,7 +40,7 @@ pub struct RestoreProgress {
 }
 
 /// Restores a database from an exact copy and its incremental backups, in the order in which they
-/// were made, and checks every page from the root in the commit record on. Long stretches of zeros
+/// were made, and checks every page from the root in the commit record on. Long ranges of zeros
 /// become holes. The file is renamed to `target` when it is complete, undamaged, and on disk. See
 /// [`ReadTxn::write_backup_since`](crate::ReadTxn::write_backup_since). If `progress` breaks, the
 /// restore ends with an error and leaves nothing.
@@ -123,8 +123,8 @@ fn restore_at(
     target: &Path,
     progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
 ) -> Result<CheckReport> {
-    let place = UnfinishedFile::new(target)?;
-    let path = place.path();
+    let unfinished = UnfinishedFile::new(target)?;
+    let path = unfinished.path();
     let file = File::options()
         .read(true)
         .write(true)
@@ -169,7 +169,7 @@ fn restore_at(
 }
 
 fn ended() -> Error {
-    let text = "it was ended before it was complete";
+    let text = "it was cancelled by the progress callback";
     Error::io("restoring the backup")(io::Error::new(io::ErrorKind::Interrupted, text))
 }
 

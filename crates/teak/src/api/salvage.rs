@@ -171,14 +171,14 @@ pub fn salvage_with(
     refuse_lock_name(target, &[source])?;
     let comparisons = Comparisons::new(comparisons);
     let damaged_file = DamagedFile::open(source, comparisons.clone())?;
-    let place = UnfinishedFile::new(target)?;
-    let saved = salvage_to(damaged_file, &place.path(), &comparisons, progress);
-    let report = saved.map_err(|error| place.renamed(error, target))?;
+    let unfinished = UnfinishedFile::new(target)?;
+    let saved = salvage_to(damaged_file, &unfinished.path(), &comparisons, progress);
+    let report = saved.map_err(|error| unfinished.renamed(error, target))?;
     let sources = fs::metadata(source).map_err(|error| {
         Error::io("reading the attributes of the damaged file")(error).at(source)
     })?;
-    restrict(&place.path(), &[sources]).map_err(|error| error.at(target))?;
-    backup::name(&place.path(), target)?;
+    restrict(&unfinished.path(), &[sources]).map_err(|error| error.at(target))?;
+    backup::name(&unfinished.path(), target)?;
     Ok(report)
 }
 
@@ -435,7 +435,7 @@ impl fmt::Display for SalvageReport {
             let name = name.escape_ascii();
             writeln!(
                 f,
-                "table \"{name}\" was not saved: it is in an order of an application's, which has to save it (teak::salvage_with)"
+                "table \"{name}\" was not saved: it uses a custom comparison; salvage it from the application with teak::salvage_with"
             )?;
         }
         for name in &self.lost_snapshots {

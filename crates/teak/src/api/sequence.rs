@@ -43,7 +43,7 @@ impl<K, V> Table<K, V> {
     /// [`Error::Corrupted`](crate::Error::Corrupted).
     pub fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> Result<u64> {
         self.root(txn)?;
-        txn.draw_sequence(self.raw_name(), count)
+        txn.draw_sequence(self.name(), count)
     }
 }
 

@@ -17,16 +17,30 @@ use crate::{
         PageSource, TreeRoot,
         insert::{Existing, Inserted},
         lookup,
+        mutable_tree::Tree,
         position::Position,
         reading::{reading, reading_twice},
     },
     page::{key::KeyOrder, value::StoredValue},
     read::located::located,
+    write::pages::WritePages,
 };
 use std::{
     ops::{Bound, RangeBounds},
     sync::Arc,
 };
+
+impl<K, V> Table<K, V> {
+    /// Changes the tree of the table.
+    pub(super) fn change<R>(
+        &self,
+        txn: &mut WriteTxn,
+        change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
+    ) -> Result<R> {
+        let handle = self.handle(txn);
+        txn.inner.change(handle, &self.name, change)
+    }
+}
 
 impl<K: Codec, V: Codec> Table<K, V> {
     /// Returns the value of a key, borrowed from the transaction.
@@ -248,9 +262,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
                 root.key_len = key.as_ref().len() as u16;
             }
         }
-        let handle = self.handle(txn);
-        txn.inner
-            .change(handle, &self.name, |tree| tree.insert_many(&encoded))
+        self.change(txn, |tree| tree.insert_many(&encoded))
     }
 
     fn put(
@@ -301,9 +313,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[K::Item<'_>]) -> Result<u64> {
         let encoded: Vec<_> = keys.iter().map(K::encode).collect();
         self.root(txn)?;
-        let handle = self.handle(txn);
-        txn.inner
-            .change(handle, &self.name, |tree| tree.remove_many(&encoded))
+        self.change(txn, |tree| tree.remove_many(&encoded))
     }
 
     /// Removes all records in a range, whole subtrees at a time; returns how many there were.
@@ -316,13 +326,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         &self,
         txn: &mut WriteTxn,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<u64>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<u64> {
         let (low, high) = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
-        let handle = self.handle(txn);
-        txn.inner.change(handle, &self.name, |tree| {
+        self.change(txn, |tree| {
             tree.remove_range(as_slices(&low), as_slices(&high))
         })
     }
@@ -336,10 +342,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// is no space for the changed pages.
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
         self.root(txn)?;
-        let handle = self.handle(txn);
-        txn.inner
-            .change(handle, &self.name, |tree| tree.clear())
-            .map(drop)
+        self.change(txn, |tree| tree.clear()).map(drop)
     }
 
     /// Returns an iterator over the records of a range of keys, from both ends. A range that ends
@@ -353,10 +356,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         &self,
         txn: &'t T,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<Range<'t, K, V>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Range<'t, K, V>> {
         let root = self.root(txn)?;
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
         Range::new(
@@ -417,10 +417,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         &self,
         txn: &ReadTxn,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<OwnedRange<K, V>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<OwnedRange<K, V>> {
         let root = self.root(txn)?;
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
         OwnedRange::new(

@@ -78,10 +78,6 @@ impl<K, V> Table<K, V> {
         engine.handle(&self.name)
     }
 
-    pub(super) fn raw_name(&self) -> &[u8] {
-        &self.name
-    }
-
     pub(super) fn shared_name(&self) -> Arc<[u8]> {
         Arc::clone(&self.name)
     }

@@ -50,7 +50,7 @@ impl TableInfo {
         let (unknown, missing) = match entry {
             CatalogEntry::Table(_) | CatalogEntry::Dropped(_) => (None, &[][..]),
             CatalogEntry::Unordered(_, missing) => (None, &missing[..]),
-            CatalogEntry::Unknown(unknown) => (Some(unknown.what.to_owned()), &[][..]),
+            CatalogEntry::Unknown(unknown) => (Some(unknown.feature.to_owned()), &[][..]),
         };
         Self {
             name: name.to_vec(),

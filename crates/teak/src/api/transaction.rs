@@ -5,6 +5,8 @@
 
 pub(super) mod info;
 pub(super) mod read;
+pub(super) mod savepoints;
+mod tables;
 pub(super) mod write;
 
 use super::{
@@ -31,8 +33,9 @@ pub trait Transaction: Sealed {
     /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
         let table = Table::new(existing(self, name.as_ref())?, name.as_ref());
-        let (root, place) = (table.root(self)?, (table.handle(self), name.as_ref()));
-        self.engine().refuse_disorder(self.source(), &root, place)?;
+        let (root, table_key) = (table.root(self)?, (table.handle(self), name.as_ref()));
+        self.engine()
+            .refuse_disorder(self.source(), &root, table_key)?;
         Ok(table)
     }
 
@@ -50,8 +53,9 @@ pub trait Transaction: Sealed {
         name: impl AsRef<[u8]>,
     ) -> Result<MultiTable<K, V>> {
         let table = MultiTable::new(existing(self, name.as_ref())?, name.as_ref());
-        let (root, place) = (table.root(self)?, (table.handle(self), name.as_ref()));
-        self.engine().refuse_disorder(self.source(), &root, place)?;
+        let (root, table_key) = (table.root(self)?, (table.handle(self), name.as_ref()));
+        self.engine()
+            .refuse_disorder(self.source(), &root, table_key)?;
         Ok(table)
     }
 
@@ -75,7 +79,7 @@ pub trait Transaction: Sealed {
     /// let database = teak::Options::new().comparison(&FORWARDS).open(&path)?;
     /// let txn = database.begin_read()?;
     /// assert!(txn.open_table::<Str, U64>("trees").is_err());
-    /// let trees = txn.open_table_as_it_is::<Str, U64>("trees")?;
+    /// let trees = txn.open_table_without_order_check::<Str, U64>("trees")?;
     /// let names: Vec<_> = trees.iter(&txn)?.map(|record| record.map(|(name, _)| name)).collect::<teak::Result<_>>()?;
     /// assert_eq!(names, ["oak", "elm"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -86,7 +90,7 @@ pub trait Transaction: Sealed {
     /// [`Error::TableNotFound`](crate::Error::TableNotFound);
     /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing);
     /// [`Error::Corrupted`](crate::Error::Corrupted).
-    fn open_table_as_it_is<K: Codec, V: Codec>(
+    fn open_table_without_order_check<K: Codec, V: Codec>(
         &self,
         name: impl AsRef<[u8]>,
     ) -> Result<Table<K, V>> {
@@ -104,7 +108,7 @@ pub trait Transaction: Sealed {
     /// value; [`Error::TableNotFound`](crate::Error::TableNotFound);
     /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing);
     /// [`Error::Corrupted`](crate::Error::Corrupted).
-    fn open_multi_table_as_it_is<K: Codec, V: Codec>(
+    fn open_multi_table_without_order_check<K: Codec, V: Codec>(
         &self,
         name: impl AsRef<[u8]>,
     ) -> Result<MultiTable<K, V>> {
@@ -146,8 +150,9 @@ pub(super) fn number_of<T: Sealed + ?Sized>(txn: &T, name: &[u8]) -> Result<Opti
 
 /// Returns the database if it has a table of this name, of any kind.
 fn existing<'t, T: Sealed + ?Sized>(txn: &'t T, name: &[u8]) -> Result<&'t Arc<Engine>> {
-    match number_of(txn, name)? {
-        Some(_) => Ok(txn.engine()),
+    let engine = txn.engine();
+    match engine.named(number_of(txn, name))? {
+        Some(_) => Ok(engine),
         None => Err(not_found(name)),
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_nobody_works_in_is_removed_and_nothing_else() {
+fn only_abandoned_directories_are_removed() {
     let parent = tempfile::tempdir().unwrap();
     let path = |name: &str| parent.path().join(name);
     let working = UnfinishedFile::new(&path("a")).unwrap();

@@ -11,7 +11,7 @@ use std::{fmt, ops::Deref};
 #[derive(Clone)]
 pub struct ValueGuard {
     txn: ReadTxn,
-    place: ValueLocation,
+    location: ValueLocation,
 }
 
 /// Where the bytes of a value are.
@@ -32,7 +32,7 @@ impl ValueGuard {
         let extent = value
             .as_extent()
             .map_err(|damage| damage.at(leaf, "lookup"))?;
-        let place = match extent {
+        let location = match extent {
             Some(extent) => {
                 enter::value(txn.source(), &extent)?;
                 ValueLocation::Extent(extent)
@@ -41,7 +41,7 @@ impl ValueGuard {
         };
         Ok(Some(Self {
             txn: txn.clone(),
-            place,
+            location,
         }))
     }
 
@@ -59,7 +59,7 @@ impl Deref for ValueGuard {
     fn deref(&self) -> &[u8] {
         // Both were read without an error when the guard was created, and a snapshot does not
         // change. The only possible cause is that they cannot be read any more.
-        match &self.place {
+        match &self.location {
             ValueLocation::Leaf(position) => cursor::value_at(self.txn.source(), position)
                 .ok()
                 .flatten()

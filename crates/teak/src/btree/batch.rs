@@ -12,7 +12,7 @@ use super::{
     lookup::{announce_leaves, find_leaf},
     mutable_tree::Tree,
     neighbours::slots_in_parent,
-    position::{PathStep, Position, child_from_hint},
+    position::{PathStep, Position, descend::child_from_hint},
     visit_inner, visit_leaf,
 };
 use crate::{
@@ -75,31 +75,31 @@ impl<S: PageSink> Tree<'_, S> {
             order.partition_point(|&index| key_order.compare(record(index).0, &last_key).is_le());
         let (among, after) = order.split_at(after);
         let mut added = after.len() as u64;
-        let (mut place, mut next_try, mut step) = (0, 0, ONE_BY_ONE.0);
+        let (mut order_index, mut next_try, mut step) = (0, 0, ONE_BY_ONE.0);
         let (mut groups, mut hint) = (PrefetchGroups::new(), Vec::new());
-        while place < among.len() {
-            let keys = among[place..].iter().map(|&index| record(index).0);
-            groups.note(self, place, keys)?;
-            if place >= next_try {
-                let rest = among[place..].iter().copied().map(record);
+        while order_index < among.len() {
+            let keys = among[order_index..].iter().map(|&index| record(index).0);
+            groups.note(self, order_index, keys)?;
+            if order_index >= next_try {
+                let rest = among[order_index..].iter().copied().map(record);
                 let (taken, new) = self.insert_together(rest)?;
-                place += taken;
+                order_index += taken;
                 added += new;
                 if taken > 0 {
                     hint.clear();
                     step = ONE_BY_ONE.0;
                     continue;
                 }
-                next_try = place + step;
+                next_try = order_index + step;
                 step = (2 * step).min(ONE_BY_ONE.1);
             }
-            if let Some(&ahead) = among.get(place + AHEAD) {
+            if let Some(&ahead) = among.get(order_index + AHEAD) {
                 self.fetch_leaf(&hint, record(ahead).0)?;
             }
-            let (key, value) = record(among[place]);
+            let (key, value) = record(among[order_index]);
             let inserted = self.insert_with_hint(&mut hint, key, value, Existing::Replace)?;
             added += u64::from(inserted == Inserted::New);
-            place += 1;
+            order_index += 1;
         }
         if !after.is_empty() {
             let mut appender = TreeAppender::new(self)?;
@@ -237,10 +237,12 @@ impl<S: PageSink> Tree<'_, S> {
     pub(crate) fn remove_many<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<u64> {
         let order = in_order(self.root.order, keys.len(), |index| keys[index].as_ref());
         let (mut removed, mut groups, mut hint) = (0, PrefetchGroups::new(), Vec::new());
-        for (place, &index) in order.iter().enumerate() {
-            let to_come = order[place..].iter().map(|&index| keys[index].as_ref());
-            groups.note(self, place, to_come)?;
-            if let Some(&ahead) = order.get(place + AHEAD) {
+        for (order_index, &index) in order.iter().enumerate() {
+            let to_come = order[order_index..]
+                .iter()
+                .map(|&index| keys[index].as_ref());
+            groups.note(self, order_index, to_come)?;
+            if let Some(&ahead) = order.get(order_index + AHEAD) {
                 self.fetch_leaf(&hint, keys[ahead].as_ref())?;
             }
             removed += u64::from(self.remove_with_hint(&mut hint, keys[index].as_ref())?);
@@ -310,13 +312,13 @@ fn in_order<'k>(order: KeyOrder, count: usize, key: impl Fn(usize) -> &'k [u8]) 
         let by_key = || order.compare(key(a.1), key(b.1));
         a.0.cmp(&b.0).then_with(by_key)
     };
-    let leads = (0..count)
+    let heads = (0..count)
         .rev()
         .map(|index| (order.sort_head(key(index)), index));
-    let mut leads: Vec<(u64, usize)> = leads.collect();
-    order.sort(&mut leads, compare);
-    leads.dedup_by(|later, earlier| compare(later, earlier).is_eq());
-    leads.into_iter().map(|(_, index)| index).collect()
+    let mut heads: Vec<(u64, usize)> = heads.collect();
+    order.sort(&mut heads, compare);
+    heads.dedup_by(|later, earlier| compare(later, earlier).is_eq());
+    heads.into_iter().map(|(_, index)| index).collect()
 }
 
 #[cfg(test)]

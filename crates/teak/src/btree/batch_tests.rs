@@ -68,7 +68,7 @@ fn records_of_few_leaves_are_laid_out_together() {
 }
 
 #[test]
-fn what_is_laid_out_together_fills_its_pages() {
+fn records_laid_out_together_fill_their_pages() {
     let mut fixture = sparse(bytes_root());
     let leaves = fixture.root.leaf_pages as usize;
     let records: Vec<_> = (1..20_000u64)

@@ -15,7 +15,7 @@ use crate::{
         entries::RecordList,
         header::{Header, arrays_start},
         key::{self, KeyOrder},
-        leaf::{self, InPlaceOutcome, LeafFormat},
+        leaf::{self, LeafFormat, LocalChange},
         value::StoredValue,
     },
 };
@@ -335,8 +335,8 @@ impl<'t, 's, S: PageSink> TreeAppender<'t, 's, S> {
         last.index = usize::from(Header::read(page).count);
         let done = leaf::insert(page, tree.root.order, last.index, key, kept);
         let is_in = match done.map_err(|damage| damage.at(last.page, "append"))? {
-            InPlaceOutcome::Done => true,
-            InPlaceOutcome::Rebuild => tree.repack_and_insert(*last, key, kept)?,
+            LocalChange::Done => true,
+            LocalChange::Rebuild => tree.repack_and_insert(*last, key, kept)?,
         };
         if is_in {
             tree.mark_changed();

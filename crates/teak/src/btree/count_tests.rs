@@ -6,10 +6,10 @@ use crate::{
         bulk::TreeBuilder,
         cursor::record_at,
         estimate::estimate,
+        key_ranges::split,
         memory::MemoryPages,
         mutable_tree::Tree,
         position::Position,
-        split::split,
         tests::{Fixture, random_key, random_value, roots},
     },
     page::{
@@ -125,7 +125,7 @@ fn ranks_and_numbers_are_those_of_a_sorted_list() {
 }
 
 #[test]
-fn ranges_are_counted_and_estimates_keep_within_their_bounds() {
+fn ranges_are_counted_and_estimates_are_within_their_bounds() {
     for (fixture, keys) in grown() {
         let (pages, root) = (&fixture.pages, &fixture.root);
         let mut random = Rng::with_seed(7);
@@ -164,33 +164,33 @@ fn a_tree_without_records_has_none_anywhere() {
 
 /// The position of a cursor: -1 before all keys, their number after all keys.
 #[test]
-fn skips_are_so_many_steps_and_distances_lead_back() {
+fn skips_agree_with_steps_and_distances() {
     for (fixture, keys) in grown() {
         let (pages, root, len) = (&fixture.pages, &fixture.root, keys.len() as i64);
         let mut random = Rng::with_seed(9);
-        let (mut position, mut place, mut is_set) = (Position::default(), -1, false);
-        let (mut last, mut last_place) = (position.clone(), place);
+        let (mut position, mut key_index, mut is_set) = (Position::default(), -1, false);
+        let (mut last, mut last_index) = (position.clone(), key_index);
         for _ in 0..1500 {
             if random.u64(..9) == 0 {
-                (position, place, is_set) = (Position::default(), -1, false);
+                (position, key_index, is_set) = (Position::default(), -1, false);
             }
             let reach = [3, 40, 2 * len as u64][random.u64(..3) as usize];
             let steps = random.u64(..2 * reach) as i64 - reach as i64;
-            let from = if is_set || steps >= 0 { place } else { len };
-            place = (from + steps).clamp(-1, len);
+            let from = if is_set || steps >= 0 { key_index } else { len };
+            key_index = (from + steps).clamp(-1, len);
             is_set |= steps != 0;
             let is_found = position.skip(pages, root, steps).unwrap();
-            let key = usize::try_from(place)
+            let key = usize::try_from(key_index)
                 .ok()
-                .and_then(|place| keys.get(place));
+                .and_then(|key_index| keys.get(key_index));
             assert_eq!(key_at(pages, &position).as_ref(), key);
             assert_eq!(is_found, key.is_some());
             assert_eq!(
                 last.distance(&position, pages, root).unwrap(),
-                place - last_place
+                key_index - last_index
             );
             if random.u64(..3) == 0 {
-                (last, last_place) = (position.clone(), place);
+                (last, last_index) = (position.clone(), key_index);
             }
         }
         assert!(!position.skip(pages, root, i64::MAX).unwrap());
@@ -230,7 +230,7 @@ fn reads(pages: &MemoryPages, read: impl FnOnce(&Watched<'_>)) -> usize {
 }
 
 #[test]
-fn trees_that_count_are_asked_for_a_path_or_two() {
+fn counts_read_at_most_two_paths_of_counting_trees() {
     let (pages, root) = loaded(50_000, true);
     let keys = [7_u64, 40_000].map(u64::to_be_bytes);
     let (low, high) = (Bound::Included(&keys[0][..]), Bound::Excluded(&keys[1][..]));
@@ -253,7 +253,7 @@ fn trees_that_count_are_asked_for_a_path_or_two() {
 }
 
 #[test]
-fn estimates_look_at_few_pages() {
+fn estimates_read_few_pages() {
     let (pages, root) = loaded(200_000, false);
     let key = 1_u64.to_be_bytes();
     let read = reads(&pages, |source| {
@@ -291,7 +291,7 @@ fn wrong_counts_are_damage() {
 }
 
 #[test]
-fn a_tree_that_only_says_that_it_counts_is_damaged() {
+fn a_tree_that_falsely_claims_counts_is_damaged() {
     let (pages, root) = loaded(20_000, false);
     let root = TreeRoot {
         counted: true,
@@ -307,7 +307,7 @@ fn a_tree_that_only_says_that_it_counts_is_damaged() {
 
 /// Random changes to the bytes of all pages: every result is a number or an error.
 #[test]
-fn hostile_bytes_are_no_reason_to_panic() {
+fn hostile_bytes_cause_no_panic() {
     let mut random = Rng::with_seed(21);
     let samples = [loaded(20_000, true), loaded(40_000, false)];
     for round in 0..300 {

@@ -2,33 +2,24 @@
 
 mod in_leaf;
 pub(crate) mod parked;
+mod prefetch;
 
 use super::{
     PageSource, TreeRoot,
     position::{EnteredLeaf, Position, StepDirection},
     reading::{Faults, fault_in, unreadable},
-    visit, visit_leaf,
+    visit_leaf,
 };
 use crate::{
-    Error, PageNumber, Result, io,
+    Error, PageNumber, Result,
     page::{
         PageDamage,
         fixed::FixedKeys,
-        leaf::{self, Leaf},
+        leaf::Leaf,
         value::{StoredValue, ValueKind},
     },
 };
 use std::{cmp::Ordering, ops::Bound};
-
-/// Bytes of the next leaf that are prefetched at a time: two cache lines.
-const AHEAD_LEN: usize = 128;
-/// How many nodes ahead are prefetched in a leaf that was not prefetched itself.
-const NODES_AHEAD: usize = 6;
-/// Cache lines that are prefetched of each node.
-const NODE_LINES: usize = 2;
-/// The first step in such a leaf prefetches the first line of the next leaf, and this step begins
-/// to prefetch the rest.
-const STEPS_TO_LOOK_AHEAD: usize = 3;
 
 /// A cursor that borrows its source. The leaf and the current record are cached, so that a step
 /// within a leaf reads nothing else.
@@ -174,7 +165,9 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
             Ok(Some(entered.after))
         })?;
         // A fault there is not a fault of this leaf.
-        after.into_iter().for_each(|after| self.look_ahead(after));
+        after
+            .into_iter()
+            .for_each(|after| self.prefetch_next_leaf(after));
         Ok(after.is_some())
     }
 
@@ -394,65 +387,6 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         self.value = StoredValue::inline(&[]);
         self.ahead = &[];
         self.cold = Some(ColdLeaf::default());
-    }
-
-    /// Prefetches the next leaf while the scan passes through this one. Damage in it is reported
-    /// when the scan gets there.
-    fn look_ahead(&mut self, [next, after]: [Option<PageNumber>; 2]) {
-        if let Some(page) = after {
-            self.source.prefetch(page, 0, 1);
-        }
-        // A page whose checksum has not been verified yet is not read, not even its header.
-        let Some(page) = next.filter(|page| !self.source.needs_check(*page)) else {
-            return;
-        };
-        let Ok((bytes, header)) = visit(self.source, page, 0, "scan") else {
-            return;
-        };
-        let (gap, heap) = leaf::gap(bytes, &header);
-        io::prefetch(&bytes[..gap]);
-        self.ahead = &bytes[heap / AHEAD_LEN * AHEAD_LEN..];
-        let steps = self.ahead.len().div_ceil(AHEAD_LEN);
-        self.ahead_steps = steps.div_ceil(self.leaf.count().max(1));
-    }
-
-    /// Prefetches data after the record that a step forward led to.
-    #[inline]
-    fn fetch_ahead(&mut self, index: usize) {
-        match self.cold {
-            Some(cold) => self.fetch_cold(cold, index),
-            None => self.fetch_leaf_ahead(),
-        }
-    }
-
-    /// Prefetches in a leaf that was not prefetched itself. A range may end soon, so only a few
-    /// nodes are prefetched, and the next leaf only after some steps.
-    #[inline(never)]
-    fn fetch_cold(&mut self, cold: ColdLeaf, index: usize) {
-        self.fetch_leaf_ahead();
-        let end = (index + NODES_AHEAD).min(self.leaf.count());
-        for node in cold.asked.max(index)..end {
-            io::prefetch_lines(self.leaf.page_from_node(node), NODE_LINES);
-        }
-        let steps = cold.steps + 1;
-        self.cold = Some(ColdLeaf { asked: end, steps });
-        match steps {
-            1 => self.look_ahead([None, self.position.following_leaves(self.source)[0]]),
-            STEPS_TO_LOOK_AHEAD => self.look_ahead(self.position.following_leaves(self.source)),
-            _ => {}
-        }
-    }
-
-    /// Prefetches a part of the next leaf with each record of this one.
-    #[inline]
-    fn fetch_leaf_ahead(&mut self) {
-        for _ in 0..self.ahead_steps {
-            let Some((now, later)) = self.ahead.split_first_chunk::<AHEAD_LEN>() else {
-                return;
-            };
-            io::prefetch(now);
-            self.ahead = later;
-        }
     }
 
     /// The key of the current record; empty if there is none.

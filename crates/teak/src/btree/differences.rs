@@ -235,9 +235,9 @@ impl<'s, S: PageSource + ?Sized> DifferenceWalk<'s, S> {
                     .map_err(|damage| damage.at(page, "differences"))
             };
             let (old, new) = (extent(old)?, extent(new)?);
-            let what =
+            let identity =
                 |extent: crate::page::value::ValueExtent| (extent.len_bytes, extent.checksum);
-            if old.map(what) != new.map(what) {
+            if old.map(identity) != new.map(identity) {
                 return Ok(false);
             }
         }

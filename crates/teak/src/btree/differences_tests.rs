@@ -201,14 +201,14 @@ fn compare_within(older: &State, newer: &State, low: Bound<&[u8]>, high: Bound<&
 }
 
 #[test]
-fn the_same_tree_differs_nowhere_and_nothing_is_read() {
+fn equal_trees_have_no_differences_and_nothing_is_read() {
     let state = State::of(1000);
     assert_eq!(compare(&state, &state), 0);
     assert_eq!(compare(&State::bytes(), &State::bytes()), 0);
 }
 
 #[test]
-fn what_is_new_against_nothing_is_inserted() {
+fn differences_from_an_empty_tree_are_inserts() {
     let state = State::of(1000);
     assert_eq!(compare(&State::bytes(), &state), state.pages.live().0);
 }
@@ -228,7 +228,7 @@ fn ten_changes_among_a_hundred_thousand_records_are_a_few_dozen_pages() {
 }
 
 #[test]
-fn records_that_come_and_go_cost_no_more_pages() {
+fn temporary_records_cost_no_additional_pages() {
     let older = State::of(100_000);
     let mut newer = older.clone();
     for number in 0..5 {
@@ -280,7 +280,7 @@ fn leaves_that_split_and_merge_leave_the_others_alone() {
 }
 
 #[test]
-fn a_large_hole_costs_what_was_in_it() {
+fn a_large_gap_costs_only_its_removed_pages() {
     let older = State::of(50_000);
     let mut newer = older.clone();
     newer.remove_range(&key(0), &key(90_000));
@@ -310,7 +310,7 @@ fn records_that_only_moved_are_not_reported() {
 }
 
 #[test]
-fn a_large_value_is_read_only_where_it_may_be_the_same() {
+fn a_large_value_is_read_only_if_it_may_be_equal() {
     let mut older = State::bytes();
     older.insert(b"same", &[1; 5000]);
     older.insert(b"other", &[2; 5000]);
@@ -377,7 +377,7 @@ fn pages_that_are_their_own_neighbours_end_the_walk() {
 }
 
 #[test]
-fn a_page_that_is_not_what_its_parent_says_is_an_error() {
+fn a_page_that_contradicts_its_parent_is_an_error() {
     let older = State::of(1000);
     let mut newer = older.clone();
     newer.insert(&key(77), b"another");
@@ -404,7 +404,7 @@ fn a_page_that_is_not_what_its_parent_says_is_an_error() {
 }
 
 #[test]
-fn a_range_is_cut_out_of_the_differences() {
+fn differences_can_be_limited_to_a_range() {
     let older = State::of(3000);
     let mut newer = older.clone();
     for number in (0..6000).step_by(7) {
@@ -429,7 +429,7 @@ fn a_range_is_cut_out_of_the_differences() {
 }
 
 #[test]
-fn random_states_differ_as_the_model_says() {
+fn differences_of_random_states_match_the_model() {
     let roots = [
         TreeRoot::new(KeyOrder::Bytes, true, false, 0),
         TreeRoot::new(KeyOrder::Bytes, false, true, 3),

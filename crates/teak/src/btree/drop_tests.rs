@@ -12,7 +12,7 @@ use fastrand::Rng;
 static DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| b.cmp(a));
 
 #[test]
-fn what_is_left_is_the_end_of_the_tree_until_nothing_is() {
+fn the_rest_is_the_end_of_the_tree_until_nothing_is_left() {
     for (seed, root) in roots().into_iter().enumerate() {
         let budget = [1, 7, 40, 1000][seed % 4];
         let mut random = Rng::with_seed(seed as u64);

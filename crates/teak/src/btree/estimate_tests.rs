@@ -60,7 +60,7 @@ fn bounds_of_all_but_a_few_records_are_close() {
 }
 
 #[test]
-fn what_was_not_seen_widens_the_bounds() {
+fn unseen_pages_widen_the_bounds() {
     let exact = PartialEstimate::exactly(2).entries(&[5, 7], 100);
     assert_eq!((exact.at_least, exact.at_most), (12, 12));
     assert_eq!(exact.value, 12.0);

@@ -17,7 +17,7 @@ use crate::{
     page::{
         PageDamage,
         key::KeyOrder,
-        leaf::{self, InPlaceOutcome, Leaf},
+        leaf::{self, Leaf, LocalChange},
         value::{StoredValue, VALUE_EXTENT_LEN, ValueKind},
     },
 };
@@ -108,8 +108,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
         self.root.records += 1;
         self.mark_changed();
         match self.insert_at(&path, key, kept)? {
-            InPlaceOutcome::Done => self.add_to_counts(&path, 1)?,
-            InPlaceOutcome::Rebuild => path.clear(),
+            LocalChange::Done => self.add_to_counts(&path, 1)?,
+            LocalChange::Rebuild => path.clear(),
         }
         Ok(path)
     }
@@ -135,11 +135,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         leaf::init(page, number, birth, format, &[]);
         let done = leaf::insert(page, format.order, 0, key, kept);
         let done = done.map_err(|damage| damage.at(number, "insert"))?;
-        assert_eq!(
-            done,
-            InPlaceOutcome::Done,
-            "an empty leaf holds every record"
-        );
+        assert_eq!(done, LocalChange::Done, "an empty leaf holds every record");
         self.fix_key_len(key);
         self.root.page = number;
         self.root.depth = 1;
@@ -182,7 +178,7 @@ impl<'t, S: PageSink> Tree<'t, S> {
         let mut extent = ValueExtentBytes::default();
         let kept = self.store_value(key.len(), value, &mut extent)?;
         self.mark_changed();
-        if self.put_value(&path, key, kept)? == InPlaceOutcome::Rebuild {
+        if self.put_value(&path, key, kept)? == LocalChange::Rebuild {
             path.clear();
         }
         if let Some(extent) = old_extent {
@@ -213,12 +209,12 @@ impl<'t, S: PageSink> Tree<'t, S> {
         path: &[PathStep],
         key: &[u8],
         value: StoredValue<'_>,
-    ) -> Result<InPlaceOutcome> {
+    ) -> Result<LocalChange> {
         let step = *path.last().expect("a path has a leaf");
         let damaged = |damage: PageDamage| damage.at(step.page, "insert");
         let page = self.sink.page_mut(step.page)?;
-        if leaf::set_value(page, step.index, value).map_err(damaged)? == InPlaceOutcome::Done {
-            return Ok(InPlaceOutcome::Done);
+        if leaf::set_value(page, step.index, value).map_err(damaged)? == LocalChange::Done {
+            return Ok(LocalChange::Done);
         }
         leaf::remove(page, step.index).map_err(damaged)?;
         self.insert_at(path, key, value)
@@ -293,15 +289,15 @@ impl<'t, S: PageSink> Tree<'t, S> {
         path: &[PathStep],
         key: &[u8],
         value: StoredValue<'_>,
-    ) -> Result<InPlaceOutcome> {
+    ) -> Result<LocalChange> {
         let step = *path.last().expect("a path has a leaf");
         let order = self.root.order;
         let page = self.sink.page_mut(step.page)?;
         let done = leaf::insert(page, order, step.index, key, value);
         let done = done.map_err(|damage| damage.at(step.page, "insert"))?;
         match done {
-            InPlaceOutcome::Done => {}
-            InPlaceOutcome::Rebuild => rebalance::rebuild_and_insert(self, path, key, value)?,
+            LocalChange::Done => {}
+            LocalChange::Rebuild => rebalance::rebuild_and_insert(self, path, key, value)?,
         }
         Ok(done)
     }

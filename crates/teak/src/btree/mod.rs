@@ -20,6 +20,7 @@ pub(crate) mod drop;
 pub(crate) mod enter;
 pub(crate) mod estimate;
 pub(crate) mod insert;
+pub(crate) mod key_ranges;
 pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod modify;
@@ -39,7 +40,6 @@ pub(crate) mod root;
 pub(crate) mod seal;
 pub(crate) mod seek;
 pub(crate) mod sort;
-pub(crate) mod split;
 pub(crate) mod walk;
 
 pub(crate) use root::{RootFault, RootRef, TreeKind, TreeRoot, UnknownTree};
@@ -230,7 +230,7 @@ fn visit_inner<'s, S: PageSource + ?Sized>(
 #[cold]
 fn unexpected(page: &[u8], number: PageNumber) -> PageDamage {
     match Header::read(page).number == number {
-        false => PageDamage("another page's bytes stand here"),
+        false => PageDamage("the page number in its header is another page's"),
         true => PageDamage("it is not of the kind and level that its parent says"),
     }
 }

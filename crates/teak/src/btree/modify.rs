@@ -5,7 +5,7 @@ use super::{PageSink, cursor::value_at, mutable_tree::Tree, position::Position, 
 use crate::{
     PageNumber, Result,
     page::{
-        leaf::{self, InPlaceOutcome},
+        leaf::{self, LocalChange},
         value::StoredValue,
     },
 };
@@ -69,8 +69,8 @@ impl<S: PageSink> Tree<'_, S> {
         let mut path = position.into_path();
         let end = path.last_mut().expect("a path has a leaf");
         let leaf = visit_leaf(&*self.sink, end.page, "append")?;
-        let place = leaf.search(self.root.order, key);
-        if place.map_err(|damage| damage.at(end.page, "append"))? != Err(end.count) {
+        let insert_index = leaf.search(self.root.order, key);
+        if insert_index.map_err(|damage| damage.at(end.page, "append"))? != Err(end.count) {
             return Ok(false);
         }
         end.index = end.count;
@@ -113,13 +113,13 @@ impl<S: PageSink> Tree<'_, S> {
         } else {
             self.root.records += 1;
             let placed = self.insert_at(&path, key, zeros)?;
-            if placed == InPlaceOutcome::Done {
+            if placed == LocalChange::Done {
                 self.add_to_counts(&path, 1)?;
             }
             placed
         };
         let mut position = Position::on(path);
-        if placed == InPlaceOutcome::Rebuild {
+        if placed == LocalChange::Rebuild {
             position.descend(&*self.sink, self.root, key)?;
         }
         Ok(position.record().expect("the record was put there"))

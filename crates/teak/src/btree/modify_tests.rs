@@ -62,7 +62,7 @@ fn insert_with(fixture: &mut Fixture, key: &[u8], value: &[u8]) {
 }
 
 #[test]
-fn changes_by_what_is_there_match_a_map() {
+fn conditional_changes_match_a_map() {
     for (seed, root) in (1..).zip(roots()) {
         let order = root.order;
         let mut fixture = Fixture::new(PAGE_SIZE, root);

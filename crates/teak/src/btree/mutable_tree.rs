@@ -152,7 +152,8 @@ impl<'t, S: PageSink> Tree<'t, S> {
 /// refers to them.
 fn one_less(pages: u32, number: PageNumber) -> Result<u32> {
     pages.checked_sub(1).ok_or_else(|| {
-        let detail = "its tree has more pages than its root counts: some are below several pages";
+        let detail =
+            "its tree has more pages than its root counts; some are referenced more than once";
         Error::corrupted(number, "release", detail)
     })
 }

@@ -49,7 +49,7 @@ impl PageSource for Both<'_> {
 }
 
 #[test]
-fn what_is_not_shared_is_found_and_no_more_is_read() {
+fn only_unshared_pages_are_read() {
     let mut pages = MemoryPages::new(1024);
     let mut root = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
     change(&mut pages, &mut root, 0..5000, 1);

@@ -25,7 +25,7 @@ use crate::{
         child::Child,
         entries::{RecordList, cut_evenly, cut_greedily},
         header::HEADER_LEN,
-        leaf::{self, InPlaceOutcome},
+        leaf::{self, LocalChange},
         value::StoredValue,
     },
 };
@@ -175,7 +175,7 @@ impl<S: PageSink> Tree<'_, S> {
                 return Ok(false);
             }
             let done = leaf::insert(page, format.order, step.index, key, value);
-            return Ok(done.map_err(damaged)? == InPlaceOutcome::Done);
+            return Ok(done.map_err(damaged)? == LocalChange::Done);
         }
         let records = self.records_with(step, key, value)?;
         let all = 0..records.len();
@@ -313,19 +313,19 @@ impl<S: PageSink> Tree<'_, S> {
     /// counts above it are right.
     ///
     /// Returns `Done` if the path still leads to the leaf.
-    pub(super) fn rebalance_leaf(&mut self, path: &[PathStep]) -> Result<InPlaceOutcome> {
+    pub(super) fn rebalance_leaf(&mut self, path: &[PathStep]) -> Result<LocalChange> {
         let depth = path.len() - 1;
         let number = path[depth].page;
         let header = self.header(number)?;
         if header.count == 0 {
             self.release_leaf(number)?;
             self.remove_child(path, depth)?;
-            return Ok(InPlaceOutcome::Rebuild);
+            return Ok(LocalChange::Rebuild);
         }
         let page_size = self.sink.page_size();
         let used_len = leaf::used_len(&header);
         if depth == 0 || used_len >= part(page_size, THIN_LEAF) {
-            return Ok(InPlaceOutcome::Done);
+            return Ok(LocalChange::Done);
         }
         let max_len = part(page_size, MERGED_FILL_MAX);
         let may_copy = used_len < part(page_size, THIN_PAGE);
@@ -336,11 +336,11 @@ impl<S: PageSink> Tree<'_, S> {
             .min_by_key(|n| (!n.is_own, n.used_len));
         match partner {
             Some(neighbour) => self.merge_leaf(path, neighbour),
-            None => Ok(InPlaceOutcome::Done),
+            None => Ok(LocalChange::Done),
         }
     }
 
-    fn merge_leaf(&mut self, path: &[PathStep], neighbour: Neighbour) -> Result<InPlaceOutcome> {
+    fn merge_leaf(&mut self, path: &[PathStep], neighbour: Neighbour) -> Result<LocalChange> {
         let depth = path.len() - 1;
         let (parent, number) = (path[depth - 1], path[depth].page);
         let first = neighbour.index.min(parent.index);
@@ -359,7 +359,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
         let count = records.len();
         if records.page_len(self.root.leaf_format(), 0..count) > self.sink.page_size() {
-            return Ok(InPlaceOutcome::Done);
+            return Ok(LocalChange::Done);
         }
         self.build_leaf(number, &records, 0..count)?;
         self.release_leaf(neighbour.page)?;
@@ -368,6 +368,6 @@ impl<S: PageSink> Tree<'_, S> {
         let weight = weight.map_err(|damage| damage.at(number, "rebalance"))?;
         let child = Child::unsealed(Vec::new(), number, weight);
         self.replace_children(path, depth, first..first + 2, vec![child])?;
-        Ok(InPlaceOutcome::Rebuild)
+        Ok(LocalChange::Rebuild)
     }
 }

@@ -15,7 +15,7 @@ use crate::{
         entries::RecordList,
         header::{HEADER_LEN, Header},
         inner,
-        leaf::{self, InPlaceOutcome, Leaf, LeafEnd},
+        leaf::{self, Leaf, LeafEnd, LocalChange},
         value::StoredValue,
     },
 };
@@ -49,7 +49,7 @@ struct RecordMove {
 
 impl<S: PageSink> Tree<'_, S> {
     /// Redistributes to a neighbour that has room: moves a few records to it, so that both are
-    /// equally full, and inserts the new one. Returns whether that was possible.
+    /// equally full, and inserts the new one. Returns what that achieved.
     pub(super) fn redistribute(
         &mut self,
         path: &[PathStep],
@@ -110,7 +110,7 @@ impl<S: PageSink> Tree<'_, S> {
             0 => MOVED_MAX,
             len => MOVED_MAX.max(MOVED_LEN_MAX / usize::from(len)),
         };
-        let mut excess_len = full_len.saturating_sub(neighbour.used_len) / 2;
+        let mut surplus_len = full_len.saturating_sub(neighbour.used_len) / 2;
         let is_left = neighbour.index < parent.index;
         let mut moved = 0;
         while moved + 1 < leaf.count() && moved < moved_max {
@@ -123,10 +123,10 @@ impl<S: PageSink> Tree<'_, S> {
                 .node(index)
                 .map_err(|damage| damage.at(step.page, "rebalance"))?;
             let len = leaf.record_len(&node);
-            if len > 2 * excess_len {
+            if len > 2 * surplus_len {
                 break;
             }
-            excess_len = excess_len.saturating_sub(len);
+            surplus_len = surplus_len.saturating_sub(len);
             moved += 1;
         }
         Ok((moved > 0 && moved < moved_max).then_some(moved))
@@ -156,7 +156,7 @@ impl<S: PageSink> Tree<'_, S> {
         let target = self.sink.page_mut(to)?;
         let there = usize::from(Header::read(target).count);
         let moved = leaf::insert_many(target, order, end, records);
-        if moved.map_err(|damage| damage.at(to, "rebalance"))? == InPlaceOutcome::Rebuild {
+        if moved.map_err(|damage| damage.at(to, "rebalance"))? == LocalChange::Rebuild {
             return Ok(Redistribution::Unchanged);
         }
         leaf::remove_range(self.sink.page_mut(from)?, range).map_err(damaged)?;
@@ -169,7 +169,7 @@ impl<S: PageSink> Tree<'_, S> {
         };
         let page = self.sink.page_mut(number)?;
         let damaged = |damage: PageDamage| damage.at(number, "rebalance");
-        if leaf::insert(page, order, slot, key, value).map_err(damaged)? == InPlaceOutcome::Done {
+        if leaf::insert(page, order, slot, key, value).map_err(damaged)? == LocalChange::Done {
             return Ok(Redistribution::Done);
         }
         if Header::read(page).garbage_len > 0 {
@@ -177,8 +177,8 @@ impl<S: PageSink> Tree<'_, S> {
         }
         let done = leaf::insert(page, order, slot, key, value).map_err(damaged)?;
         Ok(match done {
-            InPlaceOutcome::Done => Redistribution::Done,
-            InPlaceOutcome::Rebuild => Redistribution::InPart,
+            LocalChange::Done => Redistribution::Done,
+            LocalChange::Rebuild => Redistribution::InPart,
         })
     }
 

@@ -20,7 +20,7 @@ use crate::{
         PageDamage,
         entries::{RecordList, cut_greedily},
         header::HEADER_LEN,
-        leaf::{self, InPlaceOutcome},
+        leaf::{self, LocalChange},
         value::{StoredValue, ValueKind},
     },
 };
@@ -294,7 +294,7 @@ impl<S: PageSink> Tree<'_, S> {
                 bytes: &bytes,
             };
             let put = leaf::set_value(self.sink.page_mut(leaf)?, index, kept);
-            if put.map_err(|damage| damage.at(leaf, "compact"))? == InPlaceOutcome::Rebuild {
+            if put.map_err(|damage| damage.at(leaf, "compact"))? == LocalChange::Rebuild {
                 let detail = "the description of a large value has another length than others";
                 return Err(Error::corrupted(leaf, "compact", detail));
             }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Result,
-    page::leaf::{self, InPlaceOutcome},
+    page::leaf::{self, LocalChange},
 };
 use std::mem;
 
@@ -42,19 +42,15 @@ impl<S: PageSink> Tree<'_, S> {
     pub(super) fn remove_at(&mut self, position: Position) -> Result<Vec<PathStep>> {
         let mut path = self.own_path(position.into_path())?;
         match self.remove_record(&path, 1)? {
-            InPlaceOutcome::Done => path.last_mut().expect("a path has a leaf").count -= 1,
-            InPlaceOutcome::Rebuild => path.clear(),
+            LocalChange::Done => path.last_mut().expect("a path has a leaf").count -= 1,
+            LocalChange::Rebuild => path.clear(),
         }
         Ok(path)
     }
 
     /// Removes the entry of a leaf at the end of a path, which must be changeable. The entry
     /// represents `records` records. Returns `Done` if the path still leads to the leaf.
-    pub(super) fn remove_record(
-        &mut self,
-        path: &[PathStep],
-        records: u64,
-    ) -> Result<InPlaceOutcome> {
+    pub(super) fn remove_record(&mut self, path: &[PathStep], records: u64) -> Result<LocalChange> {
         let step = *path.last().expect("a path has a leaf");
         let extent = self.extent_at(step.page, step.index, "remove")?;
         leaf::remove(self.sink.page_mut(step.page)?, step.index)

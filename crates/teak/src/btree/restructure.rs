@@ -145,7 +145,7 @@ impl<S: PageSink> Tree<'_, S> {
         self.recount(path, depth)
     }
 
-    /// If separators are so long that a page has few children, moves some of them to a neighbour if
+    /// If a page has few children because of long separators, moves some of them to a neighbour if
     /// that saves a page; returns whether it did. Otherwise pages with a single child would remain,
     /// and the tree would grow deeper and deeper.
     fn move_children_to_sibling(

@@ -132,7 +132,7 @@ pub(crate) enum RootFault {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct UnknownTree {
     /// The unknown part.
-    pub(crate) what: &'static str,
+    pub(crate) feature: &'static str,
     /// The last transaction that changed it.
     pub(crate) changed: TransactionId,
 }
@@ -140,7 +140,7 @@ pub(crate) struct UnknownTree {
 impl UnknownTree {
     /// The error for the tree called `name`.
     pub(crate) fn error(self, name: &str) -> Error {
-        Error::UnknownFormat(format!("{name} {}", self.what))
+        Error::unknown_format(format!("{name} {}", self.feature))
     }
 }
 
@@ -297,7 +297,7 @@ impl TreeRoot {
     /// Describes a tree of an unsupported kind.
     pub(crate) fn unknown_kind(&self) -> UnknownTree {
         UnknownTree {
-            what: UNKNOWN_KIND,
+            feature: UNKNOWN_KIND,
             changed: self.changed,
         }
     }
@@ -318,7 +318,7 @@ impl TreeRoot {
         let flags = u16_at(6);
         let has = |flag| flags & flag != 0;
         let changed = TransactionId(u64_at(40));
-        let unknown = |what| RootFault::Unknown(UnknownTree { what, changed });
+        let unknown = |feature| RootFault::Unknown(UnknownTree { feature, changed });
         if flags & !KNOWN_FLAGS != 0 {
             return Err(unknown(UNKNOWN_KIND));
         }

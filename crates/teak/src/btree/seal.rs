@@ -1,5 +1,6 @@
-//! Sealing: from the leaves up, each page's checksum is stored in its parent, and the root's in the
-//! root. That of a nested tree is stored in the leaf that holds its root.
+//! Sealing: from the leaves up, each page's checksum is stored in its parent. The root page's
+//! checksum is stored in the [`TreeRoot`]; the root of a nested tree is in a leaf of the tree
+//! around it.
 
 use super::{PageSink, TreeRoot, visit, visit_inner, visit_leaf};
 use crate::{

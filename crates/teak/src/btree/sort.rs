@@ -124,7 +124,7 @@ pub(crate) struct Sorter {
     memory_bytes: usize,
     directory: std::path::PathBuf,
     memory: SortBuffer,
-    stretches: Vec<File>,
+    runs: Vec<File>,
     records: u64,
 }
 
@@ -139,7 +139,7 @@ impl Sorter {
             memory_bytes: memory_bytes.max(1 << 16),
             directory: directory.to_path_buf(),
             memory: SortBuffer::default(),
-            stretches: Vec::new(),
+            runs: Vec::new(),
             records: 0,
         }
     }
@@ -176,7 +176,7 @@ impl Sorter {
         let mut file = BufWriter::with_capacity(1 << 18, self.temporary_file()?);
         let mut records = (0..).map_while(|index| self.memory.record_at(index));
         records.try_for_each(|(key, value)| write_record(&mut file, key, value))?;
-        self.stretches.push(rewound(file)?);
+        self.runs.push(rewound(file)?);
         self.memory.bytes.clear();
         self.memory.items.clear();
         Ok(())
@@ -191,21 +191,21 @@ impl Sorter {
     /// Returns all records, sorted, without duplicate keys, or duplicate pairs.
     pub(crate) fn finish(mut self) -> Result<SortedMerge> {
         self.memory.sort(self.order);
-        while self.stretches.len() > FAN_IN_MAX {
+        while self.runs.len() > FAN_IN_MAX {
             self.merge_some()?;
         }
-        let files = mem::take(&mut self.stretches);
+        let files = mem::take(&mut self.runs);
         SortedMerge::new(self.order, files, self.memory, self.memory_bytes)
     }
 
     /// Merges the oldest runs into one, which replaces them.
     fn merge_some(&mut self) -> Result<()> {
-        let rest = self.stretches.split_off(FAN_IN_MAX);
-        let files = mem::replace(&mut self.stretches, rest);
+        let rest = self.runs.split_off(FAN_IN_MAX);
+        let files = mem::replace(&mut self.runs, rest);
         let mut merged = BufWriter::with_capacity(1 << 18, self.temporary_file()?);
         let merge = SortedMerge::new(self.order, files, SortBuffer::default(), self.memory_bytes)?;
         merge.for_each(|key, value| write_record(&mut merged, key, value))?;
-        self.stretches.insert(0, rewound(merged)?);
+        self.runs.insert(0, rewound(merged)?);
         Ok(())
     }
 }
@@ -266,7 +266,7 @@ impl SortRecord {
 struct MergeSource {
     order: SortOrder,
     pair: SortRecord,
-    stretch: usize,
+    run: usize,
     file: BufReader<File>,
 }
 
@@ -282,7 +282,7 @@ impl Ord for MergeSource {
     fn cmp(&self, other: &Self) -> Ordering {
         self.order
             .compare(other.pair.slices(), self.pair.slices())
-            .then(self.stretch.cmp(&other.stretch))
+            .then(self.run.cmp(&other.run))
     }
 }
 
@@ -318,11 +318,11 @@ impl SortedMerge {
     ) -> Result<Self> {
         let buffer_len = (memory_bytes / (files.len() + 1)).clamp(1 << 12, 1 << 20);
         let mut sources = BinaryHeap::with_capacity(files.len());
-        for (stretch, file) in files.into_iter().enumerate() {
+        for (run, file) in files.into_iter().enumerate() {
             let mut front = MergeSource {
                 order,
                 pair: SortRecord::default(),
-                stretch,
+                run,
                 file: BufReader::with_capacity(buffer_len, file),
             };
             if front.advance()? {

@@ -10,7 +10,7 @@ use super::{
     lookup,
     memory::MemoryPages,
     mutable_tree::Tree,
-    position::{Position, child_from_hint},
+    position::{Position, descend::child_from_hint},
     seal,
     sort::Sorter,
     walk::{self, Finding, PageRole, Visitor},
@@ -273,7 +273,7 @@ fn random_operations_match_a_map() {
 /// Ascending or descending keys, occasional others, and removals, after which the hint is invalid;
 /// pages are committed in between.
 #[test]
-fn records_near_the_last_one_go_to_their_place() {
+fn records_close_to_the_last_one_are_inserted_correctly() {
     for (seed, root) in roots().into_iter().enumerate() {
         let mut random = Rng::with_seed(seed as u64);
         let mut fixture = Fixture::new(4096, root);
@@ -325,7 +325,7 @@ fn records_near_the_last_one_go_to_their_place() {
 /// The page above a leaf decides that a key is below it only where that is certain: at the ends of
 /// the page the key may belong to a neighbour.
 #[test]
-fn what_the_page_above_tells_is_where_a_descent_goes() {
+fn a_hint_of_the_parent_matches_the_descent() {
     for root in roots() {
         let mut fixture = Fixture::new(4096, root);
         let mut builder = Tree::new(&mut fixture.pages, &mut fixture.root);
@@ -338,12 +338,12 @@ fn what_the_page_above_tells_is_where_a_descent_goes() {
         builder.finish().unwrap();
         assert_eq!(fixture.root.depth, 3, "pages above leaves have neighbours");
         let mut random = Rng::with_seed(9);
-        let (mut told, mut count) = (0, 0);
-        for place in (0..keys.len()).step_by(37) {
+        let (mut hinted, mut count) = (0, 0);
+        for key_index in (0..keys.len()).step_by(37) {
             let (mut from, mut to) = (Position::default(), Position::default());
             let (pages, root) = (&fixture.pages, &fixture.root);
-            assert!(from.descend(pages, root, &keys[place]).unwrap());
-            let other = (place + random.usize(..3000)).saturating_sub(1500);
+            assert!(from.descend(pages, root, &keys[key_index]).unwrap());
+            let other = (key_index + random.usize(..3000)).saturating_sub(1500);
             let key = key_of(random.u64(..2) + 2 * other as u64, root.order);
             to.descend(pages, root, &key).unwrap();
             if let Some((step, leaf)) = child_from_hint(pages, root, from.path(), &key).unwrap() {
@@ -351,11 +351,11 @@ fn what_the_page_above_tells_is_where_a_descent_goes() {
                     panic!("there are three levels")
                 };
                 assert_eq!((step, leaf), (*above, end.page));
-                told += 1;
+                hinted += 1;
             }
             count += 1;
         }
-        assert!(told > count / 2 && told < count, "{told} of {count}");
+        assert!(hinted > count / 2 && hinted < count, "{hinted} of {count}");
     }
 }
 
@@ -369,7 +369,7 @@ fn key_of(number: u64, order: KeyOrder) -> Vec<u8> {
 }
 
 #[test]
-fn get_many_finds_what_get_finds() {
+fn get_many_agrees_with_get() {
     let mut fixture = Fixture::new(4096, bytes_root());
     let mut random = Rng::with_seed(3);
     for _ in 0..5000 {
@@ -452,7 +452,7 @@ fn ascending_keys_fill_their_pages() {
 }
 
 #[test]
-fn writing_what_is_there_copies_nothing() {
+fn writing_equal_values_copies_nothing() {
     let mut fixture = Fixture::new(4096, bytes_root());
     let large = vec![3; 10_000];
     for i in 0..1000u32 {
@@ -480,7 +480,7 @@ fn writing_what_is_there_copies_nothing() {
 }
 
 #[test]
-fn a_built_tree_is_sound_and_full() {
+fn a_built_tree_is_valid_and_full() {
     for root in roots() {
         let mut fixture = Fixture::new(4096, root);
         let mut random = Rng::with_seed(5);
@@ -547,7 +547,7 @@ fn appending_agrees_with_a_model() {
 /// In an empty tree, among existing records, and after them; keys occur twice, and the last one
 /// counts.
 #[test]
-fn many_at_once_are_as_one_after_the_other() {
+fn batches_agree_with_single_inserts() {
     for (seed, root) in (1..).zip(roots()) {
         let order = root.order;
         let mut fixture = Fixture::new(4096, root);
@@ -577,7 +577,7 @@ fn many_at_once_are_as_one_after_the_other() {
 }
 
 #[test]
-fn building_refuses_what_is_not_sorted() {
+fn building_refuses_unsorted_input() {
     let mut fixture = Fixture::new(4096, bytes_root());
     let mut tree = fixture.tree();
     let mut builder = TreeBuilder::new(&mut tree);
@@ -615,7 +615,7 @@ fn sorting_beyond_memory_keeps_the_last_of_equal_keys() {
 
 /// Records without bytes begin at the offset of the next one.
 #[test]
-fn of_many_empty_records_the_last_one_counts_too() {
+fn the_last_of_many_empty_records_counts_too() {
     let mut sorter = Sorter::new(&bytes_root(), 1 << 20, &std::env::temp_dir());
     for i in 0..2000u32 {
         sorter.push(b"", b"").unwrap();
@@ -678,8 +678,8 @@ fn a_search_that_ends_in_an_empty_leaf_is_damage() {
     assert!(position.last(&fixture.pages, &fixture.root).is_err());
 }
 
-/// Ascending keys before a greater one, each so long that a page has at most two children. Inner
-/// pages with a single child remained, and the tree grew too deep to be reopened.
+/// Ascending keys before a greater one, with lengths that allow at most two children in a page.
+/// Inner pages with a single child remained, and the tree grew too deep to be reopened.
 #[test]
 fn long_separators_do_not_make_the_tree_deep() {
     let mut fixture = Fixture::new(4096, bytes_root());
@@ -697,7 +697,7 @@ fn long_separators_do_not_make_the_tree_deep() {
 
 /// Keys of which two fit into an inner page, inserted and removed in any order, commit by commit.
 #[test]
-fn trees_of_long_keys_stay_low_as_records_come_and_go() {
+fn trees_of_long_keys_stay_shallow_under_changes() {
     for order in [KeyOrder::Bytes, KeyOrder::ReverseBytes] {
         let mut fixture = Fixture::new(4096, TreeRoot::new(order, false, false, 0));
         let mut random = Rng::with_seed(9);
@@ -725,7 +725,7 @@ fn trees_of_long_keys_stay_low_as_records_come_and_go() {
 
 /// The key and value of the previous record were still visible.
 #[test]
-fn a_record_that_cannot_be_read_is_not_seen() {
+fn an_unreadable_record_is_invisible() {
     let mut fixture = Fixture::new(4096, bytes_root());
     for key in [&[1u8, 0, 0, 0], &[5, 0, 0, 0], &[9, 0, 0, 0]] {
         fixture.insert(key, b"value");

@@ -1,6 +1,7 @@
 //! A walk over every page of a tree that trusts nothing: kinds, numbers, checksums, order, bounds,
 //! counts. After damage it continues past the damaged page.
 
+pub(crate) mod totals;
 mod values;
 
 use super::{PageSource, TreeRoot};
@@ -15,6 +16,7 @@ use crate::{
         value::{StoredValue, ValueExtent, ValueKind},
     },
 };
+use totals::{SubtreeTotals, Totals};
 
 /// The role of a page in a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,9 +64,6 @@ pub(crate) trait Visitor {
     }
 }
 
-/// The totals below a page: its own, and the number of records, if that is certain.
-pub(crate) type SubtreeTotals = (Totals, Option<u64>);
-
 const RECORDS_OVERLAP: &str =
     "its records overlap, or do not lie where the page says that records are";
 const SEPARATORS_OVERLAP: &str =
@@ -95,44 +94,6 @@ struct TreeWalk<'w, S: ?Sized, V> {
     counted: bool,
     visitor: &'w mut V,
     totals: Totals,
-}
-
-/// The totals of a walk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
-    pub(crate) records: u64,
-    pub(crate) inner_pages: u64,
-    pub(crate) leaf_pages: u64,
-    pub(crate) value_pages: u64,
-    /// Bytes of keys and values.
-    pub(crate) data_bytes: u64,
-}
-
-impl Totals {
-    /// Adds a large value. Its length may be forged, as may those of all others.
-    pub(crate) fn add_value(&mut self, pages: u32, len_bytes: u64) {
-        self.value_pages = self.value_pages.saturating_add(pages.into());
-        self.add_data(len_bytes);
-    }
-
-    fn add(&mut self, other: Self) {
-        let Self {
-            records,
-            inner_pages,
-            leaf_pages,
-            value_pages,
-            data_bytes,
-        } = other;
-        self.records = self.records.saturating_add(records);
-        self.inner_pages = self.inner_pages.saturating_add(inner_pages);
-        self.leaf_pages = self.leaf_pages.saturating_add(leaf_pages);
-        self.value_pages = self.value_pages.saturating_add(value_pages);
-        self.add_data(data_bytes);
-    }
-
-    fn add_data(&mut self, len_bytes: u64) {
-        self.data_bytes = self.data_bytes.saturating_add(len_bytes);
-    }
 }
 
 /// Walks the tree of a state and reports to the visitor.
@@ -289,7 +250,9 @@ impl<'w, S: PageSource + ?Sized, V: Visitor> TreeWalk<'w, S, V> {
             ));
         }
         if header.number != number {
-            return Err(PageDamage("another page's bytes stand here"));
+            return Err(PageDamage(
+                "the page number in its header is another page's",
+            ));
         }
         let kind = match level {
             0 => self.leaf_format.kind(),

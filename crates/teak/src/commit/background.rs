@@ -4,13 +4,17 @@
 
 use crate::{
     Error, Result, TransactionId,
-    commit::{flusher::Flusher, group::FlushGoal, state::requests::FlushDue},
+    commit::{
+        committer::Committer,
+        group::FlushGoal,
+        state::{ending::closed, requests::FlushDue},
+    },
     record::durability::Durability,
     sync::lock,
 };
-use std::{io, sync::Arc};
+use std::sync::Arc;
 
-impl Flusher {
+impl Committer {
     /// Starts the background thread if commits of this durability need it.
     ///
     /// # Errors
@@ -89,8 +93,7 @@ impl Flusher {
         let mut state = self.commit_state.lock();
         state.stop();
         if state.durable().transaction < state.last() && !state.has_failed() {
-            let error = io::Error::other("the database was closed before it was on the disk");
-            self.give_up(&mut state, &error);
+            self.give_up(&mut state, &closed());
         }
         self.commit_state.notify_flusher(&state);
         drop(state);

@@ -1,17 +1,17 @@
-//! The records of a clean close. No commit happens meanwhile.
+//! The records of a clean close, and closing without them. No commit happens meanwhile.
 
 use crate::{
     Error, Result,
     commit::{
-        disk::{FailedWrite, refuse_nonsense},
-        flusher::Flusher,
-        state::LockedCommitState,
+        committer::Committer,
+        disk::{FailedWrite, refuse_inconsistent},
+        state::CommitState,
     },
     planted::planted,
     record::{Record, record_ref::RecordRef},
 };
 
-impl Flusher {
+impl Committer {
     /// Flushes the newest commit if only a journal entry makes it durable.
     pub(crate) fn flush_journaled(&self) -> Result<()> {
         let mut state = self.commit_state.lock();
@@ -26,6 +26,28 @@ impl Flusher {
         Ok(())
     }
 
+    /// Leaves commits that are not durable in the system's cache, if all of them are lazy. Returns
+    /// whether it did. No thread or ticket waits for them.
+    pub(crate) fn leave_lazy(&self) -> bool {
+        let mut state = self.commit_state.lock();
+        let is_left = state.has_only_lazy(self.published.visible());
+        if is_left {
+            state.leave_lazy();
+        }
+        is_left
+    }
+
+    /// Whether some commits are not durable, and all of them are lazy.
+    pub(crate) fn has_only_lazy(&self) -> bool {
+        let state = self.commit_state.lock();
+        state.has_only_lazy(self.published.visible())
+    }
+
+    /// Whether closing has left lazy commits that are still not durable.
+    pub(crate) fn has_left_lazy(&self) -> bool {
+        self.commit_state.lock().has_left_lazy()
+    }
+
     /// Writes and flushes the records of a clean close. No record follows them, and the next open
     /// takes them for durable.
     pub(crate) fn write_close(&self, records: &[Record]) -> Result<()> {
@@ -36,15 +58,15 @@ impl Flusher {
         );
         assert!(
             records.iter().all(|record| {
-                record.clean_close && record.durable_transaction == record.transaction
+                record.clean_close && record.flushed_transaction == record.transaction
             }),
             "the records of a clean close count as durable"
         );
         for record in records {
-            refuse_nonsense(record)?;
+            refuse_inconsistent(record)?;
             let written = RecordRef::of(record);
             if !state.may_write(written) {
-                return Err(Error::Poisoned);
+                return Err(Error::poisoned());
             }
             if let Err(failed) = self.disk.write_record(record) {
                 return self.fail_close(&mut state, records, failed);
@@ -62,7 +84,7 @@ impl Flusher {
     /// back.
     fn fail_close(
         &self,
-        state: &mut LockedCommitState,
+        state: &mut CommitState,
         records: &[Record],
         failed: FailedWrite,
     ) -> Result<()> {

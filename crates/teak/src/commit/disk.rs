@@ -72,8 +72,8 @@ pub(crate) fn write_pages(
         "pages are not written over commit records"
     );
     let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
-    for stretch in pages.chunk_by(in_a_row) {
-        for part in stretch.chunks(WRITE_PARTS_MAX) {
+    for extent in pages.chunk_by(in_a_row) {
+        for part in extent.chunks(WRITE_PARTS_MAX) {
             let offset = u64::from(part[0].0.0) * page_size as u64;
             let slices: Vec<_> = part.iter().map(|(_, page)| IoSlice::new(page)).collect();
             storage.write(offset, &slices)?;
@@ -83,7 +83,7 @@ pub(crate) fn write_pages(
 }
 
 /// Refuses a record that could not be decoded again.
-pub(crate) fn refuse_nonsense(record: &Record) -> Result<()> {
+pub(crate) fn refuse_inconsistent(record: &Record) -> Result<()> {
     record
         .check()
         .map_err(|detail| Error::corrupted(slot_page(record.slot), "commit", detail))

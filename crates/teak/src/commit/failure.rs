@@ -8,29 +8,24 @@
 
 use crate::{
     commit::{
-        disk::{FLUSHING, refuse_nonsense},
-        flusher::Flusher,
-        state::LockedCommitState,
+        committer::Committer,
+        disk::{FLUSHING, refuse_inconsistent},
+        state::CommitState,
     },
     record::{Record, record_ref::RecordRef},
 };
 use std::{io, sync::atomic::Ordering, thread::Thread};
 
-impl Flusher {
+impl Committer {
     /// Stops accepting writes because of an internal failure.
     pub(crate) fn poison(&self, operation: &'static str) {
-        let error = io::Error::other("the state of the database in memory could not be kept");
+        let error = io::Error::other("the in-memory state could not be updated");
         self.fail(&mut self.commit_state.lock(), operation, &error);
     }
 
     /// Notes a failure. If a flush is under way and succeeds, its target becomes durable. Failed
     /// commits are taken back after that flush.
-    pub(super) fn fail(
-        &self,
-        state: &mut LockedCommitState,
-        operation: &'static str,
-        error: &io::Error,
-    ) {
+    pub(super) fn fail(&self, state: &mut CommitState, operation: &'static str, error: &io::Error) {
         self.note_failure(state, operation, error);
         if state.is_flushing() {
             return;
@@ -47,7 +42,7 @@ impl Flusher {
 
     pub(super) fn note_failure(
         &self,
-        state: &mut LockedCommitState,
+        state: &mut CommitState,
         operation: &'static str,
         error: &io::Error,
     ) {
@@ -58,24 +53,26 @@ impl Flusher {
             shared.set_failed();
         }
         state.fail(operation, error);
-        self.published.newest_here().checked.distrust();
+        self.published.newest_here().verified.distrust();
     }
 
     /// Gives up commits that are not durable, because this process closes. If other processes have
-    /// the database open, the commits may still become durable.
-    pub(super) fn give_up(&self, state: &mut LockedCommitState, error: &io::Error) {
-        if self.shared.is_none() {
+    /// the database open, or lazy commits were left on purpose, they may still become durable.
+    pub(super) fn give_up(&self, state: &mut CommitState, error: &io::Error) {
+        if self.shared.is_none() && !state.has_left_lazy() {
             return self.fail(state, FLUSHING, error);
         }
         self.is_poisoned.store(true, Ordering::Release);
         state.fail(FLUSHING, error);
         self.wakers.add(state.give_up());
+        let woken = self.commit_state.notify_flushed(state);
+        woken.iter().for_each(Thread::unpark);
     }
 
     /// Gives up all commits that are not durable. As far as the disk allows, makes the state that
     /// readers see the one that the next open finds. Errors in here are ignored: the earlier error
     /// is the one reported.
-    pub(crate) fn take_back(&self, state: &mut LockedCommitState) {
+    pub(crate) fn take_back(&self, state: &mut CommitState) {
         // If only this process gives up because it closes, the others continue with the commits
         // they have.
         assert!(
@@ -83,7 +80,7 @@ impl Flusher {
             "commits are taken back when no flush of this process can make them durable"
         );
         let is_for_all = match &self.shared {
-            Some(shared) => shared.region.has_failed() && !shared.is_ousted(),
+            Some(shared) => shared.region.has_failed() && !shared.is_stale_or_evicted(),
             None => true,
         };
         if is_for_all {
@@ -93,7 +90,7 @@ impl Flusher {
     }
 
     /// Writes the record of the visible commit as the newest one, then erases those of hidden ones.
-    fn write_visible_again(&self, state: &LockedCommitState) {
+    fn write_visible_again(&self, state: &CommitState) {
         let Ok(Some(visible)) = self.published.newest_at_once() else {
             return;
         };
@@ -115,7 +112,7 @@ impl Flusher {
         };
         // Until this record is written, the others may be the only ones that lead to the state that
         // readers see.
-        if refuse_nonsense(&record).is_ok() && self.disk.write_record(&record).is_ok() {
+        if refuse_inconsistent(&record).is_ok() && self.disk.write_record(&record).is_ok() {
             self.erase_hidden(state.slots().iter().filter(is_hidden), record.slot);
         }
     }

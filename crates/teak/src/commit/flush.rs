@@ -5,12 +5,12 @@
 use crate::{
     Result,
     commit::{
+        committer::Committer,
         deferred::TakenDeferred,
         disk::{FailedWrite, WRITING_ENTRY, WriteOutcome},
         flush_target::FlushTarget,
-        flusher::Flusher,
         group::{FlushGoal, FlushLocks, ProcessFlushLock},
-        state::LockedCommitState,
+        state::CommitState,
         state_lock::CommitStateGuard,
     },
     observe::events::Event,
@@ -28,7 +28,7 @@ enum SyncMethod {
     Entry,
 }
 
-impl Flusher {
+impl Committer {
     /// Writes deferred commits and flushes. Does nothing if another thread of this process is
     /// flushing, or if the goal is reached. Returns the outcome of the goal, if it is decided.
     pub(super) fn flush(&self, state: CommitStateGuard<'_>, goal: FlushGoal) -> Option<Result<()>> {
@@ -123,7 +123,7 @@ impl Flusher {
                         "a flush of everything reaches its goal, unless others take part"
                     );
                     let error = io::Error::other(
-                        "the lock file does not know of it any more; somebody has written to that file",
+                        "the commit is no longer recorded in the lock file; another program has modified that file",
                     );
                     self.note_failure(&mut state, "waiting for a commit", &error);
                 }
@@ -149,7 +149,7 @@ impl Flusher {
 
     /// Whether readers see the last durable commit. If other processes have the database open, the
     /// answer is always yes: another program may have written any numbers to the lock file.
-    pub(super) fn shows_durable(&self, state: &LockedCommitState) -> bool {
+    pub(super) fn shows_durable(&self, state: &CommitState) -> bool {
         let is_mistaken = planted!(DurableIsNewest) || planted!(SkipDeferred);
         self.shared.is_some()
             || is_mistaken

@@ -14,12 +14,12 @@
 //!    begins instead of an entry;
 //! 4. to note the outcome, and to choose the next leader.
 //!
-//! The first one is split where the leader may have to wait for a lock in between: for the flush
-//! lock of another process, or for a writer that writes deferred commits.
+//! The first one is two where the leader may have to wait in between: if other processes may have
+//! the database open, for their flush lock; otherwise only if a writer writes deferred commits.
 
 use crate::{
     Result, TransactionId,
-    commit::{flusher::Flusher, state::LockedCommitState, state_lock::CommitStateGuard},
+    commit::{committer::Committer, state::CommitState, state_lock::CommitStateGuard},
     planted::planted,
     record::FlushLimits,
     share::{LockOutcome, attachment::Shared},
@@ -40,7 +40,7 @@ pub(super) enum FlushGoal {
 
 impl FlushGoal {
     /// Whether a flush is still needed.
-    pub(super) fn is_open(self, state: &LockedCommitState) -> bool {
+    pub(super) fn is_open(self, state: &CommitState) -> bool {
         match self {
             Self::Commit(transaction) => state.outcome(transaction).is_none(),
             Self::Requests(limits) => state.needs_flush(limits),
@@ -48,7 +48,7 @@ impl FlushGoal {
     }
 
     /// The outcome of the commit, if the goal is one and it is decided.
-    pub(super) fn outcome(self, state: &LockedCommitState) -> Option<Result<()>> {
+    pub(super) fn outcome(self, state: &CommitState) -> Option<Result<()>> {
         match self {
             Self::Commit(transaction) => state.outcome(transaction),
             Self::Requests(_) => None,
@@ -68,7 +68,7 @@ pub(super) struct FlushLocks<'f> {
 #[derive(Clone, Copy)]
 pub(super) struct ProcessFlushLock<'f>(Option<&'f Arc<Shared>>);
 
-impl Flusher {
+impl Committer {
     /// Returns when the commit `transaction` is on the disk. Flushes if no other thread does. The
     /// caller does not hold the in-process writer lock.
     pub(crate) fn wait(&self, transaction: TransactionId) -> Result<()> {
@@ -77,7 +77,7 @@ impl Flusher {
         outcome
     }
 
-    /// Like [`Flusher::wait`], but leaves it to the caller to run the wakers.
+    /// Like [`Committer::wait`], but leaves it to the caller to run the wakers.
     pub(crate) fn wait_without_waking(&self, transaction: TransactionId) -> Result<()> {
         let mut state = self.commit_state.lock();
         if planted!(JoinFlush) && state.is_flushing() {
@@ -109,7 +109,7 @@ impl Flusher {
 
     /// Makes this thread the flush leader. Returns the state and the locks of a flush, or the
     /// outcome of the goal if no flush is needed or possible. The leader ends with
-    /// [`Flusher::resign`].
+    /// [`Committer::resign`].
     pub(super) fn lead<'f>(
         &'f self,
         mut state: CommitStateGuard<'f>,
@@ -176,7 +176,7 @@ impl Flusher {
     }
 
     /// Waits until no other process flushes, and keeps other processes from flushing until
-    /// [`Flusher::resign`].
+    /// [`Committer::resign`].
     fn take_process_flush_lock(&self) -> ProcessFlushLock<'_> {
         if let Some(shared) = &self.shared
             && shared.take(&shared.region.flush) == LockOutcome::Abandoned

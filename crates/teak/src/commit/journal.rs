@@ -181,8 +181,9 @@ impl Journal {
         let mut entry = JournalEntry::new(before.checksum);
         let slot = u32::from(target.commit.slot);
         entry.put(slot, RECORD, &image, Some(&before.image));
-        // SAFETY: reason 3 of `io/pinned.rs`. Only the flush leader writes an entry. The pages below
-        // belong to its target, and their sources to the last durable commit, as checked above.
+        // SAFETY: reason 3 of `io/pinned.rs`. Only the flush leader writes an entry. The pages
+        // below belong to its target, and their sources to the last durable commit, as checked
+        // above.
         let pages = unsafe { Pinned::assume(mapping) };
         let page_at =
             |number: PageNumber| pages.bytes(u64::from(number.0) * page_size as u64, page_size);

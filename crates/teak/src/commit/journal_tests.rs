@@ -5,7 +5,7 @@ use super::{
 use crate::commit::journal::changes::CommitChanges;
 use crate::{
     Checksum, Error, TransactionId,
-    commit::state::LockedCommitState,
+    commit::state::CommitState,
     instance::engine::Engine,
     io::{
         Storage,
@@ -76,7 +76,7 @@ fn a_small_commit_is_on_the_disk_with_one_write_to_the_journal() {
 }
 
 #[test]
-fn what_the_journal_says_is_redone_behind_a_power_cut() {
+fn the_journal_is_redone_after_a_power_cut() {
     let (disk, database) = with_journal();
     for number in 10..14 {
         change(&database, number * 50, Durability::Durable);
@@ -99,7 +99,7 @@ fn what_the_journal_says_is_redone_behind_a_power_cut() {
 }
 
 #[test]
-fn a_full_journal_is_flushed_and_begins_anew() {
+fn a_full_journal_is_flushed_and_restarts() {
     let (disk, database) = with_journal();
     let calls = calls_of(&disk, || {
         for number in 0..4 * PAGES as u32 {
@@ -110,7 +110,7 @@ fn a_full_journal_is_flushed_and_begins_anew() {
     assert!((2..=5).contains(&flushes), "{flushes} flushes");
     let image = cut(&disk);
     drop(database);
-    // Before each of them the system was told to begin, by a thread that has ended by now.
+    // A thread that has ended by now told the system before each of them to begin.
     assert_eq!(disk.write_back_count(), flushes as u64);
     let disk = image;
     let database = open(&disk, false, OTHER_BOOT).unwrap();
@@ -121,7 +121,7 @@ fn a_full_journal_is_flushed_and_begins_anew() {
 }
 
 #[test]
-fn pages_of_a_commit_that_only_the_journal_has_are_not_used_again() {
+fn pages_of_a_commit_that_only_the_journal_has_are_not_reused() {
     let (disk, database) = with_journal();
     let last = change(&database, 500, Durability::Durable);
     // Each of these rewrites what the previous one wrote.
@@ -134,7 +134,7 @@ fn pages_of_a_commit_that_only_the_journal_has_are_not_used_again() {
 }
 
 #[test]
-fn a_state_that_stays_by_its_name_is_flushed() {
+fn a_state_kept_by_a_name_is_flushed() {
     let (disk, database) = with_journal();
     let calls = calls_of(&disk, || {
         let mut txn = WriteTransaction::begin(&database).unwrap();
@@ -145,7 +145,7 @@ fn a_state_that_stays_by_its_name_is_flushed() {
 }
 
 #[test]
-fn a_write_to_the_journal_that_fails_is_not_tried_again() {
+fn a_failed_write_to_the_journal_is_not_retried() {
     let (disk, database) = with_journal();
     let calls = calls_of(&disk, || {
         change(&database, 500, Durability::Durable);
@@ -164,12 +164,12 @@ fn a_write_to_the_journal_that_fails_is_not_tried_again() {
         })
     ));
     let again = put(&database, Durability::Durable, [(key(600), vec![2; 50])]);
-    assert!(matches!(again, Err(Error::Poisoned)));
+    assert!(matches!(again, Err(Error::Poisoned { .. })));
     assert_eq!(get(&database, b"a", &key(600)), Some(vec![1; 50]));
 }
 
 #[test]
-fn closing_leaves_nothing_to_be_redone() {
+fn a_closed_database_needs_no_redo() {
     let (disk, database) = with_journal();
     change(&database, 500, Durability::Durable);
     database.close().unwrap();
@@ -180,7 +180,7 @@ fn closing_leaves_nothing_to_be_redone() {
 }
 
 #[test]
-fn an_entry_has_what_differs() {
+fn an_entry_has_the_bytes_that_differ() {
     let mut rng = Rng::with_seed(1);
     for _ in 0..200 {
         let mut old = vec![0; PAGE_SIZE];
@@ -205,7 +205,7 @@ fn an_entry_has_what_differs() {
     }
 }
 
-/// Entries with the right checksums that say anything.
+/// Entries with correct checksums and arbitrary contents.
 #[test]
 fn nonsense_in_an_entry_is_an_error() {
     let (disk, database) = with_journal();
@@ -232,7 +232,7 @@ fn nonsense_in_an_entry_is_an_error() {
         entry[8..16].copy_from_slice(&checksum.0.to_le_bytes());
         let disk = SimDisk::from_image(image, CAPACITY);
         match open(&disk, false, OTHER_BOOT) {
-            // What differs in a value, or nowhere.
+            // The difference is within a value, or there is none.
             Ok(database) => {
                 outcomes[0] += 1;
                 assert!(database.newest() <= last);
@@ -246,13 +246,13 @@ fn nonsense_in_an_entry_is_an_error() {
     assert!(outcomes.iter().all(|count| *count > 20), "{outcomes:?}");
 }
 
-/// A process may join over a commit that is not flushed, or whose commit another process has
-/// flushed meanwhile. It then knows only a part of the changes since the last durable commit.
+/// A process may attach over a commit that is not flushed, or that another process has flushed
+/// meanwhile. It then knows only a part of the changes since the last durable commit.
 #[test]
-fn who_knows_only_a_part_of_what_is_new_flushes() {
+fn a_process_that_knows_only_a_part_of_the_new_pages_flushes() {
     let (disk, database) = with_journal();
-    database.flusher.flush_journaled().unwrap();
-    let newest = || database.flusher.commit_state.lock().newest();
+    database.committer.flush_journaled().unwrap();
+    let newest = || database.committer.commit_state.lock().newest();
     let flushed = newest();
     change(&database, 500, Durability::Lazy);
     let first = newest();
@@ -266,7 +266,7 @@ fn who_knows_only_a_part_of_what_is_new_flushes() {
     };
     let storage: Arc<dyn Storage> = Arc::new(disk);
     for (begun, knows_all) in [(first, false), (flushed, true)] {
-        let mut state = LockedCommitState::new(begun, [0; 4], begun.slot);
+        let mut state = CommitState::new(begun, [0; 4], begun.slot);
         state.set_durable(flushed);
         state.become_leader();
         for commit in [first, second] {

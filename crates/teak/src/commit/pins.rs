@@ -3,20 +3,20 @@
 use crate::{
     Result, TransactionId,
     alloc::Pins,
-    commit::{flusher::Flusher, state::LockedCommitState},
+    commit::{committer::Committer, state::CommitState},
     planted::planted,
     read::{named_list::NamedPins, snapshot::Snapshot},
 };
 use std::sync::Arc;
 
-impl Flusher {
+impl Committer {
     /// The state that the next commit builds on: the newest one, whether or not readers see it yet.
     pub(crate) fn base(&self) -> Result<Arc<Snapshot>> {
         let unpublished = self.commit_state.lock().unpublished().cloned();
         unpublished.map_or_else(|| self.published.newest(), Ok)
     }
 
-    /// Returns [`Flusher::base`], the states whose pages must stay, and the last flushed commit.
+    /// Returns [`Committer::base`], the states whose pages must stay, and the last flushed commit.
     /// They are read together because all processes share the lock of the commit state.
     pub(crate) fn beginning(
         &self,
@@ -62,12 +62,12 @@ impl Flusher {
         Ok(Pins::new(live, pins))
     }
 
-    /// Like [`Flusher::pins`], but without the states that readers hold.
+    /// Like [`Committer::pins`], but without the states that readers hold.
     pub(crate) fn own_pins(&self) -> Vec<TransactionId> {
         self.own_pins_in(&self.commit_state.lock())
     }
 
-    fn own_pins_in(&self, state: &LockedCommitState) -> Vec<TransactionId> {
+    fn own_pins_in(&self, state: &CommitState) -> Vec<TransactionId> {
         let mut pins: Vec<_> = state.pins().collect();
         pins.push(self.published.visible());
         pins

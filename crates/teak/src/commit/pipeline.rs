@@ -2,7 +2,7 @@
 //! [`WriteTransaction::finish`] the last two:
 //!
 //! 1. *Tidy*: release some pages of large dropped trees, move some pages from the end of the file,
-//!    take or release the pages of the journal.
+//!    take or release the pages of the journal. (`CommitLatency::tail`)
 //! 2. *Roots*: compute checksums from the leaves of each changed table to its root, store the roots
 //!    in the catalog, and seal the catalog in the same way.
 //! 3. *Space*: append allocated and dead extents to the record's space log, or checkpoint the
@@ -72,11 +72,11 @@ impl WriteTransaction {
         // Releases the writer locks: the next writer continues while this one waits.
         drop(self);
         if written.is_err() {
-            engine.flusher.wake_all();
+            engine.committer.wake_all();
         }
         let transaction = engine.named(written)?.transaction();
         if !durability.is_seen_at_once() {
-            engine.named(engine.flusher.wait(transaction))?;
+            engine.named(engine.committer.wait(transaction))?;
             stopwatch
                 .iter_mut()
                 .for_each(|watch| watch.note(CommitStep::Wait));
@@ -97,7 +97,7 @@ impl WriteTransaction {
         }
         roots::write_catalog(self)?;
         self.note_step(CommitStep::Roots);
-        let extents = CommitExtents::settle(&mut self.pages);
+        let extents = CommitExtents::take(&mut self.pages);
         let space = space::commit_space(self, &extents);
         self.note_step(CommitStep::Space);
         let space = match space {
@@ -117,11 +117,11 @@ impl WriteTransaction {
 
     /// Refuses to commit after a failure, and ends savepoints.
     fn begin_commit(&mut self) -> Result<()> {
-        let flusher = Arc::clone(&self.engine.flusher);
-        self.timing.commit_note = CommitNote::begun(&flusher.events);
-        flusher.refuse_poisoned()?;
+        let committer = Arc::clone(&self.engine.committer);
+        self.timing.commit_note = CommitNote::begun(&committer.events);
+        self.engine.refuse_poisoned()?;
         self.refuse_broken()?;
-        flusher.start_for(self.pages.limits.durability)?;
+        committer.start_for(self.pages.limits.durability)?;
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }
@@ -139,7 +139,7 @@ impl WriteTransaction {
         let is_changed =
             !self.pages.is_unchanged() || self.tables.open.values().any(|table| table.is_changed);
         if is_changed {
-            self.keep_parked()?;
+            self.store_parked()?;
             has_none_dropped = self.release_some_dropped()?;
             self.empty_tail()?;
         }
@@ -162,7 +162,7 @@ impl WriteTransaction {
     /// Ends a commit without changes. Returns the state that the transaction began with.
     fn commit_nothing(&mut self) -> Arc<Snapshot> {
         let durability = self.pages.limits.durability;
-        self.engine.flusher.write_nothing(durability);
+        self.engine.committer.write_nothing(durability);
         self.timing.commit_note = None;
         Arc::clone(&self.base)
     }

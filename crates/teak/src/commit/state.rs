@@ -26,15 +26,18 @@
 //! 1. A flush has a leader: there is a target of this process only while a thread of it leads.
 //! 2. `unpublished` is the newest commit while readers do not see it. Readers see every durable
 //!    commit. They see a commit that is not durable yet only if its durability allows that.
-//! 3. Deferred commits are newer than all commits in the file, and `unpublished` is the last of them.
-//! 4. The known records equal the copy in shared memory from [`LockedCommitState::lock_shared`] to
-//!    [`LockedCommitState::unlock_shared`].
-//! 5. After a failure nothing becomes durable except the target of a flush that was already running.
+//! 3. Deferred commits are newer than all commits in the file, and `unpublished` is the last of
+//!    them.
+//! 4. The known records equal the copy in shared memory from [`CommitState::lock_shared`] to
+//!    [`CommitState::unlock_shared`].
+//! 5. After a failure nothing becomes durable except the target of a flush that was already
+//!    running.
 //!
 //! Each transition of a flush asserts them, and debug builds also after each commit. Where other
-//! processes share the records, their numbers are checked when they are loaded instead: no assertion
-//! depends on shared memory.
+//! processes share the records, their numbers are checked when they are loaded instead: no
+//! assertion depends on shared memory.
 
+pub(crate) mod ending;
 mod failure;
 mod invariants;
 pub(crate) mod records;
@@ -58,7 +61,7 @@ use crate::{
 use failure::CommitFailure;
 use records::KnownRecords;
 use requests::{FlushDue, FlushRequests};
-use std::{io, sync::Arc, task::Waker, thread::Thread};
+use std::{sync::Arc, task::Waker, thread::Thread};
 use waiters::Waiters;
 
 /// How this process shares its known records.
@@ -75,7 +78,7 @@ struct SharedCopy {
 
 /// The commit state of one open database.
 #[derive(Debug)]
-pub(crate) struct LockedCommitState {
+pub(crate) struct CommitState {
     records: KnownRecords,
     deferred: DeferredQueue,
     unpublished: Option<Arc<Snapshot>>,
@@ -87,26 +90,29 @@ pub(crate) struct LockedCommitState {
     /// Whether a thread of this process flushes or is about to.
     has_flush_leader: bool,
     is_stopping: bool,
+    /// Whether closing has left lazy commits in the system's cache.
+    has_left_lazy: bool,
     copy: SharedCopy,
 }
 
-impl LockedCommitState {
+impl CommitState {
     /// Everything up to `newest` is durable; `sequences` are those of the records in the slots.
     pub(crate) fn new(
         newest: RecordRef,
         sequences: [u64; SLOT_COUNT as usize],
-        durable_slot: u8,
+        flushed_slot: u8,
     ) -> Self {
         Self {
-            records: KnownRecords::new(newest, sequences, durable_slot),
+            records: KnownRecords::new(newest, sequences, flushed_slot),
             deferred: DeferredQueue::default(),
             unpublished: None,
-            changes: UnflushedChanges::behind(newest.transaction),
+            changes: UnflushedChanges::since(newest.transaction),
             requests: FlushRequests::none(),
             waiters: Waiters::default(),
             failure: None,
             has_flush_leader: false,
             is_stopping: false,
+            has_left_lazy: false,
             copy: SharedCopy::default(),
         }
     }
@@ -125,7 +131,7 @@ impl LockedCommitState {
 }
 
 /// Queries.
-impl LockedCommitState {
+impl CommitState {
     /// The newest commit in the file.
     pub(crate) fn newest(&self) -> RecordRef {
         self.records.newest
@@ -216,6 +222,24 @@ impl LockedCommitState {
         !self.has_deferred() && self.records.newest.transaction <= self.records.durable.transaction
     }
 
+    /// Whether some commits are not durable and none of them has to be: all are lazy, and no ticket
+    /// waits for one. Readers see commits up to `visible`. The caller of a newer one still waits
+    /// for it.
+    pub(crate) fn has_only_lazy(&self, visible: TransactionId) -> bool {
+        let (newest, durable) = (
+            self.records.newest.transaction,
+            self.records.durable.transaction,
+        );
+        let has_ticket = self.waiters.has_tickets() || self.requests.wants_flush(durable);
+        let is_awaited = has_ticket || self.has_deferred() || self.last() > visible;
+        newest > durable && !is_awaited && !self.has_failed()
+    }
+
+    /// Whether closing has left lazy commits that are still not durable.
+    pub(crate) fn has_left_lazy(&self) -> bool {
+        self.has_left_lazy && !self.is_all_durable()
+    }
+
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
@@ -267,7 +291,7 @@ impl LockedCommitState {
 }
 
 /// Transitions of a commit.
-impl LockedCommitState {
+impl CommitState {
     /// Notes a commit whose record is written, or may be.
     pub(crate) fn note_written(&mut self, written: RecordRef) {
         debug_assert!(
@@ -355,7 +379,7 @@ impl LockedCommitState {
 }
 
 /// Transitions of a flush.
-impl LockedCommitState {
+impl CommitState {
     /// Makes this thread the only flush leader of this process until [`Self::resign_leader`].
     pub(crate) fn become_leader(&mut self) {
         assert!(!self.has_flush_leader, "one flush at a time");
@@ -447,47 +471,6 @@ impl LockedCommitState {
     pub(crate) fn take_threads(&mut self) -> Vec<Thread> {
         let durable = self.records.durable.transaction;
         self.waiters.take_threads(durable, self.failure.is_some())
-    }
-}
-
-/// Transitions of a failure, of recovery and of closing.
-impl LockedCommitState {
-    /// Notes that nothing becomes durable any more, except the target of a running flush.
-    pub(crate) fn fail(&mut self, operation: &'static str, error: &io::Error) {
-        self.failure
-            .get_or_insert_with(|| CommitFailure::new(operation, error));
-    }
-
-    /// Like [`Self::fail`], for a failure in another process.
-    fn fail_elsewhere(&mut self) {
-        let error = io::Error::other("a write or flush by another process failed");
-        self.fail("writing", &error);
-    }
-
-    /// After a failure, when no flush runs: drops unpublished and deferred commits, and returns the
-    /// wakers of all tickets.
-    pub(crate) fn give_up(&mut self) -> Vec<Waker> {
-        assert!(self.has_failed(), "commits are given up after a failure");
-        self.unpublished = None;
-        self.deferred.clear();
-        self.waiters.take_all_wakers()
-    }
-
-    /// Notes that nothing after `durable` is known to be on the disk: a database that is opened
-    /// for reading flushes nothing.
-    pub(crate) fn distrust_after(&mut self, durable: TransactionId) {
-        self.records.distrust_after(durable);
-    }
-
-    /// Makes `durable` the last durable and flushed commit.
-    #[cfg(test)]
-    pub(crate) fn set_durable(&mut self, durable: RecordRef) {
-        (self.records.durable, self.records.flushed) = (durable, durable);
-    }
-
-    /// Tells the background thread to end.
-    pub(crate) fn stop(&mut self) {
-        self.is_stopping = true;
     }
 }
 

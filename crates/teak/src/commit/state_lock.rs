@@ -6,7 +6,7 @@
 //! write a commit record, so that no other thread takes back a failed commit meanwhile.
 
 use crate::{
-    Result, TransactionId, commit::state::LockedCommitState, share::attachment::Shared, sync::lock,
+    Result, TransactionId, commit::state::CommitState, share::attachment::Shared, sync::lock,
 };
 use std::{
     mem,
@@ -28,8 +28,8 @@ const FOREIGN_FLUSH_CHECK: Duration = Duration::from_millis(10);
 
 /// The commit state with its lock and conditions.
 #[derive(Debug)]
-pub(crate) struct CommitState {
-    state: Mutex<LockedCommitState>,
+pub(crate) struct CommitStateLock {
+    state: Mutex<CommitState>,
     /// The last durable commit, for threads that were woken because of it.
     durable: AtomicU64,
     /// Threads that wait for tickets sleep here.
@@ -42,7 +42,7 @@ pub(crate) struct CommitState {
 #[derive(Debug)]
 pub(crate) struct CommitStateGuard<'p> {
     /// `None` only while the guard is dropped.
-    state: Option<MutexGuard<'p, LockedCommitState>>,
+    state: Option<MutexGuard<'p, CommitState>>,
     is_shared: bool,
 }
 
@@ -50,7 +50,7 @@ const HELD: &str = "the guard holds the state until it is dropped";
 
 impl<'p> CommitStateGuard<'p> {
     /// Loads the copy in shared memory.
-    fn new(mut state: MutexGuard<'p, LockedCommitState>) -> Self {
+    fn new(mut state: MutexGuard<'p, CommitState>) -> Self {
         Self {
             is_shared: state.lock_shared(),
             state: Some(state),
@@ -58,7 +58,7 @@ impl<'p> CommitStateGuard<'p> {
     }
 
     /// Stores the copy in shared memory, and keeps this process's own state locked.
-    fn into_local(mut self) -> MutexGuard<'p, LockedCommitState> {
+    fn into_local(mut self) -> MutexGuard<'p, CommitState> {
         self.give_back();
         self.state.take().expect(HELD)
     }
@@ -73,15 +73,15 @@ impl<'p> CommitStateGuard<'p> {
 }
 
 impl Deref for CommitStateGuard<'_> {
-    type Target = LockedCommitState;
+    type Target = CommitState;
 
-    fn deref(&self) -> &LockedCommitState {
+    fn deref(&self) -> &CommitState {
         self.state.as_ref().expect(HELD)
     }
 }
 
 impl DerefMut for CommitStateGuard<'_> {
-    fn deref_mut(&mut self) -> &mut LockedCommitState {
+    fn deref_mut(&mut self) -> &mut CommitState {
         let state = self.state.as_mut().expect(HELD);
         state.note_changed();
         state
@@ -94,8 +94,8 @@ impl Drop for CommitStateGuard<'_> {
     }
 }
 
-impl CommitState {
-    pub(crate) fn new(mut state: LockedCommitState, shared: Option<Arc<Shared>>) -> Self {
+impl CommitStateLock {
+    pub(crate) fn new(mut state: CommitState, shared: Option<Arc<Shared>>) -> Self {
         state.set_shared(shared);
         Self {
             durable: AtomicU64::new(state.durable().transaction.0),
@@ -109,7 +109,7 @@ impl CommitState {
         CommitStateGuard::new(self.lock_local())
     }
 
-    fn lock_local(&self) -> MutexGuard<'_, LockedCommitState> {
+    fn lock_local(&self) -> MutexGuard<'_, CommitState> {
         lock(&self.state)
     }
 
@@ -131,7 +131,7 @@ impl CommitState {
 }
 
 /// Threads that wait for a flush.
-impl CommitState {
+impl CommitStateLock {
     /// Waits until a commit is durable, and then returns `None`. Returns the state instead if the
     /// commit cannot become durable, or if the running flush is over and this thread should begin
     /// the next one.
@@ -160,7 +160,7 @@ impl CommitState {
 
     /// Reports that a flush is over, or that there will be none. Returns the threads to wake: one
     /// that begins the next flush, and those whose wait is over.
-    pub(crate) fn notify_flushed(&self, state: &mut LockedCommitState) -> Vec<Thread> {
+    pub(crate) fn notify_flushed(&self, state: &mut CommitState) -> Vec<Thread> {
         debug_assert!(
             self.durable.load(Relaxed) <= state.durable().transaction.0 || !state.is_own(),
             "threads that were woken for a durable commit stay right"
@@ -176,7 +176,7 @@ impl CommitState {
 }
 
 /// The background thread.
-impl CommitState {
+impl CommitStateLock {
     /// Waits until there may be work for the background thread, or until `until`.
     pub(crate) fn wait_work<'s>(
         &'s self,
@@ -190,7 +190,7 @@ impl CommitState {
     }
 
     /// Notifies the background thread that there may be work.
-    pub(crate) fn notify_flusher(&self, state: &LockedCommitState) {
+    pub(crate) fn notify_flusher(&self, state: &CommitState) {
         if state.waiters.is_flusher_asleep() {
             self.work.notify_one();
         }
@@ -227,11 +227,11 @@ impl CommitState {
 }
 
 /// Tickets.
-impl CommitState {
+impl CommitStateLock {
     /// Whether a commit is durable, or the error because of which it cannot become durable. `None`
     /// if neither is known yet.
     pub(crate) fn outcome(&self, transaction: TransactionId) -> Option<Result<()>> {
-        self.lock().outcome(transaction)
+        self.lock().ticket_outcome(transaction)
     }
 
     /// Like [`Self::outcome`], but registers the waker of ticket `id` if the outcome is not known.
@@ -242,7 +242,7 @@ impl CommitState {
         waker: Waker,
     ) -> Option<Result<()>> {
         let mut state = self.lock();
-        let outcome = state.outcome(transaction);
+        let outcome = state.ticket_outcome(transaction);
         let unused = match &outcome {
             Some(_) => Some(waker),
             None => {
@@ -274,7 +274,7 @@ impl CommitState {
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut state = self.lock();
         loop {
-            if let Some(outcome) = state.outcome(transaction) {
+            if let Some(outcome) = state.ticket_outcome(transaction) {
                 return outcome.map(|()| true);
             }
             if until.is_some_and(|until| until <= Instant::now()) {

@@ -10,11 +10,11 @@ fn record(transaction: u64, slot: u8) -> RecordRef {
 }
 
 /// Commit 10 is durable, in slot 0.
-fn state() -> LockedCommitState {
-    LockedCommitState::new(record(10, 0), [10, 7, 8, 9], 0)
+fn state() -> CommitState {
+    CommitState::new(record(10, 0), [10, 7, 8, 9], 0)
 }
 
-fn write(state: &mut LockedCommitState, transaction: u64) -> RecordRef {
+fn write(state: &mut CommitState, transaction: u64) -> RecordRef {
     let written = record(transaction, state.next_slot());
     assert!(state.may_write(written));
     state.note_written(written);
@@ -64,7 +64,7 @@ fn after_a_failure_only_the_target_of_a_running_flush_becomes_durable() {
     state.become_leader();
     state.begin_flush(target);
     let later = write(&mut state, 12).transaction;
-    state.fail("testing", &io::Error::other("it failed"));
+    state.fail("testing", &std::io::Error::other("it failed"));
     assert!(state.outcome(target.transaction).is_none());
     assert!(state.outcome(later).is_some_and(|outcome| outcome.is_err()));
     state.complete_flush(true);

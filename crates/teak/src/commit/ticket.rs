@@ -1,7 +1,7 @@
 //! Tickets: waiting for a commit to become durable.
 
 use crate::{
-    Error, Result, TransactionId, commit::state_lock::CommitState, io::ForkGeneration,
+    Error, Result, TransactionId, commit::state_lock::CommitStateLock, io::ForkGeneration,
     unique_id::unique_id,
 };
 use std::{
@@ -16,7 +16,9 @@ use std::{
 /// awaited.
 ///
 /// Dropping a ticket changes nothing: the commit still becomes durable. A ticket does not keep its
-/// database open. Closing the database makes every commit durable, and its tickets report that.
+/// database open. Closing the database makes every commit durable, and its tickets report that. With
+/// [`Options::flush_on_close`](crate::Options::flush_on_close) off, the ticket of a lazy commit that
+/// was left is an error.
 ///
 /// ```
 /// use teak::{Database, codec::Str};
@@ -34,7 +36,7 @@ use std::{
 #[derive(Debug)]
 #[must_use = "a ticket says when its commit is durable"]
 pub struct Ticket {
-    commit_state: Arc<CommitState>,
+    commit_state: Arc<CommitStateLock>,
     transaction: TransactionId,
     id: u64,
     /// Whether it was polled, so that the commit state may hold its waker.
@@ -44,7 +46,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    pub(crate) fn new(commit_state: Arc<CommitState>, transaction: TransactionId) -> Self {
+    pub(crate) fn new(commit_state: Arc<CommitStateLock>, transaction: TransactionId) -> Self {
         Self {
             generation: ForkGeneration::current(),
             commit_state,

@@ -7,9 +7,9 @@
 use crate::{
     Result, TransactionId,
     commit::{
+        committer::Committer,
         deferred::{DeferredCommits, TakenDeferred},
-        disk::{FailedWrite, WRITING_RECORD, WriteOutcome, refuse_nonsense},
-        flusher::Flusher,
+        disk::{FailedWrite, WRITING_RECORD, WriteOutcome, refuse_inconsistent},
         journal::changes::CommitChanges,
         state_lock::CommitStateGuard,
     },
@@ -32,7 +32,7 @@ pub(crate) struct Commit {
     pub(crate) changes: CommitChanges,
 }
 
-impl Flusher {
+impl Committer {
     /// Writes the record of a commit, and notes it.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Flusher {
     /// - The system's error if the record cannot be written.
     pub(crate) fn write_commit(&self, commit: Commit) -> Result<()> {
         let record = &commit.snapshot.record;
-        refuse_nonsense(record)?;
+        refuse_inconsistent(record)?;
         let mut state = self.commit_state.lock();
         let written = RecordRef::of(record);
         if state.has_failed() || !(state.may_write(written) || planted!(SkipDeferred)) {
@@ -119,7 +119,7 @@ impl Flusher {
     ///
     /// [`Error::Poisoned`](crate::Error::Poisoned) if an earlier operation failed: the commit has not happened.
     pub(crate) fn defer(&self, deferred: DeferredCommits, changes: &CommitChanges) -> Result<()> {
-        refuse_nonsense(&deferred.snapshot.record)?;
+        refuse_inconsistent(&deferred.snapshot.record)?;
         let mut state = self.commit_state.lock();
         if state.has_failed() {
             return Err(self.refusal());
@@ -161,6 +161,10 @@ impl Flusher {
         let written = self.disk.write_unwritten(taken.unwritten_pages());
         let record = taken.record();
         let mut state = self.commit_state.lock();
+        if state.has_failed() {
+            // Another process may have taken back what failed meanwhile.
+            return (state, written.and(Err(failed_before())));
+        }
         if !state.may_write_deferred(taken.written) || record.check().is_err() {
             return (state, written.and(Err(no_longer_next())));
         }
@@ -177,4 +181,9 @@ impl Flusher {
 fn no_longer_next() -> FailedWrite {
     let text = "the lock file names a later record; somebody has written to that file";
     FailedWrite::new(WRITING_RECORD)(io::Error::new(io::ErrorKind::InvalidData, text))
+}
+
+/// The error if a write or flush has failed, in this process or another.
+fn failed_before() -> FailedWrite {
+    FailedWrite::new(WRITING_RECORD)(io::Error::other("an earlier write or flush failed"))
 }

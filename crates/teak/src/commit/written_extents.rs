@@ -1,7 +1,7 @@
 //! The written extents: extents written since the last flushed commit that are still in use. Each
 //! record lists them, and recovery verifies them.
 //!
-//! A flush makes durable what was written before it began. The extents are therefore kept in
+//! A flush covers everything that was written before it began. The extents are therefore kept in
 //! *generations*, one for each flush. A generation ends where a flush begins, and the oldest is
 //! forgotten when its flush has succeeded.
 
@@ -42,10 +42,10 @@ impl WrittenExtents {
         written
     }
 
-    /// Forgets generations that are durable.
-    pub(crate) fn forget(&mut self, durable: TransactionId) {
+    /// Forgets generations that are flushed.
+    pub(crate) fn forget(&mut self, flushed: TransactionId) {
         self.generations
-            .retain(|generation| generation.until > durable);
+            .retain(|generation| generation.until > flushed);
     }
 
     /// All extents, with those of one more commit; `None` if there are too many to list.
@@ -122,32 +122,32 @@ fn take_out(extents: &mut Vec<Extent>, deaths: &[(Extent, TransactionId)]) {
         let first = extents.partition_point(|extent| extent.end() <= dead.start);
         let touched = extents[first..].iter();
         let touched = touched.take_while(|extent| u64::from(extent.start.0) < dead.end);
-        let behind = first + touched.count();
-        if behind == first {
+        let later = first + touched.count();
+        if later == first {
             continue;
         }
         let left = [
             extents[first].start.0.into()..dead.start,
-            dead.end..extents[behind - 1].end(),
+            dead.end..extents[later - 1].end(),
         ];
         let left = left.into_iter().filter(|pages| pages.start < pages.end);
         let left =
             left.map(|pages| Extent::new(pages.start as u32, (pages.end - pages.start) as u32));
-        extents.splice(first..behind, left);
+        extents.splice(first..later, left);
     }
 }
 
 /// The union of two sorted lists of extents. Usually one is short, so the other is copied in long
-/// stretches.
+/// ranges.
 pub(crate) fn union(a: &[Extent], b: &[Extent]) -> Vec<Extent> {
     let (mut many, few) = if a.len() < b.len() { (b, a) } else { (a, b) };
     let mut all = Vec::with_capacity(many.len() + few.len());
     for extent in few {
-        let (before, behind) =
+        let (before, later) =
             many.split_at(many.partition_point(|other| other.start <= extent.start));
         append(&mut all, before);
         append(&mut all, &[*extent]);
-        many = behind;
+        many = later;
     }
     append(&mut all, many);
     debug_assert!(

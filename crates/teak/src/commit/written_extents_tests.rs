@@ -16,7 +16,7 @@ fn dead(pairs: &[(u32, u32)]) -> Vec<(Extent, TransactionId)> {
 }
 
 #[test]
-fn the_dead_are_taken_out_wherever_they_lie() {
+fn dead_pages_are_removed_from_any_position() {
     let written = extents(&[(10, 5), (20, 1), (30, 10)]);
     let cases: [(Pairs, Pairs); 6] = [
         (&[], &[(10, 5), (20, 1), (30, 10)]),
@@ -37,7 +37,7 @@ fn the_dead_are_taken_out_wherever_they_lie() {
 }
 
 #[test]
-fn what_died_is_not_listed_any_more() {
+fn dead_pages_are_no_longer_listed() {
     let mut written = WrittenExtents::new(4096);
     written.note(TransactionId(2), &extents(&[(10, 4)]), TransactionId(1));
     written.forget_dead(&dead(&[(11, 2)]));
@@ -46,7 +46,7 @@ fn what_died_is_not_listed_any_more() {
 }
 
 #[test]
-fn what_is_cut_off_is_not_listed() {
+fn truncated_pages_are_not_listed() {
     let mut written = WrittenExtents::new(4096);
     written.note(
         TransactionId(1),

@@ -1,4 +1,4 @@
-//! `docs/errors.md` is what the code says.
+//! `docs/errors.md` matches the code.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fn every_error_is_documented_with_its_text() {
 
 #[test]
 fn there_is_a_sample_of_every_error() {
-    // A variant is a line with its name alone behind one with its text.
+    // A variant is a line with only its name after a line with its text.
     let source = include_str!("../error.rs").lines();
     let variants = source
         .filter_map(|line| line.strip_prefix("    "))
@@ -27,7 +27,7 @@ fn there_is_a_sample_of_every_error() {
 }
 
 #[test]
-fn what_to_do_about_errors_of_the_system_is_documented() {
+fn remedies_for_system_errors_are_documented() {
     let document = include_str!("../../../../docs/errors.md");
     let codes = (1..200).filter_map(|code| remedy(&io::Error::from_raw_os_error(code)));
     let mut count = 0;

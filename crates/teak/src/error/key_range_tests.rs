@@ -8,7 +8,7 @@ fn range(low: Option<&[u8]>, high: Option<&[u8]>) -> KeyRange {
 }
 
 #[test]
-fn ranges_are_told_in_words() {
+fn ranges_are_described_in_words() {
     let cases = [
         (range(None, None), r"all keys"),
         (range(Some(b"a"), None), r#"keys from "a" on"#),

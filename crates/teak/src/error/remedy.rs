@@ -1,4 +1,4 @@
-//! What to do about an error of the operating system.
+//! Remedies for errors of the operating system.
 
 use std::io::{self, ErrorKind};
 

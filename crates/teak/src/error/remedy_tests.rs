@@ -1,11 +1,11 @@
-//! Tests of what messages say of errors of the system.
+//! Tests of the messages for system errors.
 
 use super::{remedy, remedy_for, unwrapped};
 use crate::Error;
 use std::{io, path::Path};
 
 #[test]
-fn errors_of_the_system_name_the_file_and_what_to_do() {
+fn system_errors_name_the_file_and_the_remedy() {
     let cases = [
         (libc::ENOENT, "correct the path, or create the directory"),
         (libc::EACCES, "check the permissions"),
@@ -39,7 +39,7 @@ fn errors_of_the_system_name_the_file_and_what_to_do() {
 }
 
 #[test]
-fn what_tempfile_has_wrapped_keeps_its_code() {
+fn errors_wrapped_by_tempfile_retain_their_code() {
     let wrapped = tempfile::tempdir_in("/no/such/directory").expect_err("there is none");
     assert_eq!(wrapped.raw_os_error(), None);
     assert_eq!(remedy(&wrapped), remedy_for(libc::ENOENT));
@@ -47,7 +47,7 @@ fn what_tempfile_has_wrapped_keeps_its_code() {
 }
 
 #[test]
-fn the_file_that_was_named_first_stays() {
+fn the_first_path_of_an_error_is_kept() {
     let error = Error::io("flushing the file")(io::Error::from_raw_os_error(libc::EINTR));
     let error = error.at(Path::new("first")).at(Path::new("second"));
     let text = error.to_string();
@@ -58,7 +58,7 @@ fn the_file_that_was_named_first_stays() {
 }
 
 #[test]
-fn paths_are_shown_without_what_moves_a_terminal_s_cursor() {
+fn paths_are_shown_without_terminal_control_characters() {
     let path = Path::new("a\u{1b}[2J\u{202e}\nb");
     let text = Error::NotFound(path.into()).to_string();
     assert!(text.contains(r"at a\u{1b}[2J\u{202e}\nb; "), "{text}");

@@ -1,4 +1,5 @@
-// One of each error of the engine, for the tests that hold docs/errors.md to the code; other crates include this file.
+// One of each error of the engine, for the tests that hold docs/errors.md to the code; other crates
+// include this file.
 
 fn samples() -> Vec<(&'static str, Error)> {
     let path = || PathBuf::from("coins.teak");
@@ -23,7 +24,10 @@ fn samples() -> Vec<(&'static str, Error)> {
         ),
         (
             "UnknownFormat",
-            Error::UnknownFormat("version 2".to_owned()),
+            Error::UnknownFormat {
+                path: Some(path()),
+                detail: "version 2".to_owned(),
+            },
         ),
         ("InUse", Error::InUse(path())),
         (
@@ -43,7 +47,10 @@ fn samples() -> Vec<(&'static str, Error)> {
                 keys: Some(Box::new(KeyRange::single(b"BTC"))),
             },
         ),
-        ("Poisoned", Error::Poisoned),
+        (
+            "Poisoned",
+            Error::Poisoned { path: Some(path()) },
+        ),
         ("LocksLost", Error::LocksLost(path())),
         (
             "NameLost",

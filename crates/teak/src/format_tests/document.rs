@@ -7,7 +7,7 @@ static TEXT: LazyLock<String> = LazyLock::new(|| {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 });
 
-/// The rows of the table behind a comment like `<!-- table: header -->`.
+/// The rows of the table after a comment like `<!-- table: header -->`.
 pub(super) fn table(marker: &str) -> Vec<Vec<&'static str>> {
     let marker = format!("<!-- {marker} -->");
     let (_, after) = TEXT
@@ -20,11 +20,11 @@ pub(super) fn table(marker: &str) -> Vec<Vec<&'static str>> {
         .skip(2)
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
-    assert!(!rows.is_empty(), "{marker} has no table behind it");
+    assert!(!rows.is_empty(), "{marker} is not followed by a table");
     rows
 }
 
-/// The text of the fenced block behind a comment.
+/// The text of the fenced block after a comment.
 pub(super) fn block(marker: &str) -> &'static str {
     let marker = format!("<!-- {marker} -->");
     let (_, after) = TEXT
@@ -80,13 +80,13 @@ fn is_sign(word: &&str) -> bool {
 }
 
 /// The bytes that a table of offsets, sizes and fields describes, given the fields' bytes. Every
-/// row has to be where the one before ends, and every field has to be given exactly once; rows named
+/// row must begin where the one before ends, and every field must be given exactly once. Rows named
 /// `zero` are zeros.
 pub(super) fn assemble(marker: &str, fields: &[(&str, Vec<u8>)]) -> Vec<u8> {
     assemble_with(marker, fields, &BTreeMap::new())
 }
 
-/// The same, of a table whose offsets and sizes have variables.
+/// Like [`assemble`], but for a table whose offsets and sizes have variables.
 pub(super) fn assemble_with(
     marker: &str,
     fields: &[(&str, Vec<u8>)],
@@ -116,7 +116,7 @@ pub(super) fn assemble_with(
     assembled
 }
 
-/// The parts of a layout, as `(what, start, end)`; they follow each other and fill the page.
+/// The parts of a layout, as `(what, start, end)`. They are adjacent and fill the page.
 pub(super) fn layout(
     marker: &str,
     variables: &BTreeMap<&str, usize>,

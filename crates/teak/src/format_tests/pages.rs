@@ -84,7 +84,7 @@ fn build_leaf(page: &mut [u8], format: LeafFormat, prefix: &[u8], keys: &[&[u8]]
             bytes: key,
         };
         let done = leaf::insert(page, format.order, index, key, value);
-        assert_eq!(done, Ok(InPlaceOutcome::Done));
+        assert_eq!(done, Ok(LocalChange::Done));
     }
 }
 
@@ -97,10 +97,10 @@ fn leaf_pages() {
         build_leaf(page, leaf_format(shares), prefix, &keys);
         let variables = variables_of(page, 0);
         let leaf = Leaf::parse(page).unwrap();
-        for (what, start, end) in layout("layout: leaf", &variables) {
+        for (field, start, end) in layout("layout: leaf", &variables) {
             let bytes = &page[start..end];
             let index = |size| (0..).zip(bytes.chunks_exact(size));
-            match what.split([',', ' ']).next().unwrap() {
+            match field.split([',', ' ']).next().unwrap() {
                 "heads" => index(4).for_each(|(i, head)| {
                     assert_eq!(leaf.head(i).unwrap().to_le_bytes(), head);
                 }),
@@ -152,8 +152,8 @@ fn fixed_leaf_pages() {
     };
     assert_eq!(Header::read(page), header);
     let variables = BTreeMap::from([("P", page.len()), ("count", 3), ("k", 5)]);
-    for (what, start, end) in layout("layout: fixed leaf", &variables) {
-        match what.split([',', ':']).next().unwrap() {
+    for (field, start, end) in layout("layout: fixed leaf", &variables) {
+        match field.split([',', ':']).next().unwrap() {
             "keys" => assert_eq!(page[start..end], keys.concat()),
             "header" => assert_eq!((start, end), (0, HEADER_LEN)),
             "gap" => assert_eq!(start, leaf::gap(page, &header).0),
@@ -196,7 +196,7 @@ fn u16_at(bytes: &[u8]) -> usize {
     usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
 }
 
-/// Holds a node with a value of kind Tree (3: both bits set) against the table.
+/// Compares a node with a value of kind Tree (3: both bits set) with the table.
 fn assert_node(node: &[u8], rest_len: usize, stored: &[u8], value: &[u8]) {
     let variables = BTreeMap::from([("s", stored.len()), ("pad", 0), ("v", value.len())]);
     let word = |len: usize| (len as u16 | 1 << 15).to_le_bytes().to_vec();
@@ -217,7 +217,7 @@ fn assert_node(node: &[u8], rest_len: usize, stored: &[u8], value: &[u8]) {
 fn large_value() {
     let (start, start_bytes) = u32_of(1);
     let (_, mut len_bytes) = u64_of(2);
-    // A length that a value can have.
+    // A possible length of a value.
     len_bytes[6..].fill(0);
     let (checksum, checksum_bytes) = u64_of(3);
     let (birth, birth_bytes) = u64_of(4);
@@ -275,9 +275,9 @@ fn assert_inner(page: &[u8], order: KeyOrder, counted: bool, children: &[Child])
         b""
     };
     let variables = variables_of(page, if counted { 8 } else { 0 });
-    for (what, start, end) in layout("layout: inner", &variables) {
+    for (field, start, end) in layout("layout: inner", &variables) {
         let bytes = &page[start..end];
-        match what.split([',', ' ', ':']).next().unwrap() {
+        match field.split([',', ' ', ':']).next().unwrap() {
             "heads" => (0..4).for_each(|i| {
                 assert_eq!(
                     inner.head(i).unwrap().to_le_bytes(),

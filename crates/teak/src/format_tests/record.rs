@@ -46,9 +46,9 @@ fn record() -> Record {
         boot_id: *b"id of this boot.",
         sequence: u64_of(1).0,
         transaction: TransactionId(u64_of(3).0),
-        durable_transaction: TransactionId(u64_of(2).0),
+        flushed_transaction: TransactionId(u64_of(2).0),
         time_ms: u64_of(4).0,
-        asked_durable: true,
+        requested_durable: true,
         clean_close: false,
         default_durability: 0xdd,
         page_count: 0x7123_4567,
@@ -110,7 +110,7 @@ fn commit_record() {
             ("boot id", b"id of this boot.".to_vec()),
             ("sequence", u64_of(1).1),
             ("transaction", u64_of(3).1),
-            ("durable transaction", u64_of(2).1),
+            ("flushed transaction", u64_of(2).1),
             ("time", u64_of(4).1),
             ("page count", 0x7123_4567u64.to_le_bytes().to_vec()),
             ("lower limit", u64_of(5).1),
@@ -148,11 +148,11 @@ fn commit_record() {
 fn record_flags() {
     let flags_of = |record: Record| u64::from(record.encode(8192)[23]);
     let plain = Record {
-        asked_durable: false,
+        requested_durable: false,
         ..record()
     };
     let in_code = [
-        ("ASKED_DURABLE", flags_of(record())),
+        ("REQUESTED_DURABLE", flags_of(record())),
         (
             "CLEAN_CLOSE",
             flags_of(Record {
@@ -183,7 +183,7 @@ fn features() {
         KNOWN_FEATURES, known,
         "the document says that no other is known"
     );
-    // The other is not in the code yet, and it must not change all the same.
+    // The other flag is not in the code yet, and must not change.
     let reserved = [
         ["incompatible", "1", "ENCRYPTED"],
         ["incompatible", "2", "TABLE_KINDS"],

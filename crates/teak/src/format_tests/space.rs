@@ -22,8 +22,8 @@ fn page_arrays() {
     );
     let pointers = [pointer; 5].into_iter();
     let node = array::build(PAGE_SIZE, PageNumber(9), TransactionId(1), 2, pointers);
-    for (what, start, end) in layout("layout: array node", &variables_of(&node, 0)) {
-        match what.split(':').next().unwrap() {
+    for (field, start, end) in layout("layout: array node", &variables_of(&node, 0)) {
+        match field.split(':').next().unwrap() {
             "header" => assert_plain_header(&node, PageKind::Array, 2, 5),
             "entries" => assert_eq!(node[start..end], entry.repeat(5)),
             "zero" => assert_zero(&node[start..end]),
@@ -53,8 +53,8 @@ fn bitmaps() {
         .map(|index| u64_of(index % 99).0)
         .collect();
     let page = bitmap::build(PAGE_SIZE, PageNumber(9), TransactionId(1), &words);
-    for (what, start, end) in layout("layout: bitmap", &variables_of(&page, 0)) {
-        match what.split([':', ',']).next().unwrap() {
+    for (field, start, end) in layout("layout: bitmap", &variables_of(&page, 0)) {
+        match field.split([':', ',']).next().unwrap() {
             "header" => assert_plain_header(&page, PageKind::Bitmap, 0, 0),
             "bits" => {
                 for bit in 0..64 * count {
@@ -87,8 +87,8 @@ fn segments_of_deaths() {
         ],
     );
     let page = deaths::build(PAGE_SIZE, PageNumber(9), TransactionId(1), &[death; 7]);
-    for (what, start, end) in layout("layout: deaths", &variables_of(&page, 0)) {
-        match what.split([':', ',']).next().unwrap() {
+    for (field, start, end) in layout("layout: deaths", &variables_of(&page, 0)) {
+        match field.split([':', ',']).next().unwrap() {
             "header" => assert_plain_header(&page, PageKind::Deaths, 0, 7),
             "entries" => assert_eq!(page[start..end], entry.repeat(7)),
             "zero" => assert_zero(&page[start..end]),
@@ -102,7 +102,7 @@ fn segments_of_deaths() {
 fn the_example_of_a_log() {
     let mut space = Space::new(PAGE_SIZE, FIRST_PAGE);
     space.grow(1000);
-    // The page that dies is in use.
+    // The dying page is in use.
     assert!(space.allocate(400, PlacementPolicy::Contiguous).is_some());
     let change = SpaceChange {
         transaction: TransactionId(7),

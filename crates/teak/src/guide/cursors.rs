@@ -36,8 +36,8 @@
 //! | [`OwnedRange`](crate::OwnedRange), [`OwnedCursor`](crate::OwnedCursor) | holds a [`ReadTxn`](crate::ReadTxn) | (a snapshot) | yes | somewhat more |
 //! | [`DetachedCursor`] | no; each call names it | yes | yes | 100 ns; its [`scan`](DetachedCursor::scan) 16 ns |
 //!
-//! Ranges are for loops. Cursors seek to and fro, over raw bytes. Detached cursors are for changing
-//! a table while walking it, and for programs that keep positions across transactions.
+//! Ranges are for loops. Cursors move in both directions, over raw bytes. Detached cursors are for
+//! changing a table while walking it, and for programs that keep positions across transactions.
 //!
 //! # How do I seek?
 //!
@@ -71,8 +71,8 @@
 //! # How do I change a table while walking it?
 //!
 //! With a [`DetachedCursor`], whose position is a key. It stays right whatever is changed, by the
-//! cursor or otherwise. If its record is removed, the cursor is in the gap, and
-//! [`next`](DetachedCursor::next) goes to the record after it.
+//! cursor or otherwise. If its record is removed, the cursor stays between its neighbours (in the
+//! *gap*), and [`next`](DetachedCursor::next) goes to the record after it.
 //!
 //! ```
 //! # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -101,7 +101,7 @@
 //! | records of the table | [`Table::len`] | the root is read |
 //! | records of a range | [`Table::count_range`](crate::Table::count_range) | the pages of the range; two descents if the table is [counted](crate::TableOptions::counted) |
 //! | about how many records a range has | [`Table::estimate_range`](crate::Table::estimate_range) | two descents |
-//! | which number a key has; the n-th record | [`Table::rank`](crate::Table::rank), [`Table::nth`](crate::Table::nth) | one descent if the table is counted |
+//! | the rank of a key; the n-th record | [`Table::rank`](crate::Table::rank), [`Table::nth`](crate::Table::nth) | one descent if the table is counted |
 //!
 //! A counted table stores the number of records below each child, which takes 8 bytes per child and
 //! makes changes slightly slower.

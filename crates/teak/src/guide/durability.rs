@@ -4,9 +4,9 @@
 //!
 //! | [`Durability`] | [`commit`](WriteTxn::commit) returns when | a killed process loses | a power cut may take |
 //! |---|---|---|---|
-//! | `Durable` (default) | the commit is on disk | nothing that returned | nothing that returned |
-//! | `Async` | the operating system has it; a thread flushes at once | nothing that returned | the newest commits, until their [`Ticket`] says that they are durable |
-//! | `Lazy` | the operating system has it; flushed within 5 seconds | nothing that returned | the newest commits, until a flush |
+//! | `Durable` (default) | the commit is on disk | no commit that returned | no commit that returned |
+//! | `Async` | the operating system has it; a thread flushes at once | no commit that returned | the newest commits, until their [`Ticket`] says that they are durable |
+//! | `Lazy` | the operating system has it; flushed within 5 seconds | no commit that returned | the newest commits, until a flush |
 //!
 //! Commits are lost from the newest end only, each wholly or not at all. In no mode can a crash
 //! damage the database. Use `Durable` unless you know that the last seconds can be repeated.
@@ -56,10 +56,10 @@
 //! commit asynchronously. In files of 32 MiB and more small commits go to a journal first, which
 //! takes one short write ([`Options::journal_bytes`]).
 //!
-//! Lazy commits are flushed when the oldest is 5 seconds old ([`Options::flush_after`]) or when they
-//! have written a number of bytes ([`Options::flush_after_bytes`], no limit by default). Until a
-//! flush, pages of the last durable state are not reused, so a file with heavy lazy changes is up to
-//! twice as long; a limit of bytes bounds that.
+//! Lazy commits are flushed when the oldest is 5 seconds old ([`Options::flush_after`]) or when
+//! they have written a number of bytes ([`Options::flush_after_bytes`], no limit by default). Until
+//! a flush, pages of the last flushed state are not reused, so a file with heavy lazy changes is up
+//! to twice as long; a limit of bytes bounds that.
 //!
 //! # When do readers see a commit?
 //!
@@ -71,7 +71,7 @@
 //!
 //! [`Database::recovery`] says how the database was closed: cleanly, by a killed process, or by a
 //! crash of the machine, and whether unfinished commits were rolled back. Recovery needs no
-//! configuration, and takes time in proportion to what was written since the last durable commit.
+//! configuration, and takes time in proportion to what was written since the last flush.
 //!
 //! ```
 //! # use teak::{Database, Recovery};
@@ -104,16 +104,19 @@
 //! # Must I close the database?
 //!
 //! A process that ends without closing loses no commit that returned; the next opening recovers.
-//! [`Database::close`] flushes lazy commits, moves pages so that the file gets shorter (for a second
-//! or an eighth of the time that it was open, at most 10 seconds) and reports errors. Dropping the
-//! last handle does the same and reports nothing.
+//! [`Database::close`] flushes lazy commits, moves pages so that the file gets shorter (for a
+//! second or an eighth of the time that it was open, at most 10 seconds) and reports errors.
+//! Dropping the last handle does the same and reports nothing.
+//!
+//! A program that can repeat its last lazy commits after a power cut need not wait for that flush:
+//! [`Options::flush_on_close`].
 //!
 //! # What does Teak rely on?
 //!
 //! A local file system on Linux whose `fdatasync` returns when the disk has the data, and a disk
-//! that does not lie about it. Do not copy the file of an open database: use a
-//! [backup](super::operations#how-do-i-make-a-backup). The promises in full, and how they are tested,
-//! are in the repository: `docs/durability.md`, `docs/testing-durability.md`.
+//! that does not acknowledge flushes early. Do not copy the file of an open database: use a
+//! [backup](super::operations#how-do-i-make-a-backup). The promises in full, and how they are
+//! tested, are in the repository: `docs/durability.md`, `docs/testing-durability.md`.
 
 #[allow(unused_imports, reason = "for the links above")]
 use crate::{Database, Durability, Error, Options, Ticket, WriteTxn};

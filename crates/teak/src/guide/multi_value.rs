@@ -78,8 +78,9 @@
 //! [`TableOptions`](crate::TableOptions), when the table is created
 //! ([`WriteTxn::create_multi_table_with`](crate::WriteTxn::create_multi_table_with)):
 //!
-//! - **[`value_size`](crate::TableOptions::value_size)** if all values have one size. They then take
-//!   no bytes besides their own, in pages that are arrays, and are found by arithmetic.
+//! - **[`value_size`](crate::TableOptions::value_size)** if all values have one size. They then
+//!   take no bytes besides their own, in pages that are arrays, and are located by index
+//!   arithmetic.
 //! - **[`value_order`](crate::TableOptions::value_order)** for native integers, or an order of the
 //!   application.
 //! - **[`counted`](crate::TableOptions::counted)** if you ask for ranks or counts of ranges.

@@ -8,8 +8,8 @@
 //! | | copies | use it for |
 //! |---|---|---|
 //! | [`Database::backup`] | the newest state and all named snapshots, page by page | a full copy, as fast as the disk |
-//! | [`Database::backup_since`] | the pages changed since a named snapshot | daily increments; [`restore`](crate::restore) puts them together |
-//! | [`Database::backup_compact`] | the records of the newest state, rebuilt densely | a small copy to ship; no named snapshots |
+//! | [`Database::backup_since`] | the pages changed since a named snapshot | daily increments; [`restore`](crate::restore) applies them |
+//! | [`Database::backup_compact`] | the records of the newest state, rebuilt without free space | a small copy to distribute; no named snapshots |
 //! | [`ReadTxn::write_backup`](crate::ReadTxn::write_backup) | like the first, to any writer | pipes and object stores |
 //!
 //! ```
@@ -23,7 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Every page is compared with its checksum while it is copied, so a backup is never a copy of
+//! Every page is compared with its checksum while it is copied, so a backup never propagates
 //! damage. The file gets its name when it is complete and on disk. Do not copy the file of an open
 //! database with other tools: the copy mixes states.
 //!
@@ -66,8 +66,8 @@
 //! 3. Without one, [`salvage`](crate::salvage) copies everything that can be read into a new
 //!    database, and lists what was lost. It also reads files that cannot be opened.
 //!
-//! Records on sound pages can be read and written meanwhile. Dropping or replacing damaged records
-//! works where it needs no damaged page.
+//! Records on sound pages remain readable and writable. Dropping or replacing damaged records works
+//! where it needs no damaged page.
 //!
 //! # How do I see what happens?
 //!
@@ -99,8 +99,9 @@
 //! not flushed. A state keeps the pages that it uses, and nothing younger.
 //!
 //! - [`Database::readers`] lists the readers of all processes, with their age and the bytes that
-//!   each keeps. [`Database::cancel_reader`] ends one: its next operation returns
-//!   [`Error::SnapshotLost`](crate::Error::SnapshotLost).
+//!   each keeps. [`Database::cancel_reader`] asks one to end: its next operation returns
+//!   [`Error::SnapshotLost`](crate::Error::SnapshotLost). An idle reader keeps its pages until it
+//!   is dropped.
 //! - [`Options::on_slow_reader`] is asked before the file grows because of a reader. It decides to
 //!   wait, to cancel the reader, to grow, or to fail. By default the file grows.
 //! - [`Database::snapshots`] lists named snapshots with the bytes that each keeps.
@@ -113,8 +114,10 @@
 //!   limit.
 //! - [`Options::geometry`] sets the least and the greatest length, and the steps in which the file
 //!   grows and shrinks.
-//! - The file shrinks by itself, as part of commits and when it is closed, when free pages amount
-//!   to a third of the used ones for a while. [`Options::move_percent`] turns that off.
+//! - The file shrinks by itself, as part of commits and when it is closed. Pages move from its end
+//!   when free pages amount to a third of the used ones for a while. `Options::move_percent(0)`
+//!   stops pages from being moved; a free end is still cut off. A `shrink_threshold_bytes` of
+//!   `u64::MAX` in the [`Geometry`](crate::Geometry) stops cutting while the database is open.
 //! - [`Database::compact`] makes it as short as possible now, in commits of some thousand pages.
 //!   [`Database::compact_with`] limits its speed and extent.
 //!
@@ -138,8 +141,8 @@
 //! # How much memory does it use?
 //!
 //! Reading uses the page cache of the system, which counts as memory of the process in some tools
-//! and can be taken away at any time. The engine itself needs two bits for each page of the file,
-//! and up to 256 MiB for the changed pages of a durable write transaction
+//! and can be taken away at any time. The engine itself needs about half a byte for each page of
+//! the file, and up to 256 MiB for the changed pages of a durable write transaction
 //! ([`Options::write_memory_bytes`]). [`Database::warm_up`] reads the file into memory, or locks it
 //! there; [`Database::release_memory`] gives memory back.
 //!

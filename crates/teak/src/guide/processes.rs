@@ -14,13 +14,13 @@
 //! | flushes | shared: a flush of one process makes the earlier commits of all durable |
 //!
 //! Opening the same path again in one process returns another handle of the same database. Options
-//! that matter must agree ([`Error::OptionsDiffer`]). To pass a database to other threads, clone the
-//! [`Database`].
+//! that matter must agree ([`Error::OptionsDiffer`]). To pass a database to other threads, clone
+//! the [`Database`].
 //!
 //! # How do I wait for another process's commit?
 //!
-//! [`Database::wait_for_commit`] sleeps until there is a newer state. [`Database::follow`] returns a
-//! feed of commits that says which tables and records changed.
+//! [`Database::wait_for_commit`] sleeps until there is a newer state. [`Database::follow`] returns
+//! a feed of commits that says which tables and records changed.
 //!
 //! ```
 //! use std::time::Duration;
@@ -38,34 +38,34 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A feed joins commits that it has not been asked about in between. It keeps the state that was
-//! seen last, so ask often, or drop it.
+//! Commits made between two calls are reported as one change. A feed keeps the state that was seen
+//! last, so ask often, or drop it.
 //!
 //! # What if a process dies?
 //!
-//! The others go on. They take over its locks and reader slots within 100 milliseconds of wanting
-//! them. Its open write transaction is gone; commits that returned are there.
+//! The others continue. A process that needs a lock or a reader slot of the dead one gets it within
+//! 100 milliseconds. Its open write transaction is gone; commits that returned are there.
 //! [`Event::WriterDied`](crate::Event::WriterDied) reports it. Process ids play no part, so
 //! containers with PID namespaces of their own can share a database.
 //!
 //! # What if a process stops?
 //!
-//! A stopped process (`SIGSTOP`, a debugger) keeps its locks. If it was writing, other writers wait,
-//! and readers do not. [`Database::writer_process`] names it, and
+//! A stopped process (`SIGSTOP`, a debugger) keeps its locks. If it was writing, other writers
+//! wait, and readers do not. [`Database::writer_process`] names it, and
 //! [`Database::begin_write_timeout`] gives up. A reader of a stopped process keeps its pages;
 //! [`Database::cancel_reader`] only marks it, since a process that does not run cannot end it.
 //!
 //! # May I fork?
 //!
 //! A child process cannot use the handles of its parent: each call returns [`Error::Forked`], and
-//! dropping them does nothing to the parent. Open the database in the child. A child that only calls
-//! `exec` needs no care.
+//! dropping them does nothing to the parent. Open the database in the child. A child that only
+//! calls `exec` needs no care.
 //!
 //! # Can I open a database for myself alone?
 //!
 //! [`Options::exclusive`] refuses all other processes and needs no lock file. If the directory is
-//! read-only, or another user's, open it with [`Options::read_only`]: it is read without a lock file
-//! while nobody writes. [`Options::no_lock_file`] reads beside writers, with restrictions.
+//! read-only, or another user's, open it with [`Options::read_only`]: it is read without a lock
+//! file while nobody writes. [`Options::no_lock_file`] reads beside writers, with restrictions.
 //! [`Options::lock_file`] puts the lock file elsewhere; all processes must use the same path.
 //!
 //! ```

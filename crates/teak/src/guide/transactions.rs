@@ -78,7 +78,7 @@
 //! # How do I undo a part of a transaction?
 //!
 //! With [`WriteTxn::nested`], which undoes the changes of a closure that fails, or with
-//! [`WriteTxn::savepoint`] and [`WriteTxn::rollback_to`]. Both nest to any depth.
+//! [`WriteTxn::savepoint`] and [`WriteTxn::rollback_to`]. Both can be nested to any depth.
 //!
 //! ```
 //! # use teak::{Database, Error, codec::{Str, U64}};
@@ -102,16 +102,16 @@
 //! An error that is found before anything changed (a key that is too long, a missing table) leaves
 //! the transaction unchanged. An error in the middle of a change, such as a full disk, leaves it
 //! *broken*: every further change and the commit return [`Error::TransactionBroken`]. Roll back to
-//! a savepoint, or all of it with [`WriteTxn::roll_back`], and go on. A panic in the middle of a
+//! a savepoint, or all of it with [`WriteTxn::roll_back`], and continue. A panic in the middle of a
 //! change does the same. Committed data is never affected.
 //!
-//! # How do I commit and go on?
+//! # How do I commit and continue?
 //!
 //! | to | use |
 //! |---|---|
-//! | go on writing, and let nobody write in between | [`WriteTxn::checkpoint`] |
-//! | go on reading the state just committed | [`WriteTxn::commit_and_read`] |
-//! | give up the changes and go on writing | [`WriteTxn::roll_back`] |
+//! | continue writing, and let nobody write in between | [`WriteTxn::checkpoint`] |
+//! | continue reading the state just committed | [`WriteTxn::commit_and_read`] |
+//! | give up the changes and continue writing | [`WriteTxn::roll_back`] |
 //! | commit now and wait for the disk later | [`WriteTxn::commit_async`] |
 //!
 //! # What if a read transaction must stay open?

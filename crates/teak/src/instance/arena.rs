@@ -73,12 +73,12 @@ impl FreshBits {
     pub(crate) fn contains(&self, number: PageNumber) -> bool {
         let (index, bit) = split(number);
         let found = self.0.binary_search_by_key(&index, |(index, _)| *index);
-        found.is_ok_and(|place| self.0[place].1 >> bit & 1 != 0)
+        found.is_ok_and(|position| self.0[position].1 >> bit & 1 != 0)
     }
 }
 
 /// The word and the bit of a page in [`Arena::filter`].
-fn filter_place(number: PageNumber) -> (usize, usize) {
+fn filter_bit(number: PageNumber) -> (usize, usize) {
     (number.index() / 64 % FILTER_WORDS, number.index() % 64)
 }
 
@@ -104,7 +104,7 @@ impl Arena {
     /// Whether this transaction wrote the page.
     #[inline]
     pub(crate) fn is_written(&self, number: PageNumber) -> bool {
-        let (word, bit) = filter_place(number);
+        let (word, bit) = filter_bit(number);
         if self.filter[word] >> bit & 1 == 0 {
             return false;
         }
@@ -138,7 +138,7 @@ impl Arena {
     }
 
     #[inline]
-    fn place(&self, number: PageNumber) -> Option<PageLocation> {
+    fn location(&self, number: PageNumber) -> Option<PageLocation> {
         let slot = self.slot(number)?;
         if slot & MAPPED != 0 {
             let index = (slot & !MAPPED) as usize;
@@ -162,7 +162,7 @@ impl Arena {
     /// The bytes of a resident page.
     #[inline]
     pub(crate) fn page(&self, number: PageNumber) -> Option<&[u8]> {
-        Some(match self.place(number)? {
+        Some(match self.location(number)? {
             PageLocation::Slab(slab, words) => bytemuck::cast_slice(&self.slabs[slab][words]),
             PageLocation::Mapped(index, bytes) => &self.mapped[index].bytes[bytes],
         })
@@ -183,7 +183,7 @@ impl Arena {
     pub(crate) fn page_mut(&mut self, number: PageNumber) -> Option<&mut [u8]> {
         let (index, bit) = split(number);
         self.blocks.get_mut(index)?.checksummed &= !(1 << bit);
-        Some(match self.place(number)? {
+        Some(match self.location(number)? {
             PageLocation::Slab(slab, words) => {
                 bytemuck::cast_slice_mut(&mut self.slabs[slab][words])
             }
@@ -247,7 +247,7 @@ impl Arena {
     }
 
     fn note_in_filter(&mut self, number: PageNumber) {
-        let (word, bit) = filter_place(number);
+        let (word, bit) = filter_bit(number);
         self.filter[word] |= 1 << bit;
     }
 

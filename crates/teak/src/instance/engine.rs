@@ -6,7 +6,7 @@ use crate::{
     share::{LockOutcome, WriterLock, WriterLockGuard},
 };
 use crate::{
-    commit::{flusher::Flusher, ticket::Ticket},
+    commit::{committer::Committer, ticket::Ticket},
     instance::{
         database_file::DatabaseFile,
         held_writer_lock::HeldWriterLock,
@@ -52,7 +52,7 @@ pub(crate) struct Engine {
     pub(crate) policies: Policies,
     /// `None` if the database is open for reading only.
     pub(crate) writer_lock: Option<Arc<WriterLock<WriterState>>>,
-    pub(crate) flusher: Arc<Flusher>,
+    pub(crate) committer: Arc<Committer>,
     pub(crate) openings: Openings,
     pub(crate) recovery: Recovery,
     pub(crate) readers: Readers,
@@ -102,7 +102,7 @@ impl Engine {
             recovery,
             tables: TableHandles::default(),
             readers: Readers::new(table, shared.clone(), settings.slow_readers.clone()),
-            flusher: Arc::new(Flusher::new(
+            committer: Arc::new(Committer::new(
                 storage,
                 published,
                 state,
@@ -124,7 +124,7 @@ impl Engine {
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
-        self.flusher.counters.read()
+        self.committer.counters.read()
     }
 
     /// The directory of the file.
@@ -145,12 +145,12 @@ impl Engine {
 
     /// Whether the processes that use the database coordinate through a lock file.
     pub(crate) fn has_lock_file(&self) -> bool {
-        self.flusher.shared.is_some()
+        self.committer.shared.is_some()
     }
 
     /// The shared memory; `None` if no other process can have the database open.
     pub(crate) fn shared(&self) -> Option<&Shared> {
-        self.flusher.shared.as_deref()
+        self.committer.shared.as_deref()
     }
 
     /// Delivers the event of a finished commit.
@@ -160,7 +160,7 @@ impl Engine {
         transaction: TransactionId,
         durability: Durability,
     ) {
-        let events = &self.flusher.events;
+        let events = &self.committer.events;
         if let Some(note) = note {
             note.note(events, transaction, durability);
             events.deliver();
@@ -169,11 +169,11 @@ impl Engine {
 
     /// Delivers the event of the opening, and other events from it.
     pub(crate) fn note_and_deliver_open(&self) {
-        self.flusher.events.note(|| Event::Opened {
+        self.committer.events.note(|| Event::Opened {
             recovery: self.recovery.clone(),
             file_bytes: self.file_bytes(),
         });
-        self.flusher.events.deliver();
+        self.committer.events.deliver();
     }
 
     /// The attributes of the file; empty if the storage is not a file.
@@ -189,7 +189,7 @@ impl Engine {
 
     /// Number of readers.
     pub(crate) fn reader_count(&self) -> Result<usize> {
-        Ok(self.flusher.published.readers()?.len())
+        Ok(self.committer.published.readers()?.len())
     }
 
     /// Notes that a handle of this process opens the database, possibly again. Returns `false` if
@@ -207,7 +207,7 @@ impl Engine {
 
     /// Whether it can be opened again in this process.
     pub(crate) fn is_usable(&self, access: Access) -> bool {
-        let is_writable = || self.flusher.refuse_poisoned().is_ok();
+        let is_writable = || self.committer.refuse_poisoned().is_ok();
         self.refuse_closed().is_ok() && (access == Access::ReadOnly || is_writable())
     }
 
@@ -218,12 +218,18 @@ impl Engine {
             return Err(Error::OptionsDiffer { option });
         }
         // Another process may have set another geometry since.
-        let newest = self.flusher.published.newest()?;
+        let newest = self.committer.published.newest()?;
         if !newest.comparisons.have(&asked.comparisons) {
             let option = "comparison";
             return Err(Error::OptionsDiffer { option });
         }
-        self.policies.refuse_other(newest.geometry(), asked)
+        self.policies.refuse_other(newest.geometry(), asked)?;
+        // Closing a read-only opening flushes nothing.
+        if access == Access::ReadWrite && asked.on_close != self.policies.on_close {
+            let option = "flush_on_close";
+            return Err(Error::OptionsDiffer { option });
+        }
+        Ok(())
     }
 
     /// The handle of a table, if this process has assigned one.
@@ -258,7 +264,7 @@ impl Engine {
     /// Waits for the writer lock: first in this process, then across processes.
     pub(crate) fn acquire_writer(&self) -> Result<HeldWriterLock> {
         let writer_lock = self.try_acquire_writer(None)?;
-        Ok(writer_lock.expect("without a limit there is no end but the turn"))
+        Ok(writer_lock.expect("without a limit the lock is always acquired"))
     }
 
     /// Like [`Self::acquire_writer`], but gives up after `limit` and then returns `None`.
@@ -274,7 +280,7 @@ impl Engine {
         };
         let mut writer = self.held_writer_lock(writer_lock);
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let entered = self.flusher.process_writer_lock.acquire(left);
+        let entered = self.committer.process_writer_lock.acquire(left);
         self.refuse_unwritable().inspect_err(|_| {
             // The cross-process lock remembers this process as its last holder, so the writer's
             // state must be read again.
@@ -290,7 +296,7 @@ impl Engine {
 
     /// The id of the process that holds the cross-process writer lock, if that is known.
     pub(crate) fn writer_process(&self) -> Option<u32> {
-        let shared = self.flusher.shared.as_ref()?;
+        let shared = self.committer.shared.as_ref()?;
         shared.process_of(shared.region.writer.holder().into())
     }
 
@@ -301,17 +307,17 @@ impl Engine {
         HeldWriterLock {
             writer_lock: Some(writer_lock),
             generation: self.generation,
-            flusher: Arc::clone(&self.flusher),
+            committer: Arc::clone(&self.committer),
         }
     }
 
     /// Updates the writer's state if another process wrote meanwhile.
     pub(crate) fn follow(&self, writer: &mut HeldWriterLock, taken: LockOutcome) -> Result<()> {
-        let Some(shared) = &self.flusher.shared else {
+        let Some(shared) = &self.committer.shared else {
             return Ok(());
         };
         let newest = {
-            let mut state = self.flusher.commit_state.lock();
+            let mut state = self.committer.commit_state.lock();
             if taken == LockOutcome::Abandoned {
                 state.refresh_if_newer(shared);
             }
@@ -325,7 +331,7 @@ impl Engine {
         let was_stale = std::mem::replace(&mut writer.is_stale, true);
         if taken == LockOutcome::Abandoned {
             let newest = newest.transaction;
-            (self.flusher.events).note(|| Event::WriterDied { newest });
+            (self.committer.events).note(|| Event::WriterDied { newest });
             // The dead process may have given blocks back without noting it.
             shared.region.note_blocks_given_back();
         }
@@ -344,7 +350,7 @@ impl Engine {
             writer.is_stale = false;
             return Ok(());
         }
-        let published = &self.flusher.published;
+        let published = &self.committer.published;
         published.forget_held();
         let snapshot = match newest.transaction == published.visible() {
             true => published.newest()?,
@@ -355,9 +361,9 @@ impl Engine {
         if was_stale || record.snapshots_root != writer.newest.snapshots_root {
             writer.named = writer.pinned(&snapshot).named_pins()?;
         }
-        let pins = self.flusher.pins(&writer.named)?;
-        let is_folded = was_stale || writer.space.roots() != record.space_roots;
-        if is_folded
+        let pins = self.committer.pins(&writer.named)?;
+        let was_checkpointed = was_stale || writer.space.roots() != record.space_roots;
+        if was_checkpointed
             || !writer
                 .space
                 .follow(&record.space_log, record.page_count, &pins)
@@ -366,7 +372,7 @@ impl Engine {
         }
         writer.take_over(record.clone());
         if newest.transaction > published.visible() {
-            self.flusher.commit_state.lock().set_unpublished(snapshot);
+            self.committer.commit_state.lock().set_unpublished(snapshot);
         }
         Ok(())
     }
@@ -382,12 +388,12 @@ impl Engine {
                 let there = other.map(|record| (record.transaction, record.sequence));
                 let detail = format!(
                     "another process has written the newest commit there, {newest:?}, and it is gone: there is {there:?}, {:?} is visible",
-                    self.flusher.published.visible()
+                    self.committer.published.visible()
                 );
                 return Err(Error::corrupted(slot_page(newest.slot), "begin", detail));
             }
         };
-        let before = self.flusher.published.newest_here();
+        let before = self.committer.published.newest_here();
         foreign_snapshot(&*self.file.storage, record, &before)
     }
 
@@ -396,13 +402,18 @@ impl Engine {
             return Err(Error::ReadOnly);
         }
         self.refuse_closed()?;
-        self.flusher.refuse_poisoned()
+        self.refuse_poisoned()
+    }
+
+    /// Fails if an earlier write or flush failed.
+    pub(crate) fn refuse_poisoned(&self) -> Result<()> {
+        self.named(self.committer.refuse_poisoned())
     }
 
     /// Waits until every commit so far is durable.
     pub(crate) fn sync(&self) -> Result<()> {
         self.refuse_unwritable()?;
-        self.named(self.flusher.wait(self.flusher.newest()))
+        self.named(self.committer.wait(self.committer.newest()))
     }
 
     /// Adds the path of the database file to a system error that names no other file.
@@ -414,7 +425,7 @@ impl Engine {
     pub(crate) fn make_durable(&self, transaction: TransactionId) -> Result<()> {
         match self.is_read_only() {
             true => Ok(()),
-            false => self.flusher.wait(transaction),
+            false => self.committer.wait(transaction),
         }
     }
 
@@ -422,22 +433,22 @@ impl Engine {
     /// they were.
     pub(crate) fn sync_if_due(&self) -> Result<bool> {
         self.refuse_unwritable()?;
-        if !self.flusher.is_due() {
+        if !self.committer.is_due() {
             return Ok(false);
         }
-        self.flusher.wait(self.flusher.newest()).map(|()| true)
+        self.committer.wait(self.committer.newest()).map(|()| true)
     }
 
     /// Begins to make every commit so far durable.
     pub(crate) fn begin_sync(&self) -> Result<Ticket> {
         self.refuse_unwritable()?;
-        Ok(self.ticket(self.flusher.request_flush_of_newest()?))
+        Ok(self.ticket(self.committer.request_flush_of_newest()?))
     }
 
     /// Like [`Self::begin_sync`], but only if the limits for lazy commits are reached.
     pub(crate) fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
         self.refuse_unwritable()?;
-        match self.flusher.is_due() {
+        match self.committer.is_due() {
             true => self.begin_sync().map(Some),
             false => Ok(None),
         }
@@ -445,7 +456,7 @@ impl Engine {
 
     /// A ticket for a commit.
     pub(crate) fn ticket(&self, transaction: TransactionId) -> Ticket {
-        Ticket::new(Arc::clone(&self.flusher.commit_state), transaction)
+        Ticket::new(Arc::clone(&self.committer.commit_state), transaction)
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
@@ -454,17 +465,17 @@ impl Engine {
 
     /// The newest commit, whether or not readers see it yet.
     pub(crate) fn newest(&self) -> TransactionId {
-        self.flusher.newest()
+        self.committer.newest()
     }
 
     /// The newest commit that readers see.
     pub(crate) fn visible(&self) -> TransactionId {
-        self.flusher.published.visible()
+        self.committer.published.visible()
     }
 
     /// The last commit that is known to be on the disk.
     pub(crate) fn durable(&self) -> TransactionId {
-        self.flusher.commit_state.lock().durable().transaction
+        self.committer.commit_state.lock().durable().transaction
     }
 }
 
@@ -475,9 +486,9 @@ impl Drop for Engine {
         }
         // A caller that wants the errors of closing calls `close`.
         let _ = self.close();
-        match &self.flusher.shared {
+        match &self.committer.shared {
             Some(shared) => self.leave(shared),
-            None => self.flusher.stop(),
+            None => self.committer.stop(),
         }
     }
 }

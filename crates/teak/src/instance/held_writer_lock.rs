@@ -1,6 +1,6 @@
 //! The guard of the writer locks.
 
-use crate::{commit::flusher::Flusher, instance::writer::WriterState};
+use crate::{commit::committer::Committer, instance::writer::WriterState};
 use crate::{
     io::{ForkGeneration, Pinned},
     read::snapshot::{PinnedSnapshot, Snapshot},
@@ -17,12 +17,12 @@ pub(crate) struct HeldWriterLock {
     /// `None` only after [`Self::take`] and while it is dropped.
     pub(crate) writer_lock: Option<WriterLockGuard<WriterState>>,
     pub(crate) generation: ForkGeneration,
-    pub(crate) flusher: Arc<Flusher>,
+    pub(crate) committer: Arc<Committer>,
 }
 
 impl HeldWriterLock {
-    pub(crate) fn flusher(&self) -> &Arc<Flusher> {
-        &self.flusher
+    pub(crate) fn committer(&self) -> &Arc<Committer> {
+        &self.committer
     }
 
     /// Whether the locks have not been moved to another guard.
@@ -30,7 +30,9 @@ impl HeldWriterLock {
         self.writer_lock.is_some()
     }
 
-    /// The newest state, with the right to read its pages. All of them are in the file.
+    /// The newest state, with the right to read its pages. Pages of a deferred state may be in
+    /// memory only: of such a state only the free-space map is read, whose pages are in the file,
+    /// because a commit that writes some is not deferred.
     pub(crate) fn pinned<'s>(&'s self, newest: &'s Snapshot) -> &'s PinnedSnapshot {
         assert!(self.is_held(), "the witness is the lock");
         // SAFETY: reason 2 of `io/pinned.rs`. A transaction needs this guard mutably, so none
@@ -43,7 +45,7 @@ impl HeldWriterLock {
         Self {
             writer_lock: self.writer_lock.take(),
             generation: self.generation,
-            flusher: Arc::clone(&self.flusher),
+            committer: Arc::clone(&self.committer),
         }
     }
 }
@@ -54,7 +56,7 @@ impl Deref for HeldWriterLock {
     fn deref(&self) -> &WriterState {
         self.writer_lock
             .as_ref()
-            .expect("a writer has its turn until it ends")
+            .expect("a writer holds the lock until it ends")
     }
 }
 
@@ -62,7 +64,7 @@ impl DerefMut for HeldWriterLock {
     fn deref_mut(&mut self) -> &mut WriterState {
         self.writer_lock
             .as_mut()
-            .expect("a writer has its turn until it ends")
+            .expect("a writer holds the lock until it ends")
     }
 }
 
@@ -75,8 +77,8 @@ impl Drop for HeldWriterLock {
             // In a forked child the lock belongs to the parent, which still uses it.
             return std::mem::forget(writer_lock);
         }
-        self.flusher
+        self.committer
             .process_writer_lock
-            .end_use(&self.flusher.commit_state);
+            .end_use(&self.committer.commit_state);
     }
 }

@@ -1,30 +1,30 @@
 //! The high-water mark: the most pages that were recently in use.
 //!
-//! Lazy commits reuse no page of the last durable state. A database may therefore need twice its
+//! Commits reuse no page of the last flushed state. A database may therefore need twice its
 //! pages between two flushes. All of the additional pages are free directly after a flush, and are
 //! soon needed again. Free pages are given back to the file system, or emptied for truncation, only
-//! if they were free for a while: for two stretches of commits. In a stretch, a number of pages are
-//! written and a newer state becomes durable.
+//! if they were free for a while: for two periods of commits. In a period, a number of pages are
+//! written and a newer state is flushed.
 
 use crate::TransactionId;
 
 /// Free pages that are negligible, if the geometry sets no limit.
 pub(crate) const FREE_MIN: u64 = 256;
-/// A stretch of commits writes at least this part of the pages in use, plus `STRETCH_PAGES`.
-const STRETCH: u64 = 16;
-const STRETCH_PAGES: u64 = 64;
+/// A period of commits writes at least this part of the pages in use, plus `PERIOD_PAGES`.
+const PERIOD: u64 = 16;
+const PERIOD_PAGES: u64 = 64;
 
 /// The high-water mark. Dead pages count as in use while a state may still use them.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct HighWater {
-    /// The most pages in the previous stretch. `None` in the first stretch, in which all pages of
+    /// The most pages in the previous period. `None` in the first period, in which all pages of
     /// the file count.
     before: Option<u64>,
-    /// The most pages in this stretch.
+    /// The most pages in this period.
     now: u64,
-    /// Pages written in this stretch, and (below) the last durable state when it began.
+    /// Pages written in this period, and (below) the last flushed state when it began.
     written: u64,
-    durable: TransactionId,
+    flushed: TransactionId,
 }
 
 impl HighWater {
@@ -35,14 +35,14 @@ impl HighWater {
     }
 
     /// Notes the number of pages in use, before any of them is freed.
-    pub(crate) fn note(&mut self, used: u64, durable: TransactionId) {
+    pub(crate) fn note(&mut self, used: u64, flushed: TransactionId) {
         self.now = self.now.max(used);
-        if self.written >= used / STRETCH + STRETCH_PAGES && self.durable < durable {
+        if self.written >= used / PERIOD + PERIOD_PAGES && self.flushed < flushed {
             *self = Self {
                 before: Some(self.now),
                 now: used,
                 written: 0,
-                durable,
+                flushed,
             };
         }
     }
@@ -57,42 +57,42 @@ impl HighWater {
 mod tests {
     use super::*;
 
-    /// A stretch that writes `written` pages, with `used` pages in use at its end, with or without
+    /// A period that writes `written` pages, with `used` pages in use at its end, with or without
     /// a flush.
-    fn stretch(mark: &mut HighWater, written: u64, used: u64, is_flushed: bool) {
+    fn period(mark: &mut HighWater, written: u64, used: u64, is_flushed: bool) {
         mark.note_written(written);
-        mark.note(used, TransactionId(mark.durable.0 + u64::from(is_flushed)));
+        mark.note(used, TransactionId(mark.flushed.0 + u64::from(is_flushed)));
     }
 
     #[test]
-    fn what_the_file_is_opened_with_counts_as_in_use() {
+    fn the_size_at_opening_counts_as_in_use() {
         let mut mark = HighWater::default();
         assert_eq!(mark.of(100_000), 100_000);
-        stretch(&mut mark, 10_000, 1000, true);
+        period(&mut mark, 10_000, 1000, true);
         assert_eq!(mark.of(100_000), 1000);
     }
 
     #[test]
-    fn what_was_in_use_is_forgotten_after_two_stretches() {
+    fn a_high_water_mark_is_forgotten_after_two_periods() {
         let mut mark = HighWater::default();
-        stretch(&mut mark, 10_000, 90_000, true);
-        stretch(&mut mark, 10_000, 1000, true);
+        period(&mut mark, 10_000, 90_000, true);
+        period(&mut mark, 10_000, 1000, true);
         assert_eq!(mark.of(100_000), 90_000);
-        stretch(&mut mark, 10_000, 1000, true);
+        period(&mut mark, 10_000, 1000, true);
         assert_eq!(mark.of(100_000), 1000);
     }
 
     #[test]
     fn nothing_is_forgotten_without_a_flush_or_without_pages_being_written() {
         let mut mark = HighWater::default();
-        stretch(&mut mark, 10_000, 90_000, true);
+        period(&mut mark, 10_000, 90_000, true);
         for _ in 0..10 {
-            stretch(&mut mark, 10_000, 1000, false);
+            period(&mut mark, 10_000, 1000, false);
         }
         assert_eq!(mark.of(100_000), 90_000);
-        stretch(&mut mark, 10_000, 1000, true);
+        period(&mut mark, 10_000, 1000, true);
         for _ in 0..10 {
-            stretch(&mut mark, 1, 1000, true);
+            period(&mut mark, 1, 1000, true);
         }
         assert_eq!(mark.of(100_000), 90_000);
     }

@@ -3,7 +3,7 @@
 
 use crate::{
     Error, Result,
-    io::{Access, Create, LockFile, id_of},
+    io::{Access, Create, id_of, is_open_here},
 };
 use crate::{
     instance::{
@@ -37,10 +37,10 @@ struct OpenDatabase {
 }
 
 /// How long to wait for another thread that is just opening or closing the database.
-const PATIENCE: Duration = Duration::from_secs(30);
+const OTHER_OPENING_WAIT_MAX: Duration = Duration::from_secs(30);
 /// How long to wait for a closed database that a reader still keeps, and that cannot be opened
 /// again.
-const KEPT_PATIENCE: Duration = Duration::from_secs(1);
+const KEPT_DATABASE_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// One opening of a database, which may have others in this process.
 #[derive(Debug)]
@@ -66,8 +66,11 @@ impl Opening {
             let [mut usable, kept] = known(&name, path, access);
             kept.iter().for_each(|engine| engine.give_lock_name_up());
             let (since, patience) = match !kept.is_empty() {
-                true => (*kept_since.get_or_insert_with(Instant::now), KEPT_PATIENCE),
-                false => (began, PATIENCE),
+                true => (
+                    *kept_since.get_or_insert_with(Instant::now),
+                    KEPT_DATABASE_WAIT_MAX,
+                ),
+                false => (began, OTHER_OPENING_WAIT_MAX),
             };
             if let Some(engine) = usable.pop() {
                 if create == Create::New {
@@ -80,9 +83,7 @@ impl Opening {
             }
             match Engine::open(path, access, create, settings.clone()) {
                 // Another thread may be opening or closing it.
-                Err(Error::InUse(_))
-                    if since.elapsed() < patience && LockFile::is_open_here(&name) =>
-                {
+                Err(Error::InUse(_)) if since.elapsed() < patience && is_open_here(&name) => {
                     thread::sleep(Duration::from_millis(5));
                 }
                 opened => {
@@ -152,17 +153,18 @@ impl Opening {
         }
     }
 
-    /// Closes the database. If it has other openings, only makes every commit durable.
+    /// Closes the database. If it has other openings, only makes every commit durable, unless lazy
+    /// commits may be left.
     pub(crate) fn close(&self) -> Result<()> {
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         // Wakes threads that wait for commits, so that they notice the close.
-        self.engine.flusher.published.notifier.notify();
+        self.engine.committer.published.notifier.notify();
         if !self.engine.openings.closes_with_this() {
             return match self.is_read_only {
                 true => Ok(()),
-                false => self.engine.sync(),
+                false => self.engine.sync_for_close(),
             };
         }
         self.engine.tidy(self.began.elapsed());

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Geometry, Result,
-    io::ReadAhead,
+    io::{FILE_MODE, ReadAhead},
     page::comparison::Comparisons,
     record::{FlushLimits, Record},
 };
@@ -10,6 +10,7 @@ use crate::{
     observe::{events::EventHook, slow_reader::SlowReaderHook},
     read::verified_bitmap::Verification,
     record::durability::Durability,
+    share::attachment::UnusedLockFile,
 };
 use std::{path::PathBuf, time::Duration};
 
@@ -36,8 +37,39 @@ pub(crate) struct Settings {
     pub(crate) file_mode: u32,
     pub(crate) network: Network,
     pub(crate) without_name: LostNamePolicy,
+    pub(crate) on_close: ClosePolicy,
+    pub(crate) unused_lock_file: UnusedLockFile,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            page_size: 4096,
+            durability: None,
+            flush_after_bytes: None,
+            flush_after: None,
+            verification: Verification::FirstTouch,
+            size_limit_bytes: None,
+            geometry: None,
+            write_memory_bytes: 256 << 20,
+            move_percent: 100,
+            journal_bytes: None,
+            drop_limits: DropLimits::default(),
+            slow_readers: None,
+            events: None,
+            sharing: Sharing::Processes,
+            lock_file: None,
+            file_mode: FILE_MODE,
+            network: Network::Refuse,
+            without_name: LostNamePolicy::Commit,
+            on_close: ClosePolicy::Flush,
+            unused_lock_file: UnusedLockFile::Remove,
+            comparisons: Comparisons::default(),
+            read_ahead: ReadAhead::default(),
+        }
+    }
 }
 
 impl Settings {
@@ -78,6 +110,15 @@ pub(crate) enum LostNamePolicy {
     Refuse,
 }
 
+/// Handling of lazy commits that are not on the disk when the database is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ClosePolicy {
+    /// They are flushed, and the clean close is recorded.
+    Flush,
+    /// They stay in the system's cache, as after a process that was killed.
+    LeaveLazy,
+}
+
 /// The policies of one open database: the options given, or else the values stored in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policies {
@@ -90,6 +131,8 @@ pub(crate) struct Policies {
     pub(crate) drop_limits: DropLimits,
     pub(crate) verification: Verification,
     pub(crate) without_name: LostNamePolicy,
+    pub(crate) on_close: ClosePolicy,
+    pub(crate) unused_lock_file: UnusedLockFile,
     sharing: Sharing,
 }
 
@@ -111,6 +154,8 @@ impl Policies {
             drop_limits: settings.drop_limits,
             verification: settings.verification,
             without_name: settings.without_name,
+            on_close: settings.on_close,
+            unused_lock_file: settings.unused_lock_file,
             sharing: settings.sharing,
         }
     }

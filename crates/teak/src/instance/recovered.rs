@@ -1,14 +1,14 @@
 //! A recovered database, before it is opened.
 
 use crate::{
-    commit::state::LockedCommitState, instance::writer::WriterState, observe::recovery::Recovery,
+    commit::state::CommitState, instance::writer::WriterState, observe::recovery::Recovery,
     read::snapshot::Snapshot,
 };
 
 /// A consistent database that no process writes to, and the result of its recovery.
 pub(crate) struct RecoveredDatabase {
     pub(crate) snapshot: Snapshot,
-    pub(crate) state: LockedCommitState,
+    pub(crate) state: CommitState,
     /// `None` if the database must not be written.
     pub(crate) writer: Option<WriterState>,
     pub(crate) recovery: Recovery,

@@ -1,4 +1,4 @@
-//! What the writer remembers from one transaction to the next to keep the file short.
+//! The state that the writer keeps from one transaction to the next to keep the file short.
 //! `maintain/policy.rs` decides with it.
 //!
 //! Invariants:
@@ -21,13 +21,13 @@ const VALUE_MAX: u64 = 256;
 /// The most rounds before it is decided again whether to continue.
 pub(crate) const ROUNDS_MAX: u32 = 16;
 /// A round that moves a smaller part of the pages in use has found little.
-const LITTLE: u64 = 64;
+const MOVED_FRACTION_MIN: u64 = 64;
 /// After the last round, this part of the pages in use plus some pages must be written before the
 /// next one. After rounds of little use this doubles each time, up to this power.
-const RESTING: u64 = 8;
-const FRUITLESS_MAX: u32 = 7;
+const PAUSE_FRACTION: u64 = 8;
+const PAUSE_DOUBLINGS_MAX: u32 = 7;
 /// Samples of leaves are taken when this part of all pages in use was written, plus `LEAVES_MIN`.
-const SAMPLED_AFTER: u64 = 16;
+const SAMPLE_FRACTION: u64 = 16;
 /// Tables with fewer leaves are not worth a sample.
 pub(crate) const LEAVES_MIN: u32 = 512;
 
@@ -62,15 +62,15 @@ pub(crate) struct Punching {
 }
 
 /// How far the file may be truncated, and when. Truncation is safe once, after any crash, no record
-/// can count that needs a longer file. Two records on the disk must be free of it, so that one of
-/// them may be damaged.
+/// can count that needs a longer file. Two flushed records must fit the shorter file, so that one
+/// of them may be damaged.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct TruncationPoint {
     /// The commit that made the database shorter.
     since: TransactionId,
     /// The largest page count of a commit since then.
     page_count: u64,
-    /// The last durable commit when commit `since` was first seen to be durable.
+    /// The last flushed commit when commit `since` was first seen to be flushed.
     seen: Option<TransactionId>,
 }
 
@@ -105,15 +105,15 @@ impl TruncationPoint {
         self.page_count
     }
 
-    /// Whether the commit that made the database shorter is durable.
-    pub(crate) fn is_durable(&self, durable: TransactionId) -> bool {
-        durable >= self.since
+    /// Whether the commit that made the database shorter is flushed.
+    pub(crate) fn is_flushed(&self, flushed: TransactionId) -> bool {
+        flushed >= self.since
     }
 
-    /// Whether two records on the disk refer to no longer file: that commit is durable, and a later
-    /// commit became durable after this was first seen.
-    pub(crate) fn is_due(&mut self, durable: TransactionId) -> bool {
-        self.is_durable(durable) && durable > *self.seen.get_or_insert(durable)
+    /// Whether two flushed records fit the shorter file: that commit is flushed, and a later commit
+    /// was flushed after this was first seen.
+    pub(crate) fn is_due(&mut self, flushed: TransactionId) -> bool {
+        self.is_flushed(flushed) && flushed > *self.seen.get_or_insert(flushed)
     }
 }
 
@@ -176,7 +176,7 @@ impl Tail {
     /// count begins again.
     pub(crate) fn is_sample_due(&mut self, used: u64) -> bool {
         let is_due =
-            !self.is_emptying && self.written > used / SAMPLED_AFTER + u64::from(LEAVES_MIN);
+            !self.is_emptying && self.written > used / SAMPLE_FRACTION + u64::from(LEAVES_MIN);
         if is_due {
             self.written = 0;
         }
@@ -211,14 +211,14 @@ impl Tail {
         let moved_in_round = std::mem::take(&mut self.moved_in_round);
         self.moved += moved_in_round;
         // Pages written meanwhile may lie at the end again.
-        if moved_in_round > used / LITTLE && self.rounds < ROUNDS_MAX {
+        if moved_in_round > used / MOVED_FRACTION_MIN && self.rounds < ROUNDS_MAX {
             return;
         }
-        self.fruitless = match self.moved <= used / LITTLE {
-            true => (self.fruitless + 1).min(FRUITLESS_MAX),
+        self.fruitless = match self.moved <= used / MOVED_FRACTION_MIN {
+            true => (self.fruitless + 1).min(PAUSE_DOUBLINGS_MAX),
             false => 0,
         };
-        self.resting = (used / RESTING + u64::from(LEAVES_MIN)) << self.fruitless;
+        self.resting = (used / PAUSE_FRACTION + u64::from(LEAVES_MIN)) << self.fruitless;
         self.used = used;
         self.moved = 0;
         self.is_emptying = false;

@@ -1,4 +1,4 @@
-//! Rounds and pauses of emptying the tail, and when the file may be cut.
+//! Rounds and pauses of emptying the tail, and when the file may be truncated.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn point() -> TruncationPoint {
 }
 
 #[test]
-fn the_file_is_cut_when_two_records_on_the_disk_are_free_of_its_end() {
+fn the_file_is_truncated_when_two_durable_records_do_not_use_its_end() {
     let mut point = point();
     assert!(!point.is_due(at(9)));
     assert!(!point.is_due(at(10)), "one record says so");
@@ -24,7 +24,7 @@ fn the_file_is_cut_when_two_records_on_the_disk_are_free_of_its_end() {
 }
 
 #[test]
-fn a_round_that_moves_much_is_followed_by_another_one() {
+fn a_successful_round_is_followed_by_another_one() {
     let mut tail = Tail::default();
     tail.empty_from(500, true);
     assert_eq!(tail.boundary(), Some(500));
@@ -37,7 +37,7 @@ fn a_round_that_moves_much_is_followed_by_another_one() {
 }
 
 #[test]
-fn a_pause_ends_with_written_pages_and_is_longer_after_rounds_of_little_use() {
+fn a_pause_ends_after_written_pages_and_is_longer_after_poor_rounds() {
     let pause = |tail: &mut Tail| {
         tail.empty_from(500, true);
         tail.note_moved(0, 6400);

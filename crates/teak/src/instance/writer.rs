@@ -6,9 +6,9 @@ use crate::{
     instance::{
         arena::Arena,
         dropped_trees::DroppedTrees,
-        hot_zone::Zone,
         policies::RequestedPolicies,
         shrink_state::{ShrinkState, TruncationPoint},
+        zone_state::ZoneState,
     },
     read::named_list::NamedPins,
 };
@@ -34,7 +34,7 @@ pub(crate) struct WriterState {
     pub(crate) shrink: ShrinkState,
     /// When the file last grew.
     pub(crate) last_growth: Option<Instant>,
-    pub(crate) zone: Zone,
+    pub(crate) zone: ZoneState,
     pub(crate) dropped: DroppedTrees,
     /// The states that stay because of names.
     pub(crate) named: NamedPins,

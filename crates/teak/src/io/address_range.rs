@@ -161,7 +161,7 @@ impl AddressRange {
         }
     }
 
-    /// Zeroed memory of this process, which the system provides as it is touched.
+    /// Zeroed memory of this process. The system provides each page at its first access.
     pub(super) fn anonymous(len: usize) -> io::Result<Self> {
         assert!(len > 0, "an address range has bytes");
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -193,7 +193,7 @@ impl AddressRange {
         Ok(())
     }
 
-    /// Zeroed heap memory, at the start of a page. The system provides it as it is touched.
+    /// Zeroed heap memory, at the start of a page. The system provides it at the first access.
     pub(super) fn zeroed(len: usize) -> Self {
         // With page alignment the allocator would fill the memory itself.
         const ALIGN: usize = 4096;
@@ -229,7 +229,7 @@ impl AddressRange {
         let end = offset.checked_add(bytes.len() as u64);
         assert!(
             end.is_some_and(|end| end <= self.len),
-            "a write inside of the stretch"
+            "a write inside of the address range"
         );
         for (index, byte) in bytes.iter().enumerate() {
             // SAFETY: inside the range, as checked. Concurrent readers of these bytes use atomic
@@ -320,7 +320,7 @@ impl AddressRange {
         let end = offset.checked_add(len as u64);
         assert!(
             end.is_some_and(|end| end <= self.len),
-            "bytes inside of the stretch"
+            "bytes inside of the address range"
         );
         let skipped = offset % rustix::param::page_size() as u64;
         // SAFETY: the bytes are inside of what this range has mapped; locking changes no content.
@@ -372,7 +372,7 @@ impl AddressRange {
         let end = offset
             .checked_add(len as u64)
             .filter(|end| *end <= self.len);
-        assert!(end.is_some(), "bytes inside of the stretch");
+        assert!(end.is_some(), "bytes inside of the address range");
         if CANNOT_POPULATE.load(Relaxed) {
             return read_through(file, offset, len);
         }

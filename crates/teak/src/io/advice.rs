@@ -24,43 +24,43 @@ pub enum ReadAhead {
 /// The advice given, and when to check again.
 #[derive(Debug)]
 pub(super) struct Advisor {
-    how: OnceLock<ReadAhead>,
+    read_ahead: OnceLock<ReadAhead>,
     /// Length of the file at the last check.
-    looked_at: AtomicU64,
+    checked_len: AtomicU64,
 }
 
 impl Advisor {
     pub(super) fn new() -> Self {
         Self {
-            how: OnceLock::new(),
-            looked_at: AtomicU64::new(0),
+            read_ahead: OnceLock::new(),
+            checked_len: AtomicU64::new(0),
         }
     }
 
     /// Sets the policy, unless one was set before.
-    pub(super) fn set(&self, how: ReadAhead) {
-        let _ = self.how.set(how);
+    pub(super) fn set(&self, read_ahead: ReadAhead) {
+        let _ = self.read_ahead.set(read_ahead);
     }
 
     /// The advice for a file of this length.
     pub(super) fn advice(&self, file_len: u64) -> Advice {
-        self.looked_at.store(file_len, Relaxed);
-        let how = self.how.get().copied().unwrap_or_default();
-        advice_for(how, file_len, memory_bytes())
+        self.checked_len.store(file_len, Relaxed);
+        let read_ahead = self.read_ahead.get().copied().unwrap_or_default();
+        advice_for(read_ahead, file_len, memory_bytes())
     }
 
     /// Repeats the advice if the file has doubled.
     pub(super) fn note_growth(&self, file_len: u64, mapping: &Mapping) {
-        let is_automatic = self.how.get() == Some(&ReadAhead::Auto);
-        if is_automatic && file_len / 2 >= self.looked_at.load(Relaxed) {
+        let is_automatic = self.read_ahead.get() == Some(&ReadAhead::Auto);
+        if is_automatic && file_len / 2 >= self.checked_len.load(Relaxed) {
             mapping.advise_all(self.advice(file_len));
         }
     }
 }
 
-fn advice_for(how: ReadAhead, file_len: u64, memory_bytes: Option<u64>) -> Advice {
+fn advice_for(read_ahead: ReadAhead, file_len: u64, memory_bytes: Option<u64>) -> Advice {
     let is_small = memory_bytes.is_some_and(|bytes| file_len <= bytes / 2);
-    match how {
+    match read_ahead {
         ReadAhead::On => Advice::Normal,
         ReadAhead::Auto if is_small => Advice::Normal,
         // For point reads the system would read megabytes around each page for nothing.
@@ -83,13 +83,17 @@ mod tests {
     #[test]
     fn files_are_read_ahead_as_they_fit_into_memory() {
         let memory = Some(1 << 30);
-        for (how, len, expected) in [
+        for (read_ahead, len, expected) in [
             (ReadAhead::Off, 1, Advice::Random),
             (ReadAhead::On, 1 << 40, Advice::Normal),
             (ReadAhead::Auto, 1 << 29, Advice::Normal),
             (ReadAhead::Auto, (1 << 29) + 1, Advice::Random),
         ] {
-            assert_eq!(advice_for(how, len, memory), expected, "{how:?}, {len}");
+            assert_eq!(
+                advice_for(read_ahead, len, memory),
+                expected,
+                "{read_ahead:?}, {len}"
+            );
         }
         assert_eq!(advice_for(ReadAhead::Auto, 1, None), Advice::Random);
         assert!(memory_bytes().is_some_and(|bytes| bytes > 1 << 20));

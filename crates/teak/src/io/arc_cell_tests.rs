@@ -1,10 +1,10 @@
-//! A value that is taken has one owner, and no value is lost.
+//! A taken value has one owner, and no value is lost.
 
 use super::ArcCell;
 use std::{sync::Arc, thread};
 
 #[test]
-fn what_is_put_is_taken_once() {
+fn a_value_is_taken_once() {
     let cell = ArcCell::default();
     assert!(cell.put(Arc::new(1)).is_none());
     assert_eq!(cell.put(Arc::new(2)).as_deref(), Some(&1));
@@ -13,7 +13,7 @@ fn what_is_put_is_taken_once() {
 }
 
 #[test]
-fn a_seat_drops_what_is_in_it() {
+fn a_slot_drops_its_value() {
     let value = Arc::new(());
     let cell = ArcCell::default();
     assert!(cell.put(Arc::clone(&value)).is_none());
@@ -22,7 +22,7 @@ fn a_seat_drops_what_is_in_it() {
 }
 
 #[test]
-fn threads_that_take_and_put_never_have_the_same() {
+fn threads_never_share_a_value() {
     let value = Arc::new(());
     let cell = ArcCell::default();
     assert!(cell.put(Arc::clone(&value)).is_none());

@@ -10,7 +10,7 @@ fn parses_a_uuid() {
 }
 
 #[test]
-fn refuses_what_is_no_uuid() {
+fn refuses_other_text() {
     for text in [
         "",
         "00112233",
@@ -22,7 +22,7 @@ fn refuses_what_is_no_uuid() {
 }
 
 #[test]
-fn boot_id_stays() {
+fn the_boot_id_is_constant() {
     assert_eq!(boot_id(), boot_id());
 }
 

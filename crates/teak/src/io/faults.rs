@@ -142,7 +142,7 @@ impl Faults {
     }
 
     /// [`Faults::count`], for callers that have read data before.
-    pub(crate) fn count_behind(&self) -> u64 {
+    pub(crate) fn count_after_reading(&self) -> u64 {
         fence(Acquire);
         self.count()
     }

@@ -15,16 +15,17 @@ fn a_strangers_file_is_not_mapped() {
     assert!(held.for_mapping(true).is_err());
 }
 
-/// The child has the descriptor then, and does not know that it is to let go of it.
+/// The child has the descriptor then, and does not know that it must release it.
 #[test]
-fn a_child_that_is_forked_while_a_descriptor_is_made_keeps_no_lock() {
+fn a_child_forked_while_a_descriptor_is_opened_keeps_no_lock() {
     let named = NamedTempFile::new().unwrap();
     let file = OpenOptions::new().read(true).open(named.path()).unwrap();
     let mut children = Vec::new();
     let held = HeldFile::with(file, |file, id| {
         let reopened = reopen(file, id, false);
         if children.is_empty() {
-            // SAFETY: the child makes nothing but calls to the system that a child of threads may make.
+            // SAFETY: the child makes nothing but calls to the system that a child of threads may
+            // make.
             children.push(match unsafe { libc::fork() } {
                 // SAFETY: the child only makes system calls, and ends.
                 0 => unsafe {

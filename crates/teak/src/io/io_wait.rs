@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_looked_at_as_long_as_some_are_absent() {
+    fn pages_are_inspected_while_some_are_absent() {
         let io_wait = IoWaitEstimator::default();
         let slow = |count| {
             let begun = Instant::now() - Duration::from_millis(10);

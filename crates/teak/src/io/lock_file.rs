@@ -17,16 +17,16 @@
 //! of that name is refused and left unchanged.
 
 use super::{
+    byte_locks::{LOCKS, Locks, PROCESSES_MAX, byte_of, holder, is_locked, is_refusal, lock},
     file_id::id_of,
-    forks::ForkGeneration,
     held_file::HeldFile,
-    lock_header::{LOCK_MAGIC, LockMode, create, refuse_foreign},
+    lock_file_name::LockFileName,
+    lock_header::{LOCK_MAGIC, LockMode, create, refuse_foreign, set_permissions},
     memory::Memory,
     system::{pages_with, refuse_file_len},
 };
-use crate::planted::planted;
 use rustix::{
-    fs::{FallocateFlags, fallocate},
+    fs::{FallocateFlags, SeekFrom, fallocate, seek},
     io::{Errno, ReadWriteFlags, pwritev2, retry_on_intr},
 };
 use std::{
@@ -37,24 +37,11 @@ use std::{
         fd::AsRawFd,
         unix::fs::{FileExt, FileTypeExt, OpenOptionsExt},
     },
-    path::{Path, PathBuf},
-    process,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard},
     thread,
     time::{Duration, Instant},
 };
-
-/// Offset of the locked bytes. The file has no content there.
-const LOCKS: i64 = 1 << 62;
-/// The most processes that may have a database open.
-pub(crate) const PROCESSES_MAX: u32 = 4096;
-const _: () = assert!(
-    LOCKS.checked_add(PROCESSES_MAX as i64 + 1).is_some(),
-    "there is a byte to lock for each process, and one for the gate"
-);
 
 /// Bytes that other processes may append between a query of the file's length and a write: one
 /// block for each of 16 processes.
@@ -62,10 +49,10 @@ const APPENDED_MEANWHILE: u64 = 64 << 10;
 
 /// How long the holder of the gate may take, to recover the database or to write what is left when
 /// closing.
-const GATE_PATIENCE: Duration = Duration::from_secs(60);
+const GATE_WAIT_MAX: Duration = Duration::from_secs(60);
 /// How long to wait for a holder that uses another kind of lock than processes with an open
 /// database.
-const STRANGERS_PATIENCE: Duration = Duration::from_secs(2);
+const FOREIGN_LOCK_WAIT_MAX: Duration = Duration::from_secs(2);
 /// The first and the longest pause between two attempts at the gate.
 const PAUSES: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(5)];
 
@@ -78,139 +65,6 @@ pub(crate) struct LockFile {
     locks: Locks,
     /// Threads of this process pass the gate one at a time.
     gate: Mutex<()>,
-}
-
-/// The owner of the locks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Locks {
-    /// The open file description.
-    OfDescription,
-    /// The process (POSIX).
-    OfProcess,
-}
-
-impl Locks {
-    /// The commands to lock, and to query the holder.
-    fn commands(self) -> [libc::c_int; 2] {
-        match self {
-            Self::OfDescription => [libc::F_OFD_SETLK, libc::F_OFD_GETLK],
-            Self::OfProcess => [libc::F_SETLK, libc::F_GETLK],
-        }
-    }
-
-    /// The kind that the system supports for this file.
-    fn of_system(file: &File) -> Self {
-        let known = holder(file, Self::OfDescription, 0, 1);
-        match known.map_err(|error| error.raw_os_error()) {
-            Err(Some(libc::EINVAL)) => Self::OfProcess,
-            _ if planted!(LocksOfProcess) => Self::OfProcess,
-            _ => Self::OfDescription,
-        }
-    }
-}
-
-static NUMBERS: AtomicU64 = AtomicU64::new(0);
-/// The lock files that this process has open. A forked child has none yet.
-static OPEN: Mutex<Vec<OpenFile>> = Mutex::new(Vec::new());
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct OpenFile {
-    /// Unique among all lock files that this process opens.
-    number: u64,
-    process: (u32, ForkGeneration),
-    path: PathBuf,
-    /// Device and inode, once it is open.
-    id: Option<(u64, u64)>,
-}
-
-impl OpenFile {
-    /// Whether this is the file at `path`, with device and inode `id`, or may become it. Once the
-    /// lock file is open, another file may have taken its name.
-    fn is_at(&self, path: &Path, id: Option<(u64, u64)>) -> bool {
-        match self.id {
-            Some(_) => self.id == id,
-            None => self.path == path,
-        }
-    }
-}
-
-/// The name of a lock file. This process has it open once.
-#[derive(Debug)]
-struct LockFileName {
-    number: u64,
-    path: PathBuf,
-    process: (u32, ForkGeneration),
-}
-
-fn this_process() -> (u32, ForkGeneration) {
-    (process::id(), ForkGeneration::current())
-}
-
-impl LockFileName {
-    /// Identifies the file by its name alone: opening and closing it would drop POSIX locks.
-    fn new(path: &Path) -> io::Result<Self> {
-        let process = this_process();
-        let id = fs::metadata(path).ok().map(|found| id_of(&found));
-        let mut open = open_files();
-        if open
-            .iter()
-            .any(|open| open.process == process && open.is_at(path, id))
-        {
-            return Err(ErrorKind::ResourceBusy.into());
-        }
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        debug_assert!(
-            open.iter()
-                .all(|open| open.process != process || open.number != number),
-            "lock files of one process have different numbers"
-        );
-        let path = path.to_path_buf();
-        open.push(OpenFile {
-            number,
-            process,
-            path: path.clone(),
-            id: None,
-        });
-        Ok(Self {
-            number,
-            path,
-            process,
-        })
-    }
-
-    /// Like [`Self::new`], for a simulated process.
-    #[cfg(any(test, feature = "testing"))]
-    fn apart(path: &Path) -> Self {
-        Self {
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            path: path.to_path_buf(),
-            process: this_process(),
-        }
-    }
-
-    fn note_id(&self, id: (u64, u64)) {
-        let mut open = open_files();
-        let own = open.iter_mut().filter(|open| self.is_of(open));
-        own.for_each(|open| open.id = Some(id));
-    }
-
-    fn is_of(&self, open: &OpenFile) -> bool {
-        open.process == self.process && open.number == self.number
-    }
-
-    /// Whether this is the process that opened it, and not a child of it.
-    fn is_own(&self) -> bool {
-        self.process == this_process()
-    }
-}
-
-impl Drop for LockFileName {
-    fn drop(&mut self) {
-        if !self.is_own() {
-            return;
-        }
-        open_files().retain(|open| !self.is_of(open));
-    }
 }
 
 /// Opens or creates the file; `None` if another one was created or removed meanwhile.
@@ -227,10 +81,6 @@ fn open_or_create(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         opened => opened.map(Some),
     }
-}
-
-fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The held gate. It keeps other processes from attaching and leaving.
@@ -308,14 +158,6 @@ impl LockFile {
         }
     }
 
-    /// Whether this process has the lock file at `path` open.
-    pub(crate) fn is_open_here(path: &Path) -> bool {
-        let process = this_process();
-        let id = fs::metadata(path).ok().map(|found| id_of(&found));
-        let mut open = { open_files() }.clone().into_iter();
-        open.any(|open| open.process == process && open.is_at(path, id))
-    }
-
     fn file(&self) -> &File {
         &self.file
     }
@@ -336,18 +178,23 @@ impl LockFile {
     ///
     /// - The system's error.
     /// - `EFBIG` if this process must not create a file of that length.
-    pub(crate) fn make_anew(&self, len_bytes: usize) -> io::Result<Arc<Memory>> {
+    pub(crate) fn recreate(&self, len_bytes: usize, mode: LockMode) -> io::Result<Arc<Memory>> {
         assert!(
             len_bytes > LOCK_MAGIC.len(),
             "the memory begins with the mark of a lock file"
         );
         self.file.refuse_stranger()?;
         refuse_file_len(len_bytes as u64)?;
+        // The permissions of the database may have changed since the file was left. Only its owner
+        // can follow.
+        let _ = set_permissions(self.file(), mode);
         let head_len = LOCK_MAGIC.len() as u64;
         // The first bytes may have been lost in a power cut.
         self.file().write_all_at(&LOCK_MAGIC, 0)?;
-        self.file().set_len(head_len)?;
-        self.file().set_len(len_bytes as u64)?;
+        if !self.clear(head_len, len_bytes as u64) {
+            self.file().set_len(head_len)?;
+            self.file().set_len(len_bytes as u64)?;
+        }
         if !self.allocate_blocks(0..head_len)? {
             // Zeros that are written get their blocks.
             self.file().set_len(head_len)?;
@@ -355,6 +202,16 @@ impl LockFile {
             self.file().write_all_at(&zeros, head_len)?;
         }
         Ok(Arc::new(Memory::shared(&self.file, len_bytes)?))
+    }
+
+    /// Writes zeros from `start` on over the content of a file that was left, if it has the length
+    /// `len` or is longer, and truncates it to that. Holes stay. Returns whether that succeeded.
+    /// Truncating the whole file would release its blocks only to allocate them again.
+    fn clear(&self, start: u64, len: u64) -> bool {
+        let found_len = self.file.len_and_links().map_or(0, |found| found.0);
+        found_len >= len
+            && self.file().set_len(len).is_ok()
+            && write_zeros_over_data(self.file(), start..len).is_ok()
     }
 
     /// The memory of the file, as other processes use it.
@@ -418,7 +275,7 @@ impl LockFile {
     /// Drops all locks, as the system does when a process ends.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn drop_locks(&self) {
-        let all = range(0, PROCESSES_MAX + 1, libc::F_UNLCK);
+        let all = super::byte_locks::range(0, PROCESSES_MAX + 1, libc::F_UNLCK);
         let [at_once, _] = self.locks.commands();
         // SAFETY: the descriptor is open, and the system only reads the structure.
         unsafe { libc::fcntl(self.file().as_raw_fd(), at_once, &raw const all) };
@@ -459,10 +316,10 @@ impl LockFile {
     }
 
     /// Takes the lowest free entry index; `None` if all are taken. The caller holds the gate.
-    pub(crate) fn take_place(&self) -> io::Result<Option<u32>> {
-        for place in 0..PROCESSES_MAX {
-            match lock(self.file(), self.locks, byte_of(place), libc::F_WRLCK) {
-                Ok(()) => return Ok(Some(place)),
+    pub(crate) fn take_entry_index(&self) -> io::Result<Option<u32>> {
+        for entry_index in 0..PROCESSES_MAX {
+            match lock(self.file(), self.locks, byte_of(entry_index), libc::F_WRLCK) {
+                Ok(()) => return Ok(Some(entry_index)),
                 Err(error) if is_refusal(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -471,16 +328,17 @@ impl LockFile {
     }
 
     /// Releases the entry index of this process. The caller holds the gate.
-    pub(crate) fn give_up_place(&self, place: u32) {
+    pub(crate) fn release_entry_index(&self, entry_index: u32) {
         if self.named.is_own() {
-            self.unlock(byte_of(place));
+            self.unlock(byte_of(entry_index));
         }
     }
 
     /// Whether another process holds this entry index. If that cannot be determined, it counts as
     /// alive.
-    pub(crate) fn is_alive(&self, place: u32) -> bool {
-        self.is_locked_by_others(byte_of(place), 1).unwrap_or(true)
+    pub(crate) fn is_alive(&self, entry_index: u32) -> bool {
+        self.is_locked_by_others(byte_of(entry_index), 1)
+            .unwrap_or(true)
     }
 
     /// Whether another process holds any entry index.
@@ -520,12 +378,20 @@ impl Drop for GateGuard<'_> {
     }
 }
 
-fn byte_of(place: u32) -> u32 {
-    debug_assert!(
-        place < PROCESSES_MAX,
-        "an entry index from the shared memory was checked"
-    );
-    place + 1
+/// Writes zeros over the bytes of a file that are not in a hole.
+fn write_zeros_over_data(file: &File, range: Range<u64>) -> io::Result<()> {
+    let mut start = range.start;
+    while start < range.end {
+        let data = match seek(file, SeekFrom::Data(start)) {
+            Ok(data) if data < range.end => data,
+            Ok(_) | Err(Errno::NXIO) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let hole = seek(file, SeekFrom::Hole(data))?.min(range.end);
+        file.write_all_at(&vec![0; (hole - data) as usize], data)?;
+        start = hole;
+    }
+    Ok(())
 }
 
 /// Locks the gate when no other process holds it.
@@ -542,12 +408,12 @@ fn wait_for_gate(file: &File, locks: Locks) -> io::Result<()> {
             locked => return locked,
         }
         let elapsed = began.elapsed();
-        if elapsed > STRANGERS_PATIENCE
+        if elapsed > FOREIGN_LOCK_WAIT_MAX
             && let Some(holder) = holder(file, locks, 0, 1)?
         {
             // Locks of descriptions report no process id.
             let stranger = Some(holder).filter(|id| *id > 0 && locks == Locks::OfDescription);
-            if stranger.is_some() || elapsed > GATE_PATIENCE {
+            if stranger.is_some() || elapsed > GATE_WAIT_MAX {
                 return Err(io::Error::new(
                     ErrorKind::TimedOut,
                     gate_is_locked(stranger),
@@ -566,71 +432,20 @@ fn gate_is_locked(stranger: Option<libc::pid_t>) -> String {
         ),
         None => format!(
             "a process has been opening or closing the database for {} seconds, or has locked the file for another purpose; find the processes that have it open with `fuser`, and end the one that hangs",
-            GATE_PATIENCE.as_secs()
+            GATE_WAIT_MAX.as_secs()
         ),
     }
 }
 
-fn is_refusal(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES))
-}
-
 fn refuse_irregular(found: &fs::Metadata) -> io::Result<()> {
-    let what = match found.file_type() {
+    let text = match found.file_type() {
         kind if kind.is_file() => return Ok(()),
         kind if kind.is_dir() => "it is a directory",
         kind if kind.is_symlink() => "it is a symbolic link",
         kind if kind.is_fifo() || kind.is_socket() => "it is a pipe or a socket",
         _ => "it is a device",
     };
-    Err(io::Error::new(ErrorKind::InvalidInput, what))
-}
-
-fn range(first: u32, count: u32, kind: libc::c_int) -> libc::flock {
-    debug_assert!(
-        count > 0 && first + count <= PROCESSES_MAX + 1,
-        "only bytes that stand for the gate or for a process are locked"
-    );
-    libc::flock {
-        l_type: kind as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: LOCKS + i64::from(first),
-        l_len: i64::from(count),
-        l_pid: 0,
-    }
-}
-
-/// Locks or unlocks a byte, without waiting.
-fn lock(file: &File, locks: Locks, byte: u32, kind: libc::c_int) -> io::Result<()> {
-    let wanted = range(byte, 1, kind);
-    let [at_once, _] = locks.commands();
-    loop {
-        // SAFETY: the descriptor is open, and the system only reads the structure.
-        if unsafe { libc::fcntl(file.as_raw_fd(), at_once, &raw const wanted) } == 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EINTR) {
-            return Err(error);
-        }
-    }
-}
-
-/// Whether another process has locked one of these bytes.
-fn is_locked(file: &File, locks: Locks, first: u32, count: u32) -> io::Result<bool> {
-    Ok(holder(file, locks, first, count)?.is_some())
-}
-
-/// The id of another process that has locked one of these bytes.
-fn holder(file: &File, locks: Locks, first: u32, count: u32) -> io::Result<Option<libc::pid_t>> {
-    let mut found = range(first, count, libc::F_WRLCK);
-    let [_, look] = locks.commands();
-    // SAFETY: the descriptor is open, and the structure is valid for writing.
-    if unsafe { libc::fcntl(file.as_raw_fd(), look, &raw mut found) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let is_held = found.l_type != libc::F_UNLCK as libc::c_short;
-    Ok(is_held.then_some(found.l_pid))
+    Err(io::Error::new(ErrorKind::InvalidInput, text))
 }
 
 #[cfg(test)]

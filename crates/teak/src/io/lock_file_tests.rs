@@ -5,25 +5,25 @@ use super::{LOCK_MAGIC, LockFile, LockMode};
 use std::{
     fs::{self, Permissions},
     io::ErrorKind,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     sync::atomic::Ordering::Relaxed,
 };
 
 const LEN: usize = 1 << 16;
 
-/// With a mask of 0o022 the lock file of a database that a group may write to was one that it may not.
+/// With a umask of 0o022, the lock file of a group-writable database was not group-writable.
 #[test]
 fn a_lock_file_has_the_permissions_of_its_database() {
     let directory = tempfile::tempdir().unwrap();
     let (database, path) = (directory.path().join("x"), directory.path().join("x-lock"));
     let permissions = || path.metadata().unwrap().permissions().mode() & 0o777;
-    let mode = LockMode::beside(&database, 0o640);
+    let mode = LockMode::for_database(&database, 0o640);
     drop(LockFile::open(&path, mode).unwrap());
     assert_eq!(permissions() & !0o640, 0);
     fs::remove_file(&path).unwrap();
     fs::write(&database, []).unwrap();
     fs::set_permissions(&database, Permissions::from_mode(0o666)).unwrap();
-    let mode = LockMode::beside(&database, 0o640);
+    let mode = LockMode::for_database(&database, 0o640);
     drop(LockFile::open(&path, mode).unwrap());
     assert_eq!(permissions(), 0o666);
 }
@@ -40,8 +40,34 @@ fn a_process_opens_a_lock_file_once() {
     LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
 }
 
+/// A longer one has blocks of reader slots. Holes take no blocks.
 #[test]
-fn what_was_left_is_made_anew() {
+fn a_lock_file_that_was_left_is_cleared_without_truncation() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x-lock");
+    for left in [LEN, 3 * LEN] {
+        let (file, _) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
+        let memory = file.recreate(LEN, LockMode::Masked(0o600)).unwrap();
+        for index in [1, 700, LEN / 8 - 1] {
+            memory.words()[index].store(u64::MAX, Relaxed);
+        }
+        drop((memory, file));
+        let kept = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        kept.set_len(left as u64).unwrap();
+        let id = path.metadata().unwrap().ino();
+        let (file, is_alone) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
+        assert!(is_alone);
+        let memory = file.recreate(LEN, LockMode::Masked(0o600)).unwrap();
+        let words = memory.words();
+        assert_eq!(words[0].load(Relaxed).to_le_bytes(), LOCK_MAGIC);
+        assert!(words[1..LEN / 8].iter().all(|word| word.load(Relaxed) == 0));
+        let found = path.metadata().unwrap();
+        assert_eq!((found.len(), found.ino()), (LEN as u64, id));
+    }
+}
+
+#[test]
+fn an_abandoned_lock_file_is_reinitialized() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x-lock");
     let mut left = [0xff; 100];
@@ -49,21 +75,21 @@ fn what_was_left_is_made_anew() {
     fs::write(&path, left).unwrap();
     let (file, is_alone) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
     assert!(is_alone && !file.has_others().unwrap());
-    let memory = file.make_anew(LEN).unwrap();
+    let memory = file.recreate(LEN, LockMode::Masked(0o600)).unwrap();
     let words = memory.words();
     assert_eq!(words[0].load(Relaxed).to_le_bytes(), LOCK_MAGIC);
     assert!(words[1..LEN / 8].iter().all(|word| word.load(Relaxed) == 0));
     assert!(file.map(LEN + 8).is_err());
-    assert_eq!(file.take_place().unwrap(), Some(0));
+    assert_eq!(file.take_entry_index().unwrap(), Some(0));
     file.allocate(0..LEN).unwrap();
     file.remove();
     assert!(!path.exists());
 }
 
-/// A power cut may leave a file that has its name and its attributes, and none of its bytes. The
-/// database could not be opened any more.
+/// A power cut may leave a file with its name and attributes but without its bytes. The database
+/// could not be opened any more.
 #[test]
-fn what_a_power_cut_has_emptied_is_made_anew() {
+fn a_lock_file_emptied_by_a_power_cut_is_reinitialized() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x-lock");
     for left in [0, 8, LEN as u64] {
@@ -79,17 +105,21 @@ fn what_a_power_cut_has_emptied_is_made_anew() {
             }
             opened => opened,
         };
-        let memory = opened.unwrap().0.make_anew(LEN).unwrap();
+        let memory = opened
+            .unwrap()
+            .0
+            .recreate(LEN, LockMode::Masked(0o600))
+            .unwrap();
         assert_eq!(memory.words()[0].load(Relaxed).to_le_bytes(), LOCK_MAGIC);
     }
-    // Another one's file without bytes stays.
+    // Another program's empty file stays.
     let foreign = directory.path().join("y-lock");
     fs::write(&foreign, [0; 8]).unwrap();
     assert!(LockFile::open(&foreign, LockMode::Masked(0o600)).is_err());
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn other_file_types_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     assert!(LockFile::open(directory.path(), LockMode::Masked(0o600)).is_err());
     let (path, file) = (directory.path().join("a"), directory.path().join("b"));
@@ -97,13 +127,13 @@ fn what_is_no_file_is_refused() {
     let refused = LockFile::open(&path, LockMode::Masked(0o600)).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
     LockFile::open(&file, LockMode::Masked(0o600)).unwrap();
-    // The target of a link is not emptied.
+    // The target of a link is not truncated.
     std::os::unix::fs::symlink(&file, directory.path().join("c")).unwrap();
     assert!(LockFile::open(&directory.path().join("c"), LockMode::Masked(0o600)).is_err());
 }
 
 #[test]
-fn a_process_opens_a_lock_file_once_by_whatever_name() {
+fn a_process_opens_a_lock_file_once_under_any_name() {
     let directory = tempfile::tempdir().unwrap();
     let (path, link) = (directory.path().join("a"), directory.path().join("b"));
     let (one, _) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
@@ -115,12 +145,12 @@ fn a_process_opens_a_lock_file_once_by_whatever_name() {
 }
 
 #[test]
-fn a_lock_file_grows_and_keeps_what_is_there() {
+fn a_lock_file_grows_and_keeps_its_contents() {
     let directory = tempfile::tempdir().unwrap();
     let (file, _) =
         LockFile::open(&directory.path().join("x-lock"), LockMode::Masked(0o600)).unwrap();
-    let memory = file.make_anew(LEN).unwrap();
-    // The word before the end of each piece, and the one behind it.
+    let memory = file.recreate(LEN, LockMode::Masked(0o600)).unwrap();
+    // The word before the end of each piece, and the one after it.
     let ends = [
         LEN,
         LEN + (1 << 20),
@@ -147,4 +177,22 @@ fn a_lock_file_grows_and_keeps_what_is_there() {
     memory.lose();
     assert!(memory.is_lost() && memory.word(ends[3] / 8).load(Relaxed) == 0);
     assert_ne!(other.word(ends[3] / 8).load(Relaxed), 0);
+}
+
+/// A lock file that stays has the permissions that the database had when it was made.
+#[test]
+fn a_lock_file_that_was_left_gets_the_present_permissions() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("x");
+    fs::write(&database, b"").unwrap();
+    let path = directory.path().join("x-lock");
+    for bits in [0o666, 0o600] {
+        fs::set_permissions(&database, Permissions::from_mode(bits)).unwrap();
+        let mode = LockMode::for_database(&database, 0o640);
+        let (file, _) = LockFile::open(&path, mode).unwrap();
+        file.recreate(LEN, mode).unwrap();
+        drop(file);
+        let found = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(found, bits);
+    }
 }

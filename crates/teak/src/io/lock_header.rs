@@ -37,7 +37,7 @@ pub(crate) enum LockMode {
 impl LockMode {
     /// The permissions of a lock file for the database at `path`, or from `mode` if that does not
     /// exist.
-    pub(crate) fn beside(path: &Path, mode: u32) -> Self {
+    pub(crate) fn for_database(path: &Path, mode: u32) -> Self {
         fs::metadata(path).map_or(Self::Masked(mode), |found| Self::OfDatabase {
             bits: found.mode(),
             owner: (found.uid(), found.gid()),
@@ -114,17 +114,22 @@ fn create_plainly(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
 /// Writes the first bytes of a new lock file, and sets the owner and permissions of its database.
 fn prepare(file: &File, mode: LockMode) -> io::Result<()> {
     refuse_file_len(LOCK_MAGIC.len() as u64)?;
-    if let LockMode::OfDatabase { bits, owner } = mode {
-        // The owner and the group of the database must be able to attach after a process of another
-        // user was killed. Only root can give files away, but a member of that group may set the
-        // group.
-        let (user, group) = owner;
-        let _ = fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
-        // Every user who may write to the database may attach, whatever the umask of the first
-        // process was.
-        file.set_permissions(Permissions::from_mode(bits & 0o777))?;
-    }
+    set_permissions(file, mode)?;
     // Without file attributes, a lock file that a power cut has emptied must be removed by hand.
     let _ = fsetxattr(file, MARK, b"", XattrFlags::empty());
     file.write_all_at(&LOCK_MAGIC, 0)
+}
+
+/// Sets the owner and the permissions of the database, as far as this process may.
+pub(super) fn set_permissions(file: &File, mode: LockMode) -> io::Result<()> {
+    let LockMode::OfDatabase { bits, owner } = mode else {
+        return Ok(());
+    };
+    // The owner and the group of the database must be able to attach after a process of another user
+    // was killed. Only root can give files away, but a member of that group may set the group.
+    let (user, group) = owner;
+    let _ = fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
+    // Every user who may write to the database may attach, whatever the umask of the first process
+    // was.
+    file.set_permissions(Permissions::from_mode(bits & 0o777))
 }

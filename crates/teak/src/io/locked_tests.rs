@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn is_unlocked_although_a_copy_of_the_descriptor_is_open() {
+fn is_unlocked_despite_an_open_copy_of_the_descriptor() {
     let named = tempfile::NamedTempFile::new().unwrap();
     let locked = LockedFile::new(named.reopen().unwrap(), FileSharing::Exclusive).unwrap();
     // A duplicate shares the lock, as the descriptor of a forked child does.

@@ -11,8 +11,8 @@
 //!    length of the range, and that is at most `isize::MAX`. The range stays mapped while the
 //!    mapping lives. If the file is shorter nevertheless, because another program truncated it, the
 //!    handler of `io/faults.rs` puts zeros there, or the process ends.
-//! 2. *Any thread.* `base` points into `stretch`, which is `Send` and `Sync` itself. No method
-//!    writes through it, and each read has argument 3 or 4, which hold in any thread.
+//! 2. *Any thread.* `base` points into `address_range`, which is `Send` and `Sync` itself. No
+//!    method writes through it, and each read has argument 3 or 4, which hold in any thread.
 //! 3. *Pinned.* The bytes do not change while they are borrowed, because a `Pinned` was borrowed.
 //! 4. *Atomic.* The bytes are loaded as relaxed atomics, which is sound next to writes by any
 //!    thread or process, and on memory mapped for reading only.
@@ -36,7 +36,7 @@ use std::{
 
 /// Number of announced positions that are checked for being in memory: a check takes as long as an
 /// announcement.
-const LOOKED_AT: usize = 4;
+const RESIDENCY_CHECKS_MAX: usize = 4;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -51,9 +51,9 @@ pub(crate) struct Mapping {
     /// The storage keeps it up to date.
     readable: AtomicU64,
     generation: ForkGeneration,
-    /// The fault counter of `stretch`.
+    /// The fault counter of `address_range`.
     faults: &'static Faults,
-    stretch: Arc<AddressRange>,
+    address_range: Arc<AddressRange>,
     io_wait: IoWaitEstimator,
 }
 
@@ -71,7 +71,7 @@ impl Pinned<Mapping> {
             return None;
         }
         debug_assert!(
-            offset + len as u64 <= self.stretch.len(),
+            offset + len as u64 <= self.address_range.len(),
             "readable bytes are inside of the address range"
         );
         // SAFETY: arguments 1 and 3 of this module's head.
@@ -80,21 +80,21 @@ impl Pinned<Mapping> {
 }
 
 impl Mapping {
-    pub(super) fn new(stretch: Arc<AddressRange>, file_len: u64) -> Self {
+    pub(super) fn new(address_range: Arc<AddressRange>, file_len: u64) -> Self {
         assert!(
-            stretch.base().as_ptr().align_offset(LINE) == 0,
+            address_range.base().as_ptr().align_offset(LINE) == 0,
             "a mapping begins at a cache line, as pages do"
         );
         assert!(
-            isize::try_from(stretch.len()).is_ok(),
+            isize::try_from(address_range.len()).is_ok(),
             "a slice of all bytes of a mapping is possible"
         );
         let mapping = Self {
-            base: stretch.base(),
+            base: address_range.base(),
             readable: AtomicU64::new(0),
             generation: ForkGeneration::current(),
-            faults: stretch.faults(),
-            stretch,
+            faults: address_range.faults(),
+            address_range,
             io_wait: IoWaitEstimator::default(),
         };
         mapping.set_file_len(file_len);
@@ -106,11 +106,11 @@ impl Mapping {
         // Relaxed: a thread learns of a page in the grown part through something that orders this
         // store before. Any other thread gets `None`.
         self.readable
-            .store(file_len.min(self.stretch.len()), Relaxed);
+            .store(file_len.min(self.address_range.len()), Relaxed);
     }
 
-    pub(super) fn stretch_len(&self) -> u64 {
-        self.stretch.len()
+    pub(super) fn address_range_len(&self) -> u64 {
+        self.address_range.len()
     }
 
     /// Borrows bytes as [`Pinned`] does, for tests that write nothing meanwhile.
@@ -123,7 +123,7 @@ impl Mapping {
     /// The file offset of bytes, if they are a slice of this mapping.
     pub(crate) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
         let offset = bytes.as_ptr().addr().checked_sub(self.base.addr().get())?;
-        Some(offset as u64).filter(|offset| *offset < self.stretch.len())
+        Some(offset as u64).filter(|offset| *offset < self.address_range.len())
     }
 
     /// Whether this process is a child of the one that mapped the file. For a child nothing keeps
@@ -159,19 +159,19 @@ impl Mapping {
         }
         // Zeros that replace the file would already be in memory.
         self.faults.count();
-        self.stretch.populate(offset, len)
+        self.address_range.populate(offset, len)
     }
 
     /// Asks the system to begin reading bytes that will be accessed soon. Only a hint.
     pub(crate) fn announce(&self, offset: u64, len: u64) {
-        self.stretch.announce(offset, len);
+        self.address_range.announce(offset, len);
     }
 
     /// Like [`Self::announce`], for bytes in several positions. If some of the first ones are not
     /// in memory, notes that reads wait for the disk.
-    pub(crate) fn announce_all(&self, places: impl Iterator<Item = (u64, u64)>) {
-        for (index, (offset, len)) in places.enumerate() {
-            if index < LOOKED_AT && self.stretch.is_absent(offset) {
+    pub(crate) fn announce_all(&self, ranges: impl Iterator<Item = (u64, u64)>) {
+        for (index, (offset, len)) in ranges.enumerate() {
+            if index < RESIDENCY_CHECKS_MAX && self.address_range.is_absent(offset) {
                 self.io_wait.note_absent();
             }
             self.announce(offset, len);
@@ -180,7 +180,8 @@ impl Mapping {
 
     /// Advises the system how the whole mapping will be read. Only a hint.
     pub(super) fn advise_all(&self, advice: Advice) {
-        self.stretch.advise(0, self.stretch.len(), advice);
+        self.address_range
+            .advise(0, self.address_range.len(), advice);
     }
 
     /// Brings bytes into memory and keeps them there while this mapping lives, or until they are
@@ -193,7 +194,7 @@ impl Mapping {
     pub(crate) fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
         // The last system page may be in the file only in part.
         self.prefault(offset, len)?;
-        self.stretch.lock(offset, len)
+        self.address_range.lock(offset, len)
     }
 
     /// Unlocks all bytes that were locked in memory.
@@ -202,12 +203,12 @@ impl Mapping {
     ///
     /// The system's error.
     pub(crate) fn unlock_all(&self) -> io::Result<()> {
-        self.stretch.unlock_all()
+        self.address_range.unlock_all()
     }
 
     /// Advises the system that the mapping is not needed for now. Only a hint.
     pub(crate) fn release(&self) {
-        self.stretch.release();
+        self.address_range.release();
     }
 
     /// Splits the large folio that contains the page at `offset`, if there is one. Only a hint.
@@ -215,7 +216,7 @@ impl Mapping {
         // Advice for one page of a folio splits the folio. Marking this page as cold has no other
         // effect that matters. Only a mapped page is split.
         if self.prefault(offset, 1).is_ok() {
-            self.stretch.advise(offset, 1, Advice::LinuxCold);
+            self.address_range.advise(offset, 1, Advice::LinuxCold);
         }
     }
 
@@ -234,7 +235,7 @@ impl Mapping {
             return false;
         }
         debug_assert!(
-            offset + out.len() as u64 <= self.stretch.len(),
+            offset + out.len() as u64 <= self.address_range.len(),
             "readable bytes are inside of the address range"
         );
         let start = self.base.as_ptr().wrapping_add(offset as usize);
@@ -266,7 +267,7 @@ impl fmt::Debug for Mapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mapping")
             .field("readable_len", &self.readable.load(Relaxed))
-            .field("stretch_len", &self.stretch.len())
+            .field("address_range_len", &self.address_range.len())
             .finish()
     }
 }

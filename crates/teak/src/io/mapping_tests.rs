@@ -5,7 +5,7 @@ fn mapping(file_len: u64) -> Mapping {
 }
 
 #[test]
-fn gives_what_is_inside_the_file() {
+fn returns_bytes_inside_the_file() {
     let mapping = mapping(5000);
     assert_eq!(mapping.bytes_at_rest(0, 5000).unwrap().len(), 5000);
     assert_eq!(mapping.bytes_at_rest(4999, 1), Some(&[0][..]));
@@ -13,7 +13,7 @@ fn gives_what_is_inside_the_file() {
 }
 
 #[test]
-fn gives_nothing_outside() {
+fn returns_nothing_outside() {
     let mapping = mapping(5000);
     for (offset, len) in [
         (5000, 1),
@@ -30,7 +30,7 @@ fn gives_nothing_outside() {
 }
 
 #[test]
-fn follows_the_length_up_to_its_stretch() {
+fn follows_the_length_up_to_its_address_range() {
     let mapping = mapping(0);
     assert_eq!(mapping.bytes_at_rest(0, 1), None);
     mapping.set_file_len(1 << 40);
@@ -54,7 +54,7 @@ fn counts_of_its_arc_are_on_another_cache_line() {
 }
 
 #[test]
-fn nothing_outside_of_the_file_is_demanded() {
+fn nothing_outside_of_the_file_is_prefaulted() {
     let mapping = mapping(5000);
     mapping.prefault(0, 5000).unwrap();
     assert!(mapping.prefault(4999, 2).is_err());

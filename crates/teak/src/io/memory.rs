@@ -36,7 +36,7 @@ const _: () = assert!(
 
 /// Words that are initially zero. Users must access each word with one size: 32 bits or 64.
 pub(crate) struct Memory {
-    stretch: AddressRange,
+    address_range: AddressRange,
     /// The rest of a file that grows.
     rest: Option<LazyMemory>,
 }
@@ -59,13 +59,13 @@ fn piece_of(offset: usize) -> (usize, usize) {
 }
 
 impl Memory {
-    /// Memory of this process, which the system provides as it is touched.
+    /// Memory of this process. The system provides each page at its first access.
     pub(crate) fn private(len_bytes: usize) -> Self {
         // Not from the allocator, which may fill it with zeros although few of its pages are ever
         // touched.
         let anonymous = AddressRange::anonymous(len_bytes);
         Self {
-            stretch: anonymous.unwrap_or_else(|_| AddressRange::zeroed(len_bytes)),
+            address_range: anonymous.unwrap_or_else(|_| AddressRange::zeroed(len_bytes)),
             rest: None,
         }
     }
@@ -74,9 +74,10 @@ impl Memory {
     /// file, and have their blocks.
     pub(super) fn shared(file: &Arc<HeldFile>, len_bytes: usize) -> io::Result<Self> {
         // SAFETY: there is no head.
-        let stretch = unsafe { AddressRange::shared(file, 0, len_bytes + MAPPED_AHEAD, None)? };
+        let address_range =
+            unsafe { AddressRange::shared(file, 0, len_bytes + MAPPED_AHEAD, None)? };
         Ok(Self {
-            stretch,
+            address_range,
             rest: Some(LazyMemory {
                 file: Arc::downgrade(file),
                 pieces: Default::default(),
@@ -92,7 +93,7 @@ impl Memory {
     /// - `NotConnected` if the file was closed.
     /// - `InvalidInput` if `end` is beyond the maximum.
     pub(crate) fn provide(&self, end: usize) -> io::Result<()> {
-        let Some(offset) = end.checked_sub(self.stretch.len() as usize + 1) else {
+        let Some(offset) = end.checked_sub(self.address_range.len() as usize + 1) else {
             return Ok(());
         };
         let (last, _) = piece_of(offset);
@@ -102,10 +103,11 @@ impl Memory {
             if piece.get().is_none() {
                 let file = rest.file.upgrade().ok_or(io::ErrorKind::NotConnected)?;
                 let len = PIECE_LEN << index;
-                let start = self.stretch.len() as usize + len - PIECE_LEN;
+                let start = self.address_range.len() as usize + len - PIECE_LEN;
                 // SAFETY: the head is the first range of this memory, and dropped with it.
-                let made =
-                    unsafe { AddressRange::shared(&file, start as u64, len, Some(&self.stretch))? };
+                let made = unsafe {
+                    AddressRange::shared(&file, start as u64, len, Some(&self.address_range))?
+                };
                 // Another thread may have mapped it first, which is fine.
                 let _ = piece.set(made);
             }
@@ -122,18 +124,22 @@ impl Memory {
     /// Whether this process has lost a part of the memory, and with it all of it: zeros that no
     /// other process shares replace it.
     pub(crate) fn is_lost(&self) -> bool {
-        self.stretches().any(|stretch| stretch.faults().has_zeros())
+        self.address_ranges()
+            .any(|address_range| address_range.faults().has_zeros())
     }
 
     /// Makes the memory [lost](Self::is_lost), as after a fault.
     #[cfg(test)]
     pub(crate) fn lose(&self) {
-        self.stretches().for_each(|stretch| stretch.lose());
+        self.address_ranges()
+            .for_each(|address_range| address_range.lose());
     }
 
-    fn stretches(&self) -> impl Iterator<Item = &AddressRange> {
+    fn address_ranges(&self) -> impl Iterator<Item = &AddressRange> {
         let pieces = self.rest.iter().flat_map(|rest| &rest.pieces);
-        pieces.filter_map(OnceLock::get).chain([&self.stretch])
+        pieces
+            .filter_map(OnceLock::get)
+            .chain([&self.address_range])
     }
 
     /// A 64-bit word, which must be in memory that was [provided](Self::provide).
@@ -177,11 +183,11 @@ impl Memory {
             index >= self.words().len(),
             "words that are mapped from the start are not looked for in the rest"
         );
-        let offset = index * size_of::<u64>() - self.stretch.len() as usize;
+        let offset = index * size_of::<u64>() - self.address_range.len() as usize;
         let (piece, start) = piece_of(offset);
         let rest = self.rest.as_ref().and_then(|rest| rest.pieces[piece].get());
-        let stretch = rest.expect("memory is provided before its words are asked for");
-        &words_of(stretch)[(offset - start) / size_of::<u64>()..]
+        let address_range = rest.expect("memory is provided before its words are asked for");
+        &words_of(address_range)[(offset - start) / size_of::<u64>()..]
     }
 
     /// Stops sharing the memory: stores of this process are not seen by others, and vice versa. The
@@ -195,10 +201,10 @@ impl Memory {
             Some(file) => file.metadata()?.len(),
             None => u64::MAX,
         };
-        let kept_words = kept_len_bytes.min(self.stretch.len().min(file_len) as usize) / 8;
+        let kept_words = kept_len_bytes.min(self.address_range.len().min(file_len) as usize) / 8;
         let kept = &self.words()[..kept_words];
         let values: Vec<u64> = kept.iter().map(|word| word.load(Relaxed)).collect();
-        self.stretches().try_for_each(AddressRange::detach)?;
+        self.address_ranges().try_for_each(AddressRange::detach)?;
         for (word, value) in kept.iter().zip(values) {
             word.store(value, Relaxed);
         }
@@ -208,25 +214,25 @@ impl Memory {
     /// The 64-bit words that are there from the start. The first one is at the start of a page.
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU64] {
-        words_of(&self.stretch)
+        words_of(&self.address_range)
     }
 
     /// The memory of [`Self::words`] as 32-bit words.
     #[inline]
     pub(crate) fn half_words(&self) -> &[AtomicU32] {
-        let len = self.stretch.len() as usize / size_of::<AtomicU32>();
+        let len = self.address_range.len() as usize / size_of::<AtomicU32>();
         // SAFETY: the range is one of words. It begins at a page, has that length, contains zeros
         // or what was stored here, and is read and written as atomic words only.
-        unsafe { slice::from_raw_parts(self.stretch.base().as_ptr().cast(), len) }
+        unsafe { slice::from_raw_parts(self.address_range.base().as_ptr().cast(), len) }
     }
 }
 
 #[inline]
-fn words_of(stretch: &AddressRange) -> &[AtomicU64] {
-    let len = stretch.len() as usize / size_of::<AtomicU64>();
+fn words_of(address_range: &AddressRange) -> &[AtomicU64] {
+    let len = address_range.len() as usize / size_of::<AtomicU64>();
     // SAFETY: the range is one of words. It begins at a page, has that length, contains zeros or
     // what was stored here, and is read and written as atomic words only.
-    unsafe { slice::from_raw_parts(stretch.base().as_ptr().cast(), len) }
+    unsafe { slice::from_raw_parts(address_range.base().as_ptr().cast(), len) }
 }
 
 /// Sleeps while `word` has the value `expected`, until it is woken, for at most `limit`. May wake
@@ -253,7 +259,7 @@ pub(crate) fn wake_all(word: &AtomicU32) {
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory")
-            .field("len_bytes", &self.stretch.len())
+            .field("len_bytes", &self.address_range.len())
             .finish()
     }
 }

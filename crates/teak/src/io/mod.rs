@@ -7,8 +7,8 @@
 //!
 //! 1. A slice into a [`Mapping`] exists only for pages that nobody writes meanwhile. A [`Pinned`]
 //!    mapping is the witness, and the head of `io/pinned.rs` has the reasons.
-//! 2. A [`WritableExtent`] exists only for pages that no snapshot can see, and no two overlap. What
-//!    gives one out is unsafe: the caller has taken the pages.
+//! 2. A [`WritableExtent`] exists only for pages that no snapshot can see, and no two overlap. The
+//!    function that gives one out is unsafe: the caller has taken the pages.
 //! 3. Bytes that change in place (commit records) are copied with [`Mapping::copy`], never
 //!    borrowed.
 //! 4. No mapping gives access to bytes beyond the length of the file.
@@ -17,6 +17,7 @@ mod address_range;
 mod advice;
 mod arc_cell;
 mod boot;
+mod byte_locks;
 mod clock;
 mod faults;
 mod file;
@@ -26,6 +27,7 @@ mod forks;
 mod held_file;
 mod io_wait;
 mod lock_file;
+mod lock_file_name;
 mod lock_header;
 mod locked;
 mod mapping;
@@ -42,6 +44,7 @@ mod writable;
 pub use advice::ReadAhead;
 pub(crate) use arc_cell::ArcCell;
 pub(crate) use boot::{boot_id, pid_namespace, random_id};
+pub(crate) use byte_locks::PROCESSES_MAX;
 pub(crate) use clock::{thread_id, uptime_ms};
 pub(crate) use faults::{Faults, handle_faults};
 pub(crate) use file::{
@@ -51,7 +54,8 @@ pub(crate) use file::{
 pub(crate) use file_id::id_of;
 pub(crate) use forks::ForkGeneration;
 pub(crate) use io_wait::IoWaitEstimator;
-pub(crate) use lock_file::{GateGuard, LockFile, PROCESSES_MAX};
+pub(crate) use lock_file::{GateGuard, LockFile};
+pub(crate) use lock_file_name::is_open_here;
 pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory, sleep_on, wake_all, wake_one};

@@ -1,7 +1,7 @@
 //! The witness that pages do not change while they are borrowed.
 //!
-//! The file is written all the time, and so is the memory of its [`Mapping`]. A slice of it is sound
-//! only for pages that nobody writes meanwhile. Such slices are therefore given out by
+//! The file is written all the time, and so is the memory of its [`Mapping`]. A slice of it is
+//! sound only for pages that nobody writes meanwhile. Such slices are therefore given out by
 //! `Pinned<Mapping>` alone, and only [`Pinned::assume`] makes one. It is unsafe, so each place that
 //! calls it gives its reason. The borrow checker does the rest: a slice lives no longer than the
 //! borrow of the `Pinned`, and that no longer than the borrow of the value that keeps the pages.
@@ -10,8 +10,8 @@
 //!
 //! 1. *Reader.* A reader slot pins the state. A page of a pinned state is neither free nor given
 //!    out (invariant 3 of ARCHITECTURE.md), so no writer of any process writes to it. A reader that
-//!    has lost its lock file or was declared dead pins nothing any more. That is the short window of
-//!    docs/locking.md.
+//!    has lost its lock file or was declared dead pins nothing any more. That is the short window
+//!    of docs/locking.md.
 //! 2. *Writer.* The holder of the writer lock builds on the newest commit. No other thread or
 //!    process gives out pages meanwhile, and it gives out none of that commit itself. It writes its
 //!    own pages only with the transaction borrowed mutably.
@@ -20,7 +20,7 @@
 //! 4. *Opener.* A database that is being opened or salvaged is locked, or its gate is, so that
 //!    nobody else writes to the file. The opener itself borrows pages only between its own writes.
 //! 5. *Unknown writers.* With `Options::no_lock_file`, a reader may read beside writers that do not
-//!    know of it. Nothing keeps its pages. The caller has asked for that and was told so. Each page
+//!    know of it. Nothing keeps its pages. The caller has accepted that risk. Each page
 //!    is compared with its checksum at each read, and no code relies on the values of bytes in a
 //!    page for soundness.
 //!

@@ -1,19 +1,19 @@
 use super::*;
 
-/// The set as bits, by which it is judged.
+/// The set as bits, for comparison.
 fn as_bits(ranges: &Ranges) -> u64 {
     let mut bits = 0;
-    let mut behind = None;
+    let mut previous_end = None;
     for (&start, &end) in &ranges.ends {
-        assert!(start < end && behind.is_none_or(|last| last < start));
-        behind = Some(end);
+        assert!(start < end && previous_end.is_none_or(|last| last < start));
+        previous_end = Some(end);
         (start..end).for_each(|byte| bits |= 1 << byte);
     }
     bits
 }
 
 #[test]
-fn ranges_are_as_bits() {
+fn ranges_agree_with_bits() {
     let (mut ranges, mut bits) = (Ranges::default(), 0u64);
     let mut seed = 1u64;
     for _ in 0..20_000 {

@@ -52,7 +52,7 @@ pub struct SimDisk {
 
 #[derive(Debug)]
 struct SimDiskInner {
-    stretch: Arc<AddressRange>,
+    address_range: Arc<AddressRange>,
     mapping: Arc<Mapping>,
     writable: Arc<WritableMapping>,
     claims: Arc<Claims>,
@@ -136,7 +136,7 @@ impl SimDisk {
     /// thread may be writing to an extent meanwhile.
     #[must_use]
     pub fn after_kill(&self) -> Self {
-        let capacity_bytes = self.inner.stretch.len() as usize;
+        let capacity_bytes = self.inner.address_range.len() as usize;
         self.after_kill_with(&self.process_crash(), usize::MAX, capacity_bytes)
     }
 
@@ -160,12 +160,12 @@ impl SimDisk {
 
     /// A disk whose file has this content, of which nothing is known to be on the disk.
     fn with_memory(memory: &[u8], capacity_bytes: usize) -> Self {
-        let stretch = Arc::new(AddressRange::zeroed(capacity_bytes.max(memory.len())));
+        let address_range = Arc::new(AddressRange::zeroed(capacity_bytes.max(memory.len())));
         let len = memory.len() as u64;
         let claims = Arc::new(Claims::default());
         claims.set_file_len(len).expect("nobody has an extent yet");
         let writable = Arc::new(WritableMapping::new(
-            Arc::clone(&stretch),
+            Arc::clone(&address_range),
             Arc::clone(&claims),
         ));
         // Through an extent, which is much faster than storing next to readers.
@@ -174,9 +174,9 @@ impl SimDisk {
             extent.copy_from_slice(memory);
         }
         let inner = SimDiskInner {
-            mapping: Arc::new(Mapping::new(Arc::clone(&stretch), len)),
+            mapping: Arc::new(Mapping::new(Arc::clone(&address_range), len)),
             writable,
-            stretch,
+            address_range,
             claims,
             state: Mutex::new(SimDiskState {
                 len,
@@ -404,7 +404,7 @@ impl SimDisk {
     }
 
     fn set_len_locked(&self, state: &mut SimDiskState, bytes: u64) -> io::Result<()> {
-        if bytes > self.inner.stretch.len() {
+        if bytes > self.inner.address_range.len() {
             return Err(Fault::DISK_FULL.to_error());
         }
         if bytes == state.len {
@@ -465,7 +465,7 @@ impl Storage for SimDisk {
         if let Some(fault) = fault {
             bytes.truncate(fault.written_of(bytes.len()));
         }
-        self.inner.stretch.store(offset, &bytes);
+        self.inner.address_range.store(offset, &bytes);
         state.holes.remove(offset..offset + bytes.len() as u64);
         state.record_write(offset, bytes);
         planted!(IgnoreWriteError => return Ok(()));
@@ -483,7 +483,7 @@ impl Storage for SimDisk {
             let fault = state.faults.count(Call::WriteThrough);
             end_within(offset, bytes.len() as u64, state.len)?;
             let written = fault.map_or(bytes.len(), |fault| fault.written_of(bytes.len()));
-            self.inner.stretch.store(offset, &bytes[..written]);
+            self.inner.address_range.store(offset, &bytes[..written]);
             state.record_write(offset, bytes[..written].to_vec());
             if fault.is_some() {
                 state.events.push(Arc::new(DiskEvent::Flush));
@@ -529,7 +529,9 @@ impl Storage for SimDisk {
         let mut state = self.state()?;
         let end = end_within(offset, len, state.len)?;
         state.faults.count_call(Call::Punch)?;
-        self.inner.stretch.store(offset, &vec![0; len as usize]);
+        self.inner
+            .address_range
+            .store(offset, &vec![0; len as usize]);
         state.holes.insert(offset..end);
         state
             .events

@@ -99,24 +99,27 @@ impl Claims {
 /// A view of the file for building pages in it.
 #[derive(Debug)]
 pub(crate) struct WritableMapping {
-    stretch: Arc<AddressRange>,
+    address_range: Arc<AddressRange>,
     claims: Arc<Claims>,
 }
 
 impl WritableMapping {
-    /// `stretch` is mapped for writing.
-    pub(super) fn new(stretch: Arc<AddressRange>, claims: Arc<Claims>) -> Self {
-        Self { stretch, claims }
+    /// `address_range` is mapped for writing.
+    pub(super) fn new(address_range: Arc<AddressRange>, claims: Arc<Claims>) -> Self {
+        Self {
+            address_range,
+            claims,
+        }
     }
 
     /// The most bytes of the file that the mapping can show, however long the file grows.
-    pub(crate) fn stretch_len(&self) -> u64 {
-        self.stretch.len()
+    pub(crate) fn address_range_len(&self) -> u64 {
+        self.address_range.len()
     }
 
     /// The counter of failed reads and writes.
     pub(crate) fn faults(&self) -> &'static Faults {
-        self.stretch.faults()
+        self.address_range.faults()
     }
 
     /// Copies `bytes` into the file, where others may be [copying](super::Mapping::copy) from.
@@ -132,6 +135,7 @@ impl WritableMapping {
         let Some(claim) = (unsafe { self.extent(offset, bytes.len()) }) else {
             return false;
         };
+        debug_assert_eq!(claim.len, bytes.len(), "the claim covers what is stored");
         // SAFETY: arguments 1 and 2 of this module's head. Those who copy load atomics too.
         unsafe { store_atomically(claim.start, bytes) };
         !self.faults().are_more_than(before)
@@ -150,15 +154,15 @@ impl WritableMapping {
         len: usize,
     ) -> Option<WritableExtent> {
         let end = offset.checked_add(len as u64)?;
-        if len == 0 || end > self.stretch.len() || !self.claims.claim(offset, end) {
+        if len == 0 || end > self.address_range.len() || !self.claims.claim(offset, end) {
             return None;
         }
         debug_assert!(
-            offset < end && end <= self.stretch.len(),
+            offset < end && end <= self.address_range.len(),
             "a writable extent is inside of the address range"
         );
         // SAFETY: the offset is inside of the range, as checked.
-        let start = unsafe { self.stretch.base().add(offset as usize) };
+        let start = unsafe { self.address_range.base().add(offset as usize) };
         Some(WritableExtent {
             start,
             len,
@@ -219,14 +223,30 @@ impl DerefMut for WritableExtent {
 ///
 /// The bytes from `start` on are mapped for writing, and others access them by atomics only.
 unsafe fn store_atomically(start: NonNull<u8>, bytes: &[u8]) {
+    const WORD: usize = size_of::<u64>();
+    /// Words that are stored without a loop in between: the compiler unrolls a constant number.
+    const UNROLLED: usize = 8;
     let start = start.as_ptr();
-    let is_aligned = start.align_offset(size_of::<u64>()) == 0;
-    let words_len = if is_aligned { bytes.len() / 8 * 8 } else { 0 };
+    let is_aligned = start.align_offset(WORD) == 0;
+    let words_len = if is_aligned {
+        bytes.len() / WORD * WORD
+    } else {
+        0
+    };
     let (words, rest) = bytes.split_at(words_len);
-    for (index, word) in words.as_chunks().0.iter().enumerate() {
+    let store = |index: usize, word: [u8; WORD]| {
         // SAFETY: the caller's promise; the word is aligned.
-        let there = unsafe { AtomicU64::from_ptr(start.add(8 * index).cast()) };
-        there.store(u64::from_ne_bytes(*word), Relaxed);
+        let there = unsafe { AtomicU64::from_ptr(start.add(WORD * index).cast()) };
+        there.store(u64::from_ne_bytes(word), Relaxed);
+    };
+    let (blocks, words) = words.as_chunks::<WORD>().0.as_chunks::<UNROLLED>();
+    for (number, block) in blocks.iter().enumerate() {
+        for (index, word) in block.iter().enumerate() {
+            store(UNROLLED * number + index, *word);
+        }
+    }
+    for (index, word) in words.iter().enumerate() {
+        store(UNROLLED * blocks.len() + index, *word);
     }
     for (index, byte) in rest.iter().enumerate() {
         // SAFETY: the caller's promise; a byte is always aligned.

@@ -33,7 +33,7 @@ fn live_extents_do_not_overlap() {
 }
 
 #[test]
-fn extents_are_inside_file_and_stretch() {
+fn extents_are_inside_file_and_address_range() {
     let mapping = writable(5000);
     for (offset, len) in [(0, 5001), (5000, 1), (0, 0), (u64::MAX, 1), (0, usize::MAX)] {
         assert!(
@@ -73,7 +73,7 @@ fn mappings_of_one_file_share_claims() {
 }
 
 #[test]
-fn an_extent_goes_to_another_thread() {
+fn an_extent_can_move_to_another_thread() {
     let mapping = writable(8192);
     let mut extent = mapping.extent_at_rest(10, 3).unwrap();
     assert_eq!(extent.offset, 10);

@@ -3,9 +3,11 @@
 
 use crate::{Error, Result, TransactionId, alloc::Space, btree::relocate::Relocation};
 use crate::{
-    instance::{engine::Engine, shrink_state::ROUNDS_MAX},
+    instance::{engine::Engine, policies::ClosePolicy, shrink_state::ROUNDS_MAX},
     maintain::{
-        compact_options::{CompactObstacle, CompactOptions, CompactProgress, MOVED_AT_ONCE, slack},
+        compact_options::{
+            CompactObstacle, CompactOptions, CompactProgress, PAGES_PER_COMMIT_MAX, slack,
+        },
         compaction_plan::{CompactionFacts, CompactionOutcome, CompactionPlan, CompactionPlanner},
         policy::is_untidy,
     },
@@ -23,8 +25,8 @@ use std::{
 const TRAILING_MIN: u64 = 16;
 /// Closing compacts for at most an eighth of the time that the database was open, within these
 /// bounds.
-const TIDYING: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
-const TIDYING_PART: u32 = 8;
+const TIDY_TIME_LIMITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
+const TIDY_TIME_DIVISOR: u32 = 8;
 
 impl Engine {
     /// Moves pages from the end of the file to lower free positions until the goal is reached or no
@@ -109,7 +111,7 @@ impl Compaction<'_> {
             if !self.done.is_reached {
                 self.done.obstacle = Some(match self.planner.is_limited() {
                     true => CompactObstacle::Limit,
-                    false => txn.pins_in_the_way()?.unwrap_or(CompactObstacle::Room),
+                    false => txn.blocking_pins()?.unwrap_or(CompactObstacle::Room),
                 });
             }
             txn.abort();
@@ -145,8 +147,9 @@ impl Compaction<'_> {
         txn.pages.limits.durability = Durability::Durable;
         txn.status.is_compacting = true;
         txn.pages.leave_zone();
-        let is_unsettled = self.planner.may_wait() && txn.is_unsettled(is_first, &self.done)?;
-        let facts = self.facts(&txn, goal, is_unsettled)?;
+        let is_empty_commit_useful =
+            self.planner.may_wait() && txn.is_empty_commit_useful(is_first, &self.done)?;
+        let facts = self.facts(&txn, goal, is_empty_commit_useful)?;
         let plan = self.planner.plan(&facts);
         txn.prepare_moving(&plan);
         // Dropped trees are released before anything is moved.
@@ -155,13 +158,13 @@ impl Compaction<'_> {
         let room = self.planner.within(txn.shrink_policy().room_to_move());
         let outcome = match plan {
             _ if is_releasing => CompactionOutcome::Moved(0),
-            CompactionPlan::Wait if self.planner.is_done() && !is_unsettled => {
+            CompactionPlan::Wait if self.planner.is_done() && !is_empty_commit_useful => {
                 CompactionOutcome::Over
             }
             CompactionPlan::Wait => CompactionOutcome::Waited,
             plan => self.carry_out(&mut txn, plan, room)?,
         };
-        self.commit(txn, outcome, is_unsettled, room)
+        self.commit(txn, outcome, is_empty_commit_useful, room)
     }
 
     /// The most pages that the next commit may move.
@@ -169,26 +172,26 @@ impl Compaction<'_> {
         (self.options).pages_left(self.done.moved_pages, self.page_size)
     }
 
-    /// What the next plan depends on.
+    /// The facts that the next plan depends on.
     fn facts(
         &self,
         txn: &WriteTransaction,
         goal: u64,
-        is_unsettled: bool,
+        is_empty_commit_useful: bool,
     ) -> Result<CompactionFacts> {
         let writer = &txn.pages.writer;
         let used = writer.space.used_count();
         let is_emptying = writer.shrink.tail.is_emptying();
-        let is_settled = !is_emptying && !is_unsettled && !self.planner.is_done();
+        let is_settled = !is_emptying && !is_empty_commit_useful && !self.planner.is_done();
         let first_gap = || writer.space.first_free_page_after(slack(used));
         Ok(CompactionFacts {
             goal,
             is_reached: self.done.is_reached,
             used,
             is_emptying,
-            is_unsettled,
+            is_empty_commit_useful,
             first_gap: is_settled.then(first_gap).flatten(),
-            is_pinned: is_settled && txn.pins_in_the_way()?.is_some(),
+            is_pinned: is_settled && txn.blocking_pins()?.is_some(),
             is_tail_only: self.options.is_tidying,
             is_limited: self.options.moved_bytes.is_some(),
             pages_at_once: self.options.pages_at_once(self.page_size),
@@ -207,7 +210,7 @@ impl Compaction<'_> {
                 Relocation {
                     boundary,
                     pages_left: self.pages_left().min(room),
-                    visits_left: MOVED_AT_ONCE,
+                    visits_left: PAGES_PER_COMMIT_MAX,
                     value_pages_max: self.options.value_pages_max(self.page_size),
                     saved_min: 1,
                     ..Relocation::default()
@@ -234,14 +237,14 @@ impl Compaction<'_> {
         &mut self,
         txn: WriteTransaction,
         outcome: CompactionOutcome,
-        is_unsettled: bool,
+        is_empty_commit_useful: bool,
         room: u64,
     ) -> Result<CompactionOutcome> {
         let is_changed = !txn.pages.is_unchanged() || txn.pages.writer.space.wants_checkpoint();
         let is_wanted = match outcome {
             CompactionOutcome::Over => return Ok(outcome),
             CompactionOutcome::Moved(_) => is_changed,
-            CompactionOutcome::NoRoom => is_changed || is_unsettled,
+            CompactionOutcome::NoRoom => is_changed || is_empty_commit_useful,
             CompactionOutcome::Waited => true,
         };
         if !is_wanted {
@@ -266,12 +269,13 @@ impl Engine {
     /// database should keep. Everything is durable then. If this fails, closing reports the error
     /// only if the disk still fails.
     pub(crate) fn tidy(self: &Arc<Self>, was_open: Duration) {
-        let options = CompactOptions::for_closing(TIDYING.0);
+        let options = CompactOptions::for_closing(TIDY_TIME_LIMITS.0);
         // Lazy commits keep pages that become free once these commits are on the disk.
         if !self.is_untidy(&options).unwrap_or(false) || self.sync().is_err() {
             return;
         }
-        let end = Instant::now() + (was_open / TIDYING_PART).clamp(TIDYING.0, TIDYING.1);
+        let end = Instant::now()
+            + (was_open / TIDY_TIME_DIVISOR).clamp(TIDY_TIME_LIMITS.0, TIDY_TIME_LIMITS.1);
         let _ = self.compact(
             &options,
             &mut |_| match Instant::now() < end && !self.is_shared() {
@@ -283,15 +287,16 @@ impl Engine {
 
     /// Whether other processes have the database open.
     fn is_shared(&self) -> bool {
-        let shared = self.flusher.shared.as_ref();
+        let shared = self.committer.shared.as_ref();
         shared.is_some_and(|shared| shared.lock_file.has_others().unwrap_or(true))
     }
 
     fn is_untidy(&self, options: &CompactOptions) -> Result<bool> {
-        if self.policies.move_percent == 0 || self.is_shared() {
+        let leaves_lazy = self.policies.on_close == ClosePolicy::LeaveLazy;
+        if self.policies.move_percent == 0 || leaves_lazy || self.is_shared() {
             return Ok(false);
         }
-        let Some(writer) = self.try_acquire_writer(Some(TIDYING.0))? else {
+        let Some(writer) = self.try_acquire_writer(Some(TIDY_TIME_LIMITS.0))? else {
             return Ok(false);
         };
         let space = &writer.space;
@@ -315,7 +320,7 @@ impl WriteTransaction {
     /// many more pages are dead, and the free-space map releases them over time.
     fn living_pages(&self) -> Result<u64> {
         let (space, named) = (&self.pages.writer.space, &self.pages.writer.named);
-        let readers = self.engine.flusher.published.readers()?;
+        let readers = self.engine.committer.published.readers()?;
         let read = readers.iter().map(|reader| TransactionId(reader.state));
         let older: Vec<_> = read.filter(|state| *state < self.pages.base()).collect();
         let dead = match older.is_empty() && named.live().is_empty() {
@@ -327,8 +332,8 @@ impl WriteTransaction {
 
     /// The readers or named snapshots that use pages of older states, or may use them, so that
     /// moved pages do not become free.
-    fn pins_in_the_way(&self) -> Result<Option<CompactObstacle>> {
-        if !self.engine.flusher.published.readers()?.is_empty() {
+    fn blocking_pins(&self) -> Result<Option<CompactObstacle>> {
+        if !self.engine.committer.published.readers()?.is_empty() {
             return Ok(Some(CompactObstacle::Readers));
         }
         let is_named = !self.pages.writer.named.live().is_empty();
@@ -336,7 +341,7 @@ impl WriteTransaction {
     }
 
     /// Whether a commit without changes would free pages or shorten the file.
-    fn is_unsettled(&self, is_first: bool, done: &CompactProgress) -> Result<bool> {
+    fn is_empty_commit_useful(&self, is_first: bool, done: &CompactProgress) -> Result<bool> {
         let writer = &self.pages.writer;
         let space = &writer.space;
         let lower_limit = self.shrink_policy().lower_limit();

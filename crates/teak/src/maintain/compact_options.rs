@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The most pages that one commit moves.
-pub(super) const MOVED_AT_ONCE: u64 = 4096;
+pub(super) const PAGES_PER_COMMIT_MAX: u64 = 4096;
 /// Percentage of a closed file that may be free, plus some pages.
 const FREE_AT_REST_PERCENT: u8 = 8;
 /// Larger values are not moved when closing.
@@ -158,7 +158,7 @@ impl CompactOptions {
     /// The most pages that one commit may move.
     pub(super) fn pages_at_once(&self, page_size: u64) -> u64 {
         self.commit_bytes
-            .map_or(MOVED_AT_ONCE, |bytes| (bytes / page_size).max(1))
+            .map_or(PAGES_PER_COMMIT_MAX, |bytes| (bytes / page_size).max(1))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a compaction moves next. Plain numbers in, a plan out.
+//! Plans the next moves of a compaction. Plain numbers in, a plan out.
 //!
 //! First, everything after the file's future end goes to any lower position that has room. A large
 //! value needs contiguous pages, which may not exist although enough pages are free. Therefore, in
@@ -11,9 +11,9 @@ use super::compact_options::slack;
 use std::ops::Range;
 
 /// Commits that move nothing. After them the pages moved before are free, and two records say so.
-const SETTLING: usize = 4;
+const FREEING_COMMITS: usize = 4;
 /// A round that moves no more pages than this has found little.
-const LITTLE: u64 = 16;
+const MOVED_PAGES_MIN: u64 = 16;
 /// The most rounds through all tables to combine free pages.
 const GAP_ROUNDS_MAX: u32 = 1024;
 
@@ -41,7 +41,7 @@ struct Gaps {
     lifted_at: u64,
 }
 
-/// What one commit moves.
+/// The pages that one commit moves.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum CompactionPlan {
     /// The round goes on: pages from `boundary` on go to lower positions, those of the free-space
@@ -68,7 +68,7 @@ pub(super) enum CompactionOutcome {
     Over,
 }
 
-/// What a plan depends on. Numbers are in pages.
+/// The facts that a plan depends on. Numbers are in pages.
 #[derive(Clone, Debug)]
 pub(super) struct CompactionFacts {
     pub(super) goal: u64,
@@ -78,7 +78,7 @@ pub(super) struct CompactionFacts {
     /// Whether the present round goes on.
     pub(super) is_emptying: bool,
     /// Whether a commit without changes would free pages or shorten the file.
-    pub(super) is_unsettled: bool,
+    pub(super) is_empty_commit_useful: bool,
     /// The first gap that is not needed as slack.
     pub(super) first_gap: Option<u64>,
     /// Whether readers or named snapshots keep moved pages from becoming free.
@@ -132,7 +132,7 @@ impl CompactionPlanner {
 
     /// Whether another commit may be made that only waits.
     pub(super) fn may_wait(&self) -> bool {
-        self.waited < SETTLING
+        self.waited < FREEING_COMMITS
     }
 
     /// Begins with the tail.
@@ -168,7 +168,7 @@ impl CompactionPlanner {
                 map_boundary,
             };
         }
-        if facts.is_unsettled || self.is_done() {
+        if facts.is_empty_commit_useful || self.is_done() {
             return CompactionPlan::Wait;
         }
         self.next_gap(facts).unwrap_or_else(|| {
@@ -186,7 +186,7 @@ impl CompactionPlanner {
                 ..Gaps::default()
             },
         };
-        let is_fruitful = gaps.moved > if gaps.has_lifted { 0 } else { LITTLE };
+        let is_fruitful = gaps.moved > if gaps.has_lifted { 0 } else { MOVED_PAGES_MIN };
         // Lifted values find their positions even if there are readers meanwhile.
         let is_held = facts.is_pinned && (!is_fruitful || gaps.lifted_at == 0);
         let is_limited = facts.is_limited && !is_fruitful;

@@ -9,7 +9,7 @@ fn facts() -> CompactionFacts {
         is_reached: false,
         used: 640,
         is_emptying: false,
-        is_unsettled: false,
+        is_empty_commit_useful: false,
         first_gap: Some(100),
         is_pinned: false,
         is_tail_only: false,
@@ -26,7 +26,7 @@ fn after_the_tail() -> CompactionPlanner {
 }
 
 #[test]
-fn the_tail_comes_first_and_goes_beyond_the_pages_in_use() {
+fn the_tail_is_moved_first_and_may_exceed_the_pages_in_use() {
     let mut planner = after_the_tail();
     let mut emptying = CompactionFacts {
         is_emptying: true,
@@ -45,7 +45,7 @@ fn the_tail_comes_first_and_goes_beyond_the_pages_in_use() {
 fn a_round_begins_when_the_pages_of_the_last_one_are_free() {
     let mut planner = after_the_tail();
     let unsettled = CompactionFacts {
-        is_unsettled: true,
+        is_empty_commit_useful: true,
         ..facts()
     };
     assert_eq!(planner.plan(&unsettled), CompactionPlan::Wait);
@@ -57,10 +57,10 @@ fn a_round_begins_when_the_pages_of_the_last_one_are_free() {
 }
 
 #[test]
-fn values_are_lifted_where_a_round_found_little_and_each_time_further_on() {
+fn values_are_lifted_after_a_poor_round_each_time_further_on() {
     let mut planner = after_the_tail();
     planner.plan(&facts());
-    planner.note(CompactionOutcome::Moved(LITTLE));
+    planner.note(CompactionOutcome::Moved(MOVED_PAGES_MIN));
     assert_eq!(planner.plan(&facts()), CompactionPlan::Lift(100..150));
     planner.note(CompactionOutcome::Moved(1));
     assert_eq!(
@@ -89,7 +89,7 @@ fn nothing_is_lifted_under_a_limit_or_a_reader() {
 }
 
 #[test]
-fn lifted_values_come_down_even_if_a_reader_has_come() {
+fn lifted_values_come_down_even_if_a_reader_has_begun() {
     let mut planner = after_the_tail();
     planner.plan(&facts());
     assert_eq!(planner.plan(&facts()), CompactionPlan::Lift(100..150));
@@ -121,7 +121,7 @@ fn a_compaction_ends_that_has_reached_its_goal_or_has_only_the_tail_to_move() {
 #[test]
 fn a_compaction_ends_if_its_commits_find_no_room() {
     let mut planner = after_the_tail();
-    for _ in 0..SETTLING {
+    for _ in 0..FREEING_COMMITS {
         assert!(!planner.is_done());
         planner.note(CompactionOutcome::NoRoom);
     }

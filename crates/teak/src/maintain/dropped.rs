@@ -43,7 +43,7 @@ const NAME_START: &[u8; 8] = b"\0dropped";
 const NAME_LEN: usize = NAME_START.len() + 8 + 4;
 
 /// A failed release is not tried again before this many transactions.
-const REST: u32 = 16;
+const PAUSE_TRANSACTIONS: u32 = 16;
 /// Whether a name is one that tables cannot have.
 pub(crate) fn is_reserved(name: &[u8]) -> bool {
     name.len() == NAME_LEN && name.starts_with(NAME_START)
@@ -104,12 +104,12 @@ pub(crate) fn counts(snapshot: &PinnedSnapshot) -> Result<(u64, u64)> {
 impl WriteTransaction {
     /// Puts the rests of trees that were too large to be released at once into the catalog. No
     /// savepoint has begun since they were changed.
-    pub(crate) fn keep_parked(&mut self) -> Result<()> {
+    pub(crate) fn store_parked(&mut self) -> Result<()> {
         while let Some(root) = self.pages.parked.trees.pop() {
             let number = self.pages.parked.names;
             self.pages.parked.names = number.checked_add(1).ok_or_else(|| {
                 let text =
-                    "one transaction cannot drop so many tables; commit, and drop the others then";
+                    "too many tables dropped in one transaction; commit and continue in another";
                 Error::InvalidArgument(text.into())
             })?;
             let name = [&self.name_start()[..], &number.to_be_bytes()].concat();
@@ -117,7 +117,7 @@ impl WriteTransaction {
                 is_reserved(&name),
                 "the rest of a dropped tree has a name that no table can have"
             );
-            self.keep_dropped(Dropped { name, root })?;
+            self.store_dropped(Dropped { name, root })?;
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl WriteTransaction {
     }
 
     /// Writes the rest of a dropped tree to the catalog.
-    fn keep_dropped(&mut self, dropped: Dropped) -> Result<()> {
+    fn store_dropped(&mut self, dropped: Dropped) -> Result<()> {
         let Dropped { name, mut root } = dropped;
         if root.is_empty() {
             self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, &name))?;
@@ -210,18 +210,18 @@ impl WriteTransaction {
                 continue;
             }
             let savepoint = self.begin_savepoint()?;
-            self.pages.place_low(Some(u64::MAX));
+            self.pages.allocate_low(Some(u64::MAX));
             let released = changing(&mut self.pages, |pages| {
                 Tree::new(pages, &mut root).drop_front(budget)
             });
             let kept = released.and_then(|()| {
                 let name = name.clone();
-                self.keep_dropped(Dropped { name, root })?;
+                self.store_dropped(Dropped { name, root })?;
                 // A nested tree may be too large to be released at once, even if the budget allows
                 // it.
-                self.keep_parked()
+                self.store_parked()
             });
-            self.pages.place_low(None);
+            self.pages.allocate_low(None);
             if kept.is_err() {
                 self.roll_back_to(savepoint)?;
             }
@@ -258,9 +258,9 @@ impl WriteTransaction {
     /// Pauses after an undone release. A lack of space that only the release met is no error, and
     /// `check` reports damage.
     fn failed_to_release(&mut self, error: Error) -> Result<Released> {
-        self.pages.writer.dropped.resting = REST;
+        self.pages.writer.dropped.resting = PAUSE_TRANSACTIONS;
         let is_harmless = error.is_lack_of_space() || matches!(error, Error::Corrupted { .. });
-        match is_harmless && self.engine.flusher.refuse_poisoned().is_ok() {
+        match is_harmless && self.engine.committer.refuse_poisoned().is_ok() {
             true => Ok(Released::Failed),
             false => Err(error),
         }

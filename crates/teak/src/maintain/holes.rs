@@ -16,7 +16,7 @@ use crate::{Extent, io::Storage, planted::planted};
 use crate::{instance::writer::WriterState, maintain::policy::PunchGoal};
 
 /// How many times the punched pages are searched for extents that are holes already.
-const LOOKED_THROUGH: u64 = 16;
+const SEARCH_FACTOR: u64 = 16;
 
 impl WriterState {
     /// Gives some blocks back if there are far too many. Returns whether it tried to.
@@ -57,10 +57,10 @@ impl WriterState {
     /// against the limit. Returns `None` if there is nothing left to punch.
     fn punch_highest(&mut self, storage: &dyn Storage, goal: PunchGoal, most: u64) -> Option<u64> {
         let page_size = u64::from(self.newest.page_size);
-        let looked_through = most.saturating_mul(LOOKED_THROUGH);
+        let search_limit = most.saturating_mul(SEARCH_FACTOR);
         let found = self.space.highest_free(
             goal.least as u32,
-            u32::try_from(looked_through).unwrap_or(u32::MAX),
+            u32::try_from(search_limit).unwrap_or(u32::MAX),
         )?;
         let boundary = self.shrink.tail.boundary().unwrap_or(0);
         let candidate = goal.candidate(found, boundary)?;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 const PAGE: u64 = 4096;
 
-/// Other processes learn where holes are by the count of what was given back.
+/// Other processes learn of holes by the count of returned blocks.
 #[test]
-fn stretches_that_are_holes_already_count_as_given_back() {
+fn existing_holes_count_as_returned() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("holes.teak");
     let open = || {
@@ -36,7 +36,7 @@ fn stretches_that_are_holes_already_count_as_given_back() {
         let engine = open();
         let mut writer = engine.acquire_writer().unwrap();
         let writer = &mut *writer;
-        (writer.space).reclaim(&engine.flusher.pins(&writer.named).unwrap());
+        (writer.space).reclaim(&engine.committer.pins(&writer.named).unwrap());
         for durable in 1..3 {
             writer.shrink.high_water.note_written(10_000);
             let used = writer.space.used_count();

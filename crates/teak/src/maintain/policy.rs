@@ -12,12 +12,12 @@
 use crate::instance::{high_water::FREE_MIN, policies::DropLimits, writer::WriterState};
 use crate::{Extent, Geometry, btree::relocate::Relocation};
 
-/// A small commit moves at least this many pages, if there are as many pages after the boundary as
-/// before it, or this many times more, up to a limit, because every commit waits for it.
+/// A commit moves at least `MOVED_MIN * clamp(page_count / boundary, 1, MOVED_TIMES)` pages. The
+/// maximum is low, because every commit waits for it.
 const MOVED_MIN: u64 = 2;
 const MOVED_TIMES: u64 = 4;
 /// Inner pages, or leaves of tables with large values, that one commit examines.
-const LOOKED_AT: u64 = 64;
+const VISITS_MAX: u64 = 64;
 /// For commits that do this next to their own work, at least this many of sixteen leaves must be
 /// saved. Leaves that are as full as with keys in random order are left alone.
 const SAVED_MIN: usize = 3;
@@ -36,8 +36,8 @@ const SPARED_BY_RELEASE: u64 = 4;
 const PAGES_FOR_EACH_SPARED: u64 = 4096;
 const DEATHS_OF_A_PAGE: u64 = 64;
 
-/// The policy for one file at one time. Numbers are in pages. The number of free pages at the end is
-/// an argument where it matters, because counting them takes time.
+/// The policy for one file at one time. Numbers are in pages. The number of free pages at the end
+/// is an argument where it matters, because counting them takes time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShrinkPolicy {
     geometry: Geometry,
@@ -153,16 +153,16 @@ impl ShrinkPolicy {
         }
     }
 
-    /// What a commit that has taken `taken` pages moves from after the boundary: `percent` of them,
-    /// and a little more if there is much to move. `value_pages` is the longest value that is moved
-    /// although it is longer.
+    /// The pages that a commit moves from after the boundary if it has taken `taken` pages:
+    /// `percent` of them, and a little more if there is much to move. `value_pages` is the longest
+    /// value that is moved although it is longer.
     pub(crate) fn tail_work(&self, taken: u64, percent: u64, value_pages: u64) -> Relocation {
         let boundary = self.tail().boundary;
         let times = (self.page_count / boundary.max(1)).clamp(1, MOVED_TIMES);
         Relocation {
             boundary,
             pages_left: (taken * percent / 100).max(MOVED_MIN * times),
-            visits_left: LOOKED_AT,
+            visits_left: VISITS_MAX,
             value_pages_max: value_pages,
             saved_min: SAVED_MIN,
             ..Relocation::default()

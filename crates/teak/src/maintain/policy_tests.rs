@@ -42,7 +42,7 @@ fn holes_respect_the_limits_of_the_geometry() {
 }
 
 #[test]
-fn nothing_shrinks_below_what_was_recently_in_use() {
+fn nothing_shrinks_below_the_recent_use() {
     let policy = policy(Geometry::default(), 9900);
     assert_eq!(policy.cut(5000), None);
     assert!(policy.tail().boundary > 9900);
@@ -51,19 +51,19 @@ fn nothing_shrinks_below_what_was_recently_in_use() {
 }
 
 #[test]
-fn a_free_end_is_cut_off_except_for_half_of_the_threshold() {
+fn a_free_end_is_truncated_except_for_half_of_the_threshold() {
     let user = policy(threshold(1000 * PAGE), 10_000);
     assert_eq!(user.cut(999), None);
     assert_eq!(
         user.cut(4000),
         Some(6500),
-        "the user's threshold goes before the peak"
+        "the user's threshold has priority over the peak"
     );
     assert_eq!(policy(threshold(u64::MAX), 1000).cut(9000), None);
 }
 
 #[test]
-fn compaction_and_a_clean_close_cut_all_of_the_free_end() {
+fn compaction_and_a_clean_close_truncate_the_whole_free_end() {
     assert_eq!(policy(Geometry::default(), 9900).cut_all(4000), Some(6000));
     assert_eq!(policy(Geometry::default(), 9900).cut_all(0), None);
     let part_of_a_page = policy(lower_limit(8000 * PAGE + 1), 1000);
@@ -72,7 +72,7 @@ fn compaction_and_a_clean_close_cut_all_of_the_free_end() {
 }
 
 #[test]
-fn pages_move_when_a_third_as_much_is_free_as_is_in_use() {
+fn pages_move_when_free_pages_are_a_third_of_used_pages() {
     let goal = policy(Geometry::default(), 1000).tail();
     assert_eq!(goal.begins_above, 1333 + FREE_MIN);
     assert_eq!(goal.boundary, 1062 + FREE_MIN / 4);
@@ -85,7 +85,7 @@ fn pages_move_when_a_third_as_much_is_free_as_is_in_use() {
 }
 
 #[test]
-fn a_commit_moves_a_share_of_what_it_writes_and_more_of_a_file_that_is_mostly_free() {
+fn a_commit_moves_a_share_of_its_writes_and_more_of_a_file_that_is_mostly_free() {
     let policy = policy(Geometry::default(), 1000);
     assert_eq!(policy.tail_work(1000, 25, 0).pages_left, 250);
     assert_eq!(

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct CommitLatency {
-    /// Releasing parts of dropped trees, and moving pages from the end of the file if much more is
-    /// free than in use.
+    /// Step *Tidy*: releasing parts of dropped trees, and moving pages from the end of the file if
+    /// much more is free than in use.
     pub tail: Duration,
     /// Computing checksums, and writing the roots of tables to the catalog.
     pub roots: Duration,
@@ -61,7 +61,7 @@ impl Stopwatch {
     pub(crate) fn note(&mut self, step: CommitStep) {
         let now = Instant::now();
         let latency = &mut self.latency;
-        let place = match step {
+        let total = match step {
             CommitStep::Tail => &mut latency.tail,
             CommitStep::Roots => &mut latency.roots,
             CommitStep::Space => &mut latency.space,
@@ -69,7 +69,7 @@ impl Stopwatch {
             CommitStep::Record => &mut latency.record,
             CommitStep::Wait => &mut latency.wait,
         };
-        *place += now - self.lap;
+        *total += now - self.lap;
         self.lap = now;
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What this process has done to a database since it was opened. See
+/// Counts the work of this process on a database since it was opened. See
 /// [`Database::metrics`](crate::Database::metrics). The operations of a transaction count when it
 /// commits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use crate::TransactionId;
 
-/// What opening a database found and did.
+/// The findings of opening a database, and the repairs it made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Recovery {
@@ -10,7 +10,8 @@ pub enum Recovery {
     Clean,
     /// Other processes have it open, so no recovery was needed.
     Joined,
-    /// It had not been closed, but the machine stayed up: nothing is lost.
+    /// It had not been closed, or was closed [without a flush](crate::Options::flush_on_close), but
+    /// the machine stayed up: nothing is lost.
     Killed {
         /// The newest commit.
         last: TransactionId,

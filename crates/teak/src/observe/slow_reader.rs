@@ -45,7 +45,7 @@ pub struct SlowReader {
     pub asked: u32,
 }
 
-/// What a write transaction does about a [`SlowReader`].
+/// The reaction of a write transaction to a [`SlowReader`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SlowReaderChoice {

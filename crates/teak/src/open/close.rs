@@ -1,8 +1,15 @@
 //! Closing: the last process that has the database open records a clean close.
+//!
+//! With [`ClosePolicy::LeaveLazy`], lazy commits may stay in the system's cache instead. Nothing is
+//! written then, so the file is as after a process that was killed, and the next opening recovers
+//! it. The lock file plays no part in that: the last process to leave removes it.
 
 use crate::{Error, Result, record::Record};
 use crate::{
-    instance::{engine::Engine, held_writer_lock::HeldWriterLock, writer::WriterState},
+    instance::{
+        engine::Engine, held_writer_lock::HeldWriterLock, policies::ClosePolicy,
+        writer::WriterState,
+    },
     observe::events::Event,
     process::writer_lock::Acquisition,
     share::{attachment::Shared, lock_file_errors::lock_file_error},
@@ -10,15 +17,15 @@ use crate::{
 use std::time::Duration;
 
 /// How long closing waits for the end of a write transaction.
-const WRITER_PATIENCE: Duration = match cfg!(test) {
+const WRITER_WAIT_MAX: Duration = match cfg!(test) {
     true => Duration::from_secs(2),
     false => Duration::from_secs(30),
 };
 
 impl Engine {
-    /// Flushes, truncates the free end of the file, and records a clean close. No operation can
-    /// begin afterwards. Returns `false` and does nothing if a write transaction did not end in
-    /// time: the caller may be inside it.
+    /// Flushes, truncates the free end of the file, and records a clean close, unless lazy commits
+    /// may be left in the system's cache. No operation can begin afterwards. Returns `false` and
+    /// does nothing if a write transaction did not end in time: the caller may be inside it.
     pub(crate) fn close(&self) -> Result<bool> {
         self.refuse_forked()?;
         let Some(writer_lock) = &self.writer_lock else {
@@ -29,7 +36,7 @@ impl Engine {
             return Ok(true);
         }
         self.refuse_unwritable()?;
-        let Some(guard) = writer_lock.take(Some(WRITER_PATIENCE)) else {
+        let Some(guard) = writer_lock.take(Some(WRITER_WAIT_MAX)) else {
             return Ok(false);
         };
         let writer = self.held_writer_lock(guard);
@@ -38,9 +45,9 @@ impl Engine {
         let closed = self.named(self.write_last(writer));
         if closed.is_ok() {
             let file_bytes = self.file.storage.len();
-            self.flusher.events.note(|| Event::Closed { file_bytes });
+            self.committer.events.note(|| Event::Closed { file_bytes });
         }
-        self.flusher.wake_all();
+        self.committer.wake_all();
         closed.map(|()| true)
     }
 
@@ -48,7 +55,7 @@ impl Engine {
     /// cross-process writer lock yet: if others have the database open, closing does not wait for
     /// their writers.
     fn write_last(&self, writer: HeldWriterLock) -> Result<()> {
-        let Some(shared) = &self.flusher.shared else {
+        let Some(shared) = &self.committer.shared else {
             return self.close_alone(writer);
         };
         let gate = shared.lock_file.pass_gate().map_err(lock_file_error)?;
@@ -56,19 +63,41 @@ impl Engine {
             return self.close_alone(writer);
         }
         drop((gate, writer));
-        self.flusher.wait_without_waking(self.flusher.newest())
+        if self.try_leave_lazy() {
+            return Ok(());
+        }
+        self.committer.wait_without_waking(self.committer.newest())
+    }
+
+    /// If the policy allows it, and every commit that is not durable is lazy, leaves them as a
+    /// killed process would. Returns whether it did.
+    fn try_leave_lazy(&self) -> bool {
+        self.policies.on_close == ClosePolicy::LeaveLazy && self.committer.leave_lazy()
+    }
+
+    /// Makes all commits durable when one of several openings in this process is closed, unless
+    /// lazy commits may be left.
+    pub(crate) fn sync_for_close(&self) -> Result<()> {
+        match self.policies.on_close {
+            ClosePolicy::LeaveLazy if self.committer.has_only_lazy() => Ok(()),
+            _ => self.sync(),
+        }
     }
 
     /// Records a clean close, since no other process has the database open. If other processes are
     /// possible, the caller holds the gate.
     fn close_alone(&self, mut writer: HeldWriterLock) -> Result<()> {
-        let shared = &self.flusher.shared;
+        let shared = &self.committer.shared;
         if shared.is_some() {
-            match self.flusher.process_writer_lock.acquire(None) {
+            match self.committer.process_writer_lock.acquire(None) {
                 Acquisition::Acquired(taken) => self.follow(&mut writer, taken)?,
                 Acquisition::StillHeld => {}
-                Acquisition::TimedOut => return Err(Error::Poisoned),
+                Acquisition::TimedOut => return Err(Error::poisoned()),
             }
+        }
+        if self.try_leave_lazy() {
+            // The file may have grown ahead of time.
+            return self.cut_to(self.file.storage.len());
         }
         if writer.is_changed {
             self.note_clean_close(&mut writer)?;
@@ -95,47 +124,50 @@ impl Engine {
         if let Some(writer_lock) = self.writer_lock.as_ref().filter(|_| gate.is_some())
             && shared.region.is_ready()
             && !shared.has_failed()
+            && !self.committer.has_left_lazy()
             && matches!(shared.lock_file.has_others(), Ok(false))
             && let Some(guard) = writer_lock.take(None)
         {
             let _ = self.close_alone(self.held_writer_lock(guard));
         }
-        self.flusher.stop();
+        self.committer.stop();
         self.file.storage.grow_ahead(0);
-        self.flusher.commit_state.leave(|| shared.leave(gate));
+        let unused = self.policies.unused_lock_file;
+        (self.committer.commit_state).leave(|| shared.leave(gate, unused));
     }
 
     fn note_clean_close(&self, writer: &mut WriterState) -> Result<()> {
-        self.flusher
+        self.committer
             .wait_without_waking(writer.newest.transaction)?;
-        self.flusher.flush_journaled()?;
+        self.committer.flush_journaled()?;
         // Pages that the last durable commit used and this one does not are free now.
-        writer.space.reclaim(&self.flusher.pins(&writer.named)?);
+        writer.space.reclaim(&self.committer.pins(&writer.named)?);
         writer.cut_all_free(writer.newest.geometry);
         let page_count = writer.space.page_count();
         // Two records, so that one may be damaged: the earlier records may refer to a longer file.
         let ([one, other], sequence) = {
-            let state = self.flusher.commit_state.lock();
-            let spare = state.spare_slots().ok_or(Error::Poisoned)?;
+            let state = self.committer.commit_state.lock();
+            let spare = state.spare_slots().ok_or_else(Error::poisoned)?;
             (spare, state.newest().sequence)
         };
         let last = |slot, count| Record {
             slot,
             sequence: sequence + count,
-            durable_transaction: writer.newest.transaction,
+            flushed_transaction: writer.newest.transaction,
             clean_close: true,
             page_count,
             written: Some(Vec::new()),
             ..writer.newest.clone()
         };
-        self.flusher.write_close(&[last(one, 1), last(other, 2)])?;
+        self.committer
+            .write_close(&[last(one, 1), last(other, 2)])?;
         let (old_bytes, bytes) = (
             self.file.storage.len(),
             page_count * self.file.page_size as u64,
         );
         self.cut_to(bytes)?;
         if bytes < old_bytes {
-            self.flusher.events.note(|| Event::Shrunk {
+            self.committer.events.note(|| Event::Shrunk {
                 old_bytes,
                 file_bytes: bytes,
             });
@@ -170,3 +202,7 @@ impl Engine {
 #[cfg(test)]
 #[path = "close_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "lazy_close_tests.rs"]
+mod lazy_tests;

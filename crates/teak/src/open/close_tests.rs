@@ -18,7 +18,7 @@ fn new_database() -> Database {
     testing::open(&SimDisk::new(CAPACITY), &Options::new(), true, BOOT).unwrap()
 }
 
-/// Closes it, which must come to an end.
+/// Closes it, which must terminate.
 fn close(database: Database) -> Result<(), Error> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(database.close()));
@@ -26,9 +26,9 @@ fn close(database: Database) -> Result<(), Error> {
     closed.expect("closing ends")
 }
 
-/// Closing waited for the end of the transaction for ever.
+/// Closing waited for the end of the transaction forever.
 #[test]
-fn a_write_transaction_that_was_forgotten_makes_closing_an_error() {
+fn closing_fails_after_a_write_transaction_was_forgotten() {
     let database = new_database();
     mem::forget(database.begin_write().unwrap());
     let closed = close(database.clone());
@@ -53,7 +53,7 @@ fn closing_succeeds_once_the_transaction_has_ended() {
     assert!(database.begin_read().is_err());
 }
 
-/// The callback runs inside of a write transaction, whose end closing waits for.
+/// The callback runs inside a write transaction, and closing waits for its end.
 #[test]
 fn closing_in_the_callback_for_slow_readers_is_an_error() {
     let cell: Arc<OnceLock<Database>> = Arc::default();

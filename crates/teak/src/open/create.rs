@@ -11,7 +11,7 @@ use crate::{
         policies::{Network, OpenRequest, Settings, Sharing},
     },
     open::{
-        open_file::{FORMATTED_LENS, inspect_before_open, leads_nowhere, open_file},
+        open_file::{FORMATTED_LENS, dangling_link, inspect_before_open, open_file},
         settle::{join, recover_database},
         unlocked::{self, refuse_writing},
     },
@@ -65,7 +65,7 @@ impl Engine {
         };
         if !exists {
             if let Ok(target) = fs::read_link(path) {
-                return Err(leads_nowhere(path, &target, create));
+                return Err(dangling_link(path, &target, create));
             }
             if create == Create::Never {
                 return Err(Error::NotFound(path.to_path_buf()));
@@ -175,7 +175,7 @@ impl Engine {
     /// The system's error.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn die(&self) -> io::Result<bool> {
-        match &self.flusher.shared {
+        match &self.committer.shared {
             Some(shared) => shared.die().map(|()| true),
             None => Ok(false),
         }

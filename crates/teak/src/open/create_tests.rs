@@ -1,6 +1,6 @@
 //! Failures while an empty file is formatted in place.
 
-use crate::open::open_file::{FORMATTED_LENS, format_in_place};
+use crate::open::open_file::{FORMATTED_LENS, format_empty};
 use crate::{
     Database, Error, Options, Result,
     instance::policies::Settings,
@@ -13,7 +13,7 @@ use std::{
 };
 
 fn begin(disk: &SimDisk, settings: &Settings) -> Result<()> {
-    format_in_place(disk, Path::new("simulated"), settings, BOOT)
+    format_empty(disk, Path::new("simulated"), settings, BOOT)
 }
 
 /// Opens a database in a file with these bytes, and writes to it.
@@ -25,14 +25,14 @@ fn use_file(path: &Path, bytes: &[u8]) -> Result<()> {
     database.close()
 }
 
-fn place() -> (tempfile::TempDir, PathBuf) {
+fn temporary_path() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.teak");
     (directory, path)
 }
 
 #[test]
-fn an_empty_file_whose_formatting_fails_is_empty_again() {
+fn a_file_is_empty_again_after_failed_formatting() {
     let settings = settings_with(|_| {});
     let whole = SimDisk::new(CAPACITY);
     begin(&whole, &settings).unwrap();
@@ -52,10 +52,10 @@ fn an_empty_file_whose_formatting_fails_is_empty_again() {
     }
 }
 
-/// It had zeros in it then, and was refused from there on.
+/// The file had zeros then, and was refused from then on.
 #[test]
-fn a_crash_while_an_empty_file_is_formatted_leaves_one_that_can_be_opened() {
-    let (_directory, path) = place();
+fn a_file_can_be_opened_after_a_crash_during_formatting() {
+    let (_directory, path) = temporary_path();
     for page_size in [4096, 65536] {
         let disk = SimDisk::new(CAPACITY);
         begin(
@@ -89,8 +89,8 @@ fn a_crash_while_an_empty_file_is_formatted_leaves_one_that_can_be_opened() {
 }
 
 #[test]
-fn zeros_are_left_alone_but_where_formatting_can_have_left_them() {
-    let (_directory, path) = place();
+fn zeros_are_formatted_only_if_formatting_can_have_left_them() {
+    let (_directory, path) = temporary_path();
     let blank = vec![0; FORMATTED_LENS[0] as usize];
     let with = |at: usize| {
         let mut bytes = blank.clone();

@@ -30,7 +30,7 @@ use std::{
     time::Duration,
 };
 
-/// What [`delete`] does while the database is open in this or another process.
+/// The behaviour of [`delete`] while the database is open in this or another process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Deletion {
     /// Returns [`Error::InUse`] and deletes nothing.
@@ -140,7 +140,7 @@ impl DatabaseFiles {
     /// Passes the gate, and returns whether this process is alone. `None` if there is no lock file
     /// and no disk block for one, so that no process can be registered in it.
     fn pass_gate(&self) -> Result<Option<(LockFile, bool)>> {
-        let mode = LockMode::beside(&self.file, FILE_MODE);
+        let mode = LockMode::for_database(&self.file, FILE_MODE);
         match LockFile::open(&self.lock_file, mode) {
             Err(error) if is_full(&error) => Ok(None),
             opened => opened

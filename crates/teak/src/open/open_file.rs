@@ -23,7 +23,7 @@ use std::{
 };
 
 /// The error for a symbolic link whose target does not exist.
-pub(crate) fn leads_nowhere(path: &Path, target: &Path, create: Create) -> Error {
+pub(crate) fn dangling_link(path: &Path, target: &Path, create: Create) -> Error {
     let target = path.parent().unwrap_or(Path::new("")).join(target);
     if create == Create::Never {
         return Error::NotFound(target);
@@ -59,7 +59,7 @@ pub(crate) fn open_file(
         && file_sharing == FileSharing::Exclusive;
     if may_format && is_blank(&storage)? {
         // An empty file, as made by `mktemp`.
-        format_in_place(&storage, path, &settings, boot)?;
+        format_empty(&storage, path, &settings, boot)?;
     }
     let mut formatted = None;
     if created == Created::Yes {
@@ -109,7 +109,7 @@ pub(crate) fn inspect_before_open(path: &Path, create: Create) -> Result<()> {
     }
 }
 
-/// Whether the file is empty, or in the state that a crash in [`format_in_place`] leaves.
+/// Whether the file is empty, or in the state that a crash in [`format_empty`] leaves.
 pub(crate) fn is_blank(storage: &FileStorage) -> Result<bool> {
     let file_len = storage.len();
     if file_len == 0 {
@@ -156,7 +156,7 @@ pub(crate) const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Like [`format`], for an existing empty file. If it fails, the file is empty again. A crash
 /// leaves it empty, [half formatted](is_half_formatted), or as a database, because the record is
 /// one sector.
-pub(crate) fn format_in_place(
+pub(crate) fn format_empty(
     storage: &dyn Storage,
     path: &Path,
     settings: &Settings,

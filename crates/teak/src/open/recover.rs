@@ -3,11 +3,12 @@
 //! A process that was killed loses nothing: everything that it wrote, including the newest record,
 //! is in the system's cache. If the machine went down, the boot id in the record differs from the
 //! present one, and a record may be on the disk without its pages. The records are then tried from
-//! the newest on. Recovery walks the pages written since the last durable commit and verifies their
-//! checksums. The first complete record wins. A record that is known to have been durable but is
-//! not complete is an error (corruption) and not rolled back, because its commit was acknowledged.
+//! the newest on. Recovery walks the pages written since the last flushed commit that the record
+//! names, and verifies their checksums. The first complete record wins. A record that is known to
+//! have been durable but is not complete is an error (corruption) and not rolled back, because its
+//! commit was acknowledged.
 //!
-//! The same walk is made after a process was killed. A flush may have failed before that, and the
+//! This walk is also made after a process was killed. A flush may have failed before that, and the
 //! system may have dropped pages from its cache that never reached the disk. In all cases the
 //! complete state is written once more and flushed before anything counts as durable, because it is
 //! unknown whether an earlier flush failed during this boot of the machine.
@@ -18,8 +19,8 @@
 //!
 //! The changes of the journal are applied first: see [`journal`](crate::commit::journal).
 //!
-//! The decision changes nothing, so a crash meanwhile leads to the same decision. Only after it are
-//! the losing records erased, before anything is written where their pages may be.
+//! The decision changes nothing, so a crash meanwhile leads to the same decision. The losing
+//! records are erased afterwards, before their pages can be overwritten.
 
 use crate::{
     Error, Extent, Result, TransactionId,
@@ -33,7 +34,7 @@ use crate::{
     observe::recovery::Recovery,
     open::{
         recovery_audit::{RecordVerdict, listed, verify, young_extents},
-        slots::{CUT_SHORT, SlotRecords, acknowledged, is_cut_short, known_durable, read_slots},
+        slots::{CUT_SHORT, SlotRecords, acknowledged, is_cut_short, known_flushed, read_slots},
     },
     record::record_ref::slot_page,
 };
@@ -42,7 +43,7 @@ use std::{io::IoSlice, path::Path, sync::Arc};
 /// Bytes that are written again at once.
 const CHUNK_LEN: u64 = 1 << 20;
 
-/// What has to be done when a file is opened.
+/// The work to be done when a file is opened.
 #[derive(Debug)]
 pub(crate) enum Decision {
     Found(Box<RecoveredCommit>),
@@ -84,7 +85,8 @@ struct Candidates {
 struct Choice<'c> {
     record: &'c Record,
     unverified: Option<Vec<u8>>,
-    /// Slots without a record, or with a record that is not whole.
+    /// Slots to erase: those whose record is not whole, and those without a readable record, even
+    /// if they are erased already.
     losers: Vec<u8>,
     /// Why newer commits were lost, if any were.
     reason: Option<String>,
@@ -134,14 +136,14 @@ impl Candidates {
     fn closed(&self) -> RecoveredCommit {
         let newest = self.slots.newest();
         let losers = self.slots.without_record();
-        let durable_slot = match losers.is_empty() {
-            true => self.slots.durable_slot(self.file_len),
+        let flushed_slot = match losers.is_empty() {
+            true => self.slots.flushed_slot(self.file_len),
             false => None,
         };
         RecoveredCommit {
-            durable_slot: durable_slot.unwrap_or(newest.slot),
-            is_on_disk: durable_slot.is_some(),
-            known_durable: known_durable(&self.slots.records),
+            flushed_slot: flushed_slot.unwrap_or(newest.slot),
+            is_on_disk: flushed_slot.is_some(),
+            known_flushed: known_flushed(&self.slots.records),
             unverified: None,
             newest: newest.clone(),
             entry_extents: None,
@@ -153,7 +155,7 @@ impl Candidates {
 
     /// Verifies the commits from the newest on, and chooses the first one that is whole.
     fn choose(&self) -> Result<Choice<'_>> {
-        let known_durable = known_durable(&self.slots.records);
+        let known_flushed = known_flushed(&self.slots.records);
         let mut losers = self.slots.without_record();
         let mut reason = self.slots.unreadable.first().map(|slot| {
             let page = slot_page(*slot);
@@ -169,7 +171,7 @@ impl Candidates {
                     reason,
                 });
             };
-            if record.transaction <= known_durable {
+            if record.transaction <= known_flushed {
                 return Err(Error::corrupted(fault.page, "recovery", fault.detail));
             }
             reason.get_or_insert_with(|| format!("page {}: {}", fault.page, fault.detail));
@@ -196,11 +198,11 @@ impl Candidates {
 
     /// Refuses a commit that is older than one of which the records say that it was durable.
     fn refuse_lost_record(&self, record: &Record) -> Result<()> {
-        let known_durable = known_durable(&self.slots.records);
-        if record.transaction >= known_durable {
+        let known_flushed = known_flushed(&self.slots.records);
+        if record.transaction >= known_flushed {
             return Ok(());
         }
-        let detail = format!("the record of commit {known_durable}, which was durable, is gone");
+        let detail = format!("the record of commit {known_flushed}, which was durable, is gone");
         Err(Error::corrupted(slot_page(record.slot), "recovery", detail))
     }
 
@@ -231,9 +233,9 @@ impl Candidates {
             Some(reason) => Recovery::RolledBack { from, to, reason },
         };
         RecoveredCommit {
-            durable_slot: choice.record.slot,
+            flushed_slot: choice.record.slot,
             is_on_disk: false,
-            known_durable: known_durable(&self.slots.records),
+            known_flushed: known_flushed(&self.slots.records),
             unverified: choice.unverified,
             newest: choice.record.clone(),
             entry_extents: self.entry_extents_of(choice.record),
@@ -254,13 +256,13 @@ pub(crate) struct RecoveredCommit {
     pub(crate) recovery: Recovery,
     /// A slot with a record of the same transaction as the newest. The record is certainly on the
     /// disk, or will be once the database is settled.
-    pub(crate) durable_slot: u8,
+    pub(crate) flushed_slot: u8,
     /// Whether that record and its pages are on the disk, so that nothing has to be settled.
     is_on_disk: bool,
     /// The last transaction that the records prove to be on the disk. Once the database is settled,
     /// the newest transaction is too.
-    pub(crate) known_durable: TransactionId,
-    /// A table that was changed since the last durable commit, and that only a newer version can
+    pub(crate) known_flushed: TransactionId,
+    /// A table that was changed since the last flushed commit, and that only a newer version can
     /// verify.
     pub(crate) unverified: Option<Vec<u8>>,
     /// Slots to erase: records that are incomplete or unreadable. Unreadable ones too, because
@@ -278,7 +280,7 @@ impl RecoveredCommit {
     /// A cleanly closed database needs this too in two cases: if a slot has no record, because an
     /// opening may have erased it without a successful flush, so that the disk still has it; and if
     /// it is uncertain which record is on the disk.
-    pub(crate) fn settle(&self, storage: &Arc<dyn Storage>) -> Result<bool> {
+    pub(crate) fn make_permanent(&self, storage: &Arc<dyn Storage>) -> Result<bool> {
         if self.is_on_disk {
             return Ok(true);
         }
@@ -326,9 +328,9 @@ impl RecoveredCommit {
     }
 }
 
-/// Writes everything after the last durable commit again. If a flush failed before, even one by
-/// an earlier opening, the system's cache has these pages but may count them as written
-/// although they never reached the disk. Another flush would prove nothing about them.
+/// Writes everything after the last flushed commit again. If a flush failed before, even one by an
+/// earlier opening, the system's cache has these pages but may count them as written although they
+/// never reached the disk. Another flush would prove nothing about them.
 fn write_again(
     storage: &dyn Storage,
     newest: &Record,

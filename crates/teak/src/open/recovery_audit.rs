@@ -1,5 +1,5 @@
 //! The audit of a commit when a database is opened: whether everything is whole that was written
-//! between the last durable commit and this one.
+//! between the last flushed commit and this one.
 
 use crate::{
     Error, Extent, PageNumber, Result, TransactionId,
@@ -36,7 +36,7 @@ pub(super) fn listed<'r>(
     record.written.as_deref().or(entry_extents)
 }
 
-/// All extents that are younger than the last durable commit and not listed.
+/// All extents that are younger than the last flushed commit and not listed.
 pub(super) fn young_extents(
     record: &Record,
     are_listed: bool,
@@ -59,7 +59,7 @@ pub(super) fn young_extents(
     Ok(extents)
 }
 
-/// An incomplete page among those that the tables of a state got since the last durable commit.
+/// An incomplete page among those that the tables of a state got since the last flushed commit.
 pub(crate) fn young_fault(state: &PinnedSnapshot) -> Option<PageNumber> {
     let mut audit = RecoveryAudit::new(&state.record, state.record.written.as_deref());
     audit.walk(state, state.catalog());
@@ -80,7 +80,7 @@ pub(super) struct RecordVerdict {
     pub(super) unverified: Option<Vec<u8>>,
 }
 
-/// Verifies everything that was written between the last durable commit and this one.
+/// Verifies everything that was written between the last flushed commit and this one.
 pub(super) fn verify(
     record: &Record,
     entry_extents: Option<&[Extent]>,
@@ -97,7 +97,7 @@ pub(super) fn verify(
     }
     let snapshot = match Snapshot::unchecked(record.clone(), Arc::clone(mapping)) {
         Ok(snapshot) => snapshot,
-        Err(error @ Error::UnknownFormat(_)) => return Err(error),
+        Err(error @ Error::UnknownFormat { .. }) => return Err(error),
         Err(error) => return Ok(faulty(error.to_string())),
     };
     // SAFETY: reason 4 of `io/pinned.rs`, and reason 5 without a lock file beside writers. Nothing
@@ -153,7 +153,7 @@ impl<'r> RecoveryAudit<'r> {
     fn new(record: &Record, written: Option<&'r [Extent]>) -> Self {
         Self {
             written,
-            durable: record.durable_transaction,
+            durable: record.flushed_transaction,
             seen: HashSet::new(),
             pages_left: record.page_count,
             entered: None,
@@ -206,8 +206,8 @@ impl Visitor for RecoveryAudit<'_> {
             return false;
         }
         let is_written = self.written.is_none_or(|extents| {
-            let behind = extents.partition_point(|written| written.start <= extent.start);
-            behind > 0 && u64::from(extent.start.0) < extents[behind - 1].end()
+            let later = extents.partition_point(|written| written.start <= extent.start);
+            later > 0 && u64::from(extent.start.0) < extents[later - 1].end()
         });
         self.entered = Some(extent);
         if self.fault.is_some() || !is_written || !self.seen.insert(extent.start) {

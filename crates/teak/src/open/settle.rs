@@ -10,15 +10,15 @@ use crate::{
 };
 use crate::{
     clock::now_ms,
-    commit::{state::LockedCommitState, written_extents::WrittenExtents},
+    commit::{state::CommitState, written_extents::WrittenExtents},
     instance::{
         arena::Arena,
         dropped_trees::DroppedTrees,
-        hot_zone::Zone,
         policies::{OpenRequest, RequestedPolicies, Settings},
         recovered::RecoveredDatabase,
         shrink_state::ShrinkState,
         writer::WriterState,
+        zone_state::ZoneState,
     },
     observe::recovery::Recovery,
     open::recover::{self, Decision, RecoveredCommit},
@@ -60,8 +60,8 @@ pub(crate) fn recover_database(
         ..found.newest.clone()
     };
     let mut snapshot = first_snapshot(storage, request, newest.clone())?;
-    // SAFETY: reason 4 of `io/pinned.rs`, and reason 5 without a lock file beside writers. What had
-    // to be written has been.
+    // SAFETY: reason 4 of `io/pinned.rs`, and reason 5 without a lock file beside writers. All
+    // pending writes are done.
     let state = unsafe { Pinned::assume(&snapshot) };
     let space = match state.load_space_map() {
         Ok(space) => space,
@@ -74,11 +74,10 @@ pub(crate) fn recover_database(
         false => state.named_pins()?,
     };
     snapshot.note_counts_of(&space);
-    let mut state =
-        LockedCommitState::new(RecordRef::of(&newest), found.sequences, found.durable_slot);
+    let mut state = CommitState::new(RecordRef::of(&newest), found.sequences, found.flushed_slot);
     if request.is_read_only {
         // Nothing was flushed.
-        state.distrust_after(found.known_durable);
+        state.distrust_after(found.known_flushed);
     }
     let is_changed = found.recovery != Recovery::Clean;
     Ok(RecoveredDatabase {
@@ -112,7 +111,7 @@ pub(crate) fn join(
             true,
         )
     });
-    let state = LockedCommitState::new(
+    let state = CommitState::new(
         RecordRef::of(&newest),
         [0; SLOT_COUNT as usize],
         newest.slot,
@@ -132,9 +131,15 @@ fn first_snapshot(
     newest: Record,
 ) -> Result<Snapshot> {
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    let checked = VerifiedBitmap::new(request.settings.verification, newest.page_count);
+    let verified = VerifiedBitmap::new(request.settings.verification, newest.page_count);
     let comparisons = request.settings.comparisons.clone();
-    Snapshot::new(newest, mapping, checked, comparisons, KnownRoots::default())
+    Snapshot::new(
+        newest,
+        mapping,
+        verified,
+        comparisons,
+        KnownRoots::default(),
+    )
 }
 
 /// Decides which commit counts, and makes that permanent unless the database must not be written.
@@ -173,40 +178,38 @@ pub(crate) fn find_and_recover(
         }
         refuse_unverified(&found)?;
         // A new file has only a record that was flushed.
-        if formatted == Some(&found.newest) || found.settle(storage)? {
+        if formatted == Some(&found.newest) || found.make_permanent(storage)? {
             return Ok(found);
         }
     }
-    let detail = "pages change while they are looked at";
+    let detail = "the file changed during recovery";
     Err(Error::corrupted(slot_page(0), "recovery", detail))
 }
 
-pub(crate) const IN_JOURNAL: &str = "the machine went down, and the newest commits are only in the journal; open it for writing once, which puts \
-                          them where they can be read";
+pub(crate) const IN_JOURNAL: &str = "the machine went down, and the newest commits are only in the journal; \
+                          open it once for writing, which applies the journal";
 
 /// Refuses a database that this version must not write, or cannot read.
 pub(crate) fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
     let unknown = newest.features.read_only_compatible & !KNOWN_FEATURES.read_only_compatible;
     if unknown != 0 && !is_read_only {
         let text = format!("features {unknown:#x}, which allow only reading; open it read-only");
-        return Err(Error::UnknownFormat(text));
+        return Err(Error::unknown_format(text));
     }
     if newest.reserved_per_page != 0 {
-        return Err(Error::UnknownFormat(
-            "bytes reserved in each page".to_owned(),
-        ));
+        return Err(Error::unknown_format("bytes reserved in each page"));
     }
     Ok(())
 }
 
 /// Refuses to build on a table that this version cannot verify. Tables of newer versions are no
-/// obstacle if they have not changed since the last durable commit.
+/// obstacle if they have not changed since the last flushed commit.
 pub(crate) fn refuse_unverified(found: &RecoveredCommit) -> Result<()> {
     let Some(name) = &found.unverified else {
         return Ok(());
     };
     let table = catalog::loss_text(name);
-    Err(Error::UnknownFormat(format!(
+    Err(Error::unknown_format(format!(
         "{table} was changed since the last commit that is known to be durable, and only a version that \
          knows it can tell whether it is whole; this one can open the database for reading"
     )))
@@ -226,7 +229,7 @@ pub(crate) fn writer(newest: Record, space: Space, is_changed: bool) -> WriterSt
         asked: RequestedPolicies::default(),
         named: NamedPins::default(),
         shrink: ShrinkState::new(&newest),
-        zone: Zone::default(),
+        zone: ZoneState::default(),
         dropped: DroppedTrees::default(),
         newest,
     }
@@ -251,9 +254,9 @@ pub(crate) fn format(
         boot_id: boot,
         sequence: 1,
         transaction: TransactionId(0),
-        durable_transaction: TransactionId(0),
+        flushed_transaction: TransactionId(0),
         time_ms: now_ms(),
-        asked_durable: true,
+        requested_durable: true,
         clean_close: true,
         default_durability: settings.durability.unwrap_or_default().to_byte(),
         flush_limits: FlushLimits {

@@ -24,7 +24,7 @@ pub(super) fn is_cut_short(record: &Record, file_len: u64) -> bool {
 pub(crate) struct SlotRecords {
     /// Records of the database that the newest one belongs to, the newest first.
     pub(crate) records: Vec<Record>,
-    /// Why the other slots have no record.
+    /// Why some slots have no readable record.
     pub(crate) faults: Vec<(u8, RecordFault)>,
     /// Slots that contain neither a record nor an erasure.
     pub(super) unreadable: Vec<u8>,
@@ -86,7 +86,7 @@ impl SlotRecords {
     /// or the process ended before it. The file was not truncated in that case, and the record that
     /// they repeat is on the disk. If that record refers to a longer file, and the file has that
     /// length, the answer is unknown: the file may have been truncated and have grown again since.
-    pub(super) fn durable_slot(&self, file_len: u64) -> Option<u8> {
+    pub(super) fn flushed_slot(&self, file_len: u64) -> Option<u8> {
         let newest = self.newest();
         let repeated = self
             .records
@@ -118,7 +118,7 @@ pub(super) fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Resul
 pub(crate) fn refusal(fault: &RecordFault, path: &Path, supplement: &str) -> Error {
     match fault {
         RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
-            Error::UnknownFormat(fault.to_string())
+            Error::unknown_format(fault.to_string()).at(path)
         }
         fault => Error::NotADatabase {
             path: path.to_path_buf(),
@@ -128,10 +128,10 @@ pub(crate) fn refusal(fault: &RecordFault, path: &Path, supplement: &str) -> Err
 }
 
 /// The last transaction that the records prove to be on the disk.
-pub(crate) fn known_durable(records: &[Record]) -> TransactionId {
+pub(crate) fn known_flushed(records: &[Record]) -> TransactionId {
     let proven = records.iter().map(|record| match record.clean_close {
         true => record.transaction,
-        false => record.durable_transaction,
+        false => record.flushed_transaction,
     });
     proven.max().unwrap_or_default()
 }
@@ -139,5 +139,5 @@ pub(crate) fn known_durable(records: &[Record]) -> TransactionId {
 /// The last transaction that the records report as durable, by a flush or by the journal.
 pub(crate) fn acknowledged(records: &[Record]) -> TransactionId {
     let acknowledged = records.iter().map(|record| record.acknowledged).max();
-    acknowledged.unwrap_or_default().max(known_durable(records))
+    acknowledged.unwrap_or_default().max(known_flushed(records))
 }

@@ -83,7 +83,7 @@ impl Engine {
     /// does not know of this one.
     #[cold]
     pub(crate) fn refresh_from_file(&self) -> Result<()> {
-        let known = self.flusher.published.newest_here();
+        let known = self.committer.published.newest_here();
         let mut refused = None;
         while let Some(record) = self.newest_record(&known)?
             && record.sequence > known.record.sequence
@@ -91,7 +91,7 @@ impl Engine {
             let sequence = record.sequence;
             match foreign_snapshot(&*self.file.storage, record, &known) {
                 Ok(newest) => {
-                    self.flusher.published.publish(Arc::new(newest));
+                    self.committer.published.publish(Arc::new(newest));
                     break;
                 }
                 Err(error) if refused == Some(sequence) => return Err(error),

@@ -18,7 +18,7 @@ use super::{
     PageDamage,
     header::{HEADER_LEN, Header, PageKind},
     key::{self, KeyOrder},
-    leaf::{InPlaceOutcome, LeafEnd},
+    leaf::{LeafEnd, LocalChange},
     max_key_len,
     value::{StoredValue, ValueKind},
 };
@@ -171,7 +171,7 @@ pub(super) fn insert<'r>(
     mut header: Header,
     index: usize,
     records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
-) -> Result<InPlaceOutcome, PageDamage> {
+) -> Result<LocalChange, PageDamage> {
     let FixedKeys { key_len, count, .. } = FixedKeys::of(page, &header)?;
     if index > count {
         return Err(PageDamage("an index is beyond the last record"));
@@ -187,16 +187,16 @@ pub(super) fn insert<'r>(
     let (start, end) = (HEADER_LEN + index * key_len, HEADER_LEN + count * key_len);
     let added_len = records.len() * key_len;
     if end + added_len > page.len() {
-        return Ok(InPlaceOutcome::Rebuild);
+        return Ok(LocalChange::Rebuild);
     }
     page.copy_within(start..end, start + added_len);
     header.count += records.len() as u16;
-    let places = page[start..start + added_len].chunks_exact_mut(key_len);
-    for (place, (key, _)) in places.zip(records) {
-        place.copy_from_slice(key);
+    let slots = page[start..start + added_len].chunks_exact_mut(key_len);
+    for (key_slot, (key, _)) in slots.zip(records) {
+        key_slot.copy_from_slice(key);
     }
     header.write(page);
-    Ok(InPlaceOutcome::Done)
+    Ok(LocalChange::Done)
 }
 
 /// Inserts records at one end: all of them, or none.
@@ -205,7 +205,7 @@ pub(super) fn insert_at<'r>(
     header: Header,
     end: LeafEnd,
     records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
-) -> Result<InPlaceOutcome, PageDamage> {
+) -> Result<LocalChange, PageDamage> {
     let index = match end {
         LeafEnd::Before => 0,
         LeafEnd::After => usize::from(header.count),

@@ -12,7 +12,7 @@
 //! | 20 | 2 | prefix length: bytes that all keys of the page share; they follow the header. In a fixed leaf the length of a key |
 //! | 22 | 2 | flags |
 //!
-//! Garbage is only what removed records leave behind. Inner pages write 0, whatever their heap
+//! Garbage is only the bytes of removed records. Inner pages write 0, whatever their heap
 //! holds, and padding before a node that aligns its value is not counted.
 
 use crate::types::{PageNumber, TransactionId};
@@ -33,8 +33,8 @@ pub(crate) fn arrays_start(prefix_len: usize) -> usize {
 
 /// Writes the prefix of a page, padded with zeros up to the arrays.
 pub(crate) fn write_prefix(page: &mut [u8], prefix: &[u8]) {
-    let place = &mut page[HEADER_LEN..arrays_start(prefix.len())];
-    let (bytes, filler) = place.split_at_mut(prefix.len());
+    let target = &mut page[HEADER_LEN..arrays_start(prefix.len())];
+    let (bytes, filler) = target.split_at_mut(prefix.len());
     bytes.copy_from_slice(prefix);
     filler.fill(0);
 }

@@ -29,16 +29,18 @@
 mod change;
 mod find;
 mod format;
-mod in_place;
+mod layout;
+mod local_change;
 mod view;
 
 pub(crate) use change::{
-    ContiguousRecord, compact, fill, gap, init, insert, insert_many, is_laid_out_well, remove,
-    remove_range, set_value, used_len, value_mut,
+    ContiguousRecord, compact, fill, init, insert, insert_many, remove, remove_range, set_value,
+    value_mut,
 };
 pub(crate) use find::LeafMatch;
 #[cfg(test)]
 pub(crate) use format::WHOLE_KEYS;
 pub(crate) use format::{HAS_REFERENCES, LeafFormat};
-pub(crate) use in_place::{InPlaceOutcome, LeafEnd};
+pub(crate) use layout::{gap, is_laid_out_well, used_len};
+pub(crate) use local_change::{LeafEnd, LocalChange};
 pub(crate) use view::{Leaf, Node};

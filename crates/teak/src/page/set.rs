@@ -195,7 +195,7 @@ pub(crate) fn write_with(out: &mut Vec<u8>, set: &Set<'_>, index: usize, value: 
     out.clear();
     out.reserve(set.bytes.len() + WORD_LEN + value.len());
     out.extend_from_slice(&(set.len() as u16 + 1).to_le_bytes());
-    let (start, place) = match set.values {
+    let (start, insert_offset) = match set.values {
         SetLayout::Fixed(values) => (WORD_LEN, WORD_LEN + index * values.key_len()),
         SetLayout::Any(offsets) => {
             let mut move_by = |offsets: &[[u8; WORD_LEN]], len: usize| {
@@ -215,10 +215,10 @@ pub(crate) fn write_with(out: &mut Vec<u8>, set: &Set<'_>, index: usize, value: 
     };
     // The offsets ascended when they were checked, and read as zeros if they have become
     // unreadable.
-    let before = set.bytes.get(start..place).unwrap_or_default();
+    let before = set.bytes.get(start..insert_offset).unwrap_or_default();
     out.extend_from_slice(before);
     out.extend_from_slice(value);
-    out.extend_from_slice(&set.bytes[place.min(set.bytes.len())..]);
+    out.extend_from_slice(&set.bytes[insert_offset.min(set.bytes.len())..]);
 }
 
 /// Writes a set without the value at an index; at least two values remain.

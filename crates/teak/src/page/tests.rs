@@ -7,7 +7,7 @@ use super::{
     header::{HEADER_LEN, Header, PageKind},
     inner::{Inner, InnerFormat, children_of},
     key::{self, KeyOrder},
-    leaf::{self, ContiguousRecord, InPlaceOutcome, Leaf, LeafEnd, LeafFormat},
+    leaf::{self, ContiguousRecord, Leaf, LeafEnd, LeafFormat, LocalChange},
     max_key_len,
     value::{StoredValue, ValueExtent, ValueKind},
 };
@@ -50,12 +50,12 @@ fn header_survives_a_round_trip() {
     assert_eq!(Header::read(&page), header);
     assert!(
         page[HEADER_LEN..].iter().all(|&b| b == 0),
-        "nothing is written behind the header"
+        "nothing is written after the header"
     );
 }
 
 #[test]
-fn heads_sort_as_their_keys_do() {
+fn heads_sort_like_their_keys() {
     let keys: [&[u8]; 9] = [
         b"",
         b"\0",
@@ -90,9 +90,9 @@ fn every_order_agrees_with_its_heads() {
     assert!(KeyOrder::ReverseBytes.head(b"ba") < KeyOrder::ReverseBytes.head(b"ab"));
 }
 
-/// Like the standard library; with a comparison that is not an order, all items in any order.
+/// Like the standard library. With a comparison that is not an order, all items in any order.
 #[test]
-fn orders_of_the_application_sort_as_others_do() {
+fn custom_orders_sort_like_others() {
     static BY_LENGTH: Comparison = Comparison::new("length", &|a, b| a.len().cmp(&b.len()));
     static MOODS: Comparison = Comparison::new("none", &|a, b| {
         a.iter()
@@ -143,7 +143,7 @@ fn separators_are_the_shortest() {
 }
 
 #[test]
-fn a_leaf_finds_what_was_inserted_in_any_order() {
+fn a_leaf_finds_records_inserted_in_any_order() {
     for (share, order, align) in [
         (true, KeyOrder::Bytes, 0),
         (false, KeyOrder::Bytes, 3),
@@ -161,7 +161,7 @@ fn a_leaf_finds_what_was_inserted_in_any_order() {
             let Err(at) = at else { continue };
             let value = [key.len() as u8; 11];
             let done = leaf::insert(page, order, at, key, StoredValue::inline(&value)).unwrap();
-            assert_eq!(done, InPlaceOutcome::Done);
+            assert_eq!(done, LocalChange::Done);
         }
         let leaf = Leaf::parse(page).unwrap();
         for key in &keys {
@@ -187,7 +187,7 @@ fn page_start(leaf: &Leaf<'_>) -> usize {
 }
 
 #[test]
-fn removed_records_are_gone_and_the_others_stay() {
+fn removing_records_keeps_the_others() {
     let format = format(true, KeyOrder::Bytes, 0);
     let mut page = aligned_page(4096);
     let page = empty_leaf(&mut page, format);
@@ -214,9 +214,9 @@ fn removed_records_are_gone_and_the_others_stay() {
     assert_eq!(Header::read(page).garbage_len, 25 * (4 + 2 + 9));
 }
 
-/// For any lengths, kinds and alignments; a value that does not fit changes nothing.
+/// For any lengths, kinds and alignments. A value that does not fit changes nothing.
 #[test]
-fn a_value_grows_and_shrinks_where_it_is() {
+fn a_value_grows_and_shrinks_without_a_rebuild() {
     let mut rng = fastrand::Rng::with_seed(7);
     for (page_len, align) in [(4096, 0), (4096, 3), (65536, 0), (65536, 4)] {
         let format = format(true, KeyOrder::Bytes, align);
@@ -238,7 +238,7 @@ fn a_value_grows_and_shrinks_where_it_is() {
             let before = page.to_vec();
             let bytes = &value;
             match leaf::set_value(page, index, StoredValue { kind, bytes }).unwrap() {
-                InPlaceOutcome::Done => {
+                LocalChange::Done => {
                     assert_eq!(
                         Leaf::parse(page).unwrap().node(index).unwrap().value.kind,
                         kind
@@ -246,7 +246,7 @@ fn a_value_grows_and_shrinks_where_it_is() {
                     values[index] = value;
                     done += 1;
                 }
-                InPlaceOutcome::Rebuild => {
+                LocalChange::Rebuild => {
                     assert_eq!(page, before);
                     refused += 1;
                     let is_compact = leaf::compact(page, &mut Vec::new()).unwrap();
@@ -273,10 +273,10 @@ fn a_value_grows_and_shrinks_where_it_is() {
     }
 }
 
-/// At either end, into garbage too; records that do not fit, or have another prefix, change
+/// At either end, also over garbage. Records that do not fit, or that have another prefix, change
 /// nothing.
 #[test]
-fn many_records_go_in_at_an_end_or_not_at_all() {
+fn many_records_are_inserted_at_an_end_or_not_at_all() {
     let key = |i: u8| [1, 2, 3, 4, 5, i];
     for align in [0, 3] {
         let mut page = aligned_page(4096);
@@ -286,7 +286,7 @@ fn many_records_go_in_at_an_end_or_not_at_all() {
         for (at, i) in (100..130).enumerate() {
             let value = StoredValue::inline(&[7; 100]);
             let done = leaf::insert(page, KeyOrder::Bytes, at, &key(i), value).unwrap();
-            assert_eq!(done, InPlaceOutcome::Done);
+            assert_eq!(done, LocalChange::Done);
         }
         leaf::remove_range(page, 5..30).unwrap();
         assert!(leaf::remove_range(page, 3..6).is_err());
@@ -302,20 +302,17 @@ fn many_records_go_in_at_an_end_or_not_at_all() {
                 .map(|(k, v)| (&k[..], StoredValue::inline(v)));
             leaf::insert_many(page, KeyOrder::Bytes, end, records).unwrap()
         };
-        assert_eq!(
-            insert(LeafEnd::Before, &records(10..22)),
-            InPlaceOutcome::Done
-        );
+        assert_eq!(insert(LeafEnd::Before, &records(10..22)), LocalChange::Done);
         assert_eq!(
             insert(LeafEnd::After, &records(110..122)),
-            InPlaceOutcome::Done
+            LocalChange::Done
         );
         assert_eq!(
             insert(LeafEnd::After, &records(130..160)),
-            InPlaceOutcome::Rebuild
+            LocalChange::Rebuild
         );
         let stranger = [([1, 2, 4, 0, 0, 0], [0; 90])];
-        assert_eq!(insert(LeafEnd::After, &stranger), InPlaceOutcome::Rebuild);
+        assert_eq!(insert(LeafEnd::After, &stranger), LocalChange::Rebuild);
         let leaf = Leaf::parse(page).unwrap();
         let expected: Vec<_> = (10..22).chain(100..105).chain(110..122).map(key).collect();
         assert_eq!(leaf.count(), expected.len());
@@ -338,7 +335,7 @@ fn many_records_go_in_at_an_end_or_not_at_all() {
 /// Aligned values need more room in key order than in the order of their insertion. Compacting them
 /// then overwrote the arrays, and the model found a damaged page.
 #[test]
-fn nodes_that_do_not_fit_in_another_order_stay_where_they_are() {
+fn nodes_that_do_not_fit_together_are_not_merged() {
     let format = format(true, KeyOrder::Bytes, 4);
     let (mut did_not_fit, mut scratch) = (0, Vec::new());
     for seed in 0..400usize {
@@ -357,7 +354,7 @@ fn nodes_that_do_not_fit_in_another_order_stay_where_they_are() {
             };
             let stored = StoredValue::inline(&value);
             if leaf::insert(page, KeyOrder::Bytes, at, &key, stored).unwrap()
-                == InPlaceOutcome::Rebuild
+                == LocalChange::Rebuild
             {
                 break;
             }
@@ -370,7 +367,7 @@ fn nodes_that_do_not_fit_in_another_order_stay_where_they_are() {
             assert_eq!(leaf.node(at).unwrap().value.bytes, value);
         }
     }
-    assert!(did_not_fit > 0, "the case came up");
+    assert!(did_not_fit > 0, "the case occurred");
 }
 
 #[test]
@@ -399,13 +396,13 @@ fn records_share_their_prefix_when_laid_out() {
     let done = leaf::insert(page, KeyOrder::Bytes, at, other, StoredValue::inline(b"")).unwrap();
     assert_eq!(
         done,
-        InPlaceOutcome::Rebuild,
-        "a key without the prefix asks for a new layout"
+        LocalChange::Rebuild,
+        "a key without the prefix requires a new layout"
     );
 }
 
 #[test]
-fn records_in_one_piece_are_laid_out_as_others_are() {
+fn packed_records_are_laid_out_like_others() {
     let suffixes: [&[u8]; 9] = [
         b"",
         b"\0",
@@ -448,7 +445,7 @@ fn records_in_one_piece_are_laid_out_as_others_are() {
 }
 
 #[test]
-fn a_piece_that_does_not_fit_its_page_is_refused() {
+fn packed_records_that_exceed_their_page_are_refused() {
     let fill = |bytes: &[u8], key_len| {
         let mut words = aligned_page(4096);
         let page = bytemuck::cast_slice_mut(&mut words);
@@ -469,10 +466,7 @@ fn a_piece_that_does_not_fit_its_page_is_refused() {
     };
     assert_eq!(fill(b"prefix", 6), Ok(()));
     assert_eq!(fill(b"prefix and a value", 8), Ok(()));
-    assert!(
-        fill(b"prefix", 3).is_err(),
-        "the value is what completes it"
-    );
+    assert!(fill(b"prefix", 3).is_err(), "the value completes it");
     assert!(fill(b"pre", 3).is_err() && fill(b"suffix", 6).is_err());
     let mut long = vec![b'x'; 5000];
     long[..6].copy_from_slice(b"prefix");
@@ -530,7 +524,7 @@ fn inner_pages_lead_to_the_right_child() {
 }
 
 #[test]
-fn inner_pages_of_other_orders_keep_whole_keys() {
+fn inner_pages_of_other_orders_store_whole_keys() {
     let numbers: Vec<[u8; 8]> = (0..50u64).map(|i| (i << 30).to_le_bytes()).collect();
     let separators: Vec<&[u8]> = numbers.iter().map(|n| n.as_slice()).collect();
     let format = InnerFormat {
@@ -554,7 +548,7 @@ fn inner_pages_of_other_orders_keep_whole_keys() {
 }
 
 #[test]
-fn the_longest_key_fits_in_a_leaf_and_parts_two_children() {
+fn the_longest_key_fits_in_a_leaf_and_separates_two_children() {
     for page_size in [4096, 8192, 65536] {
         let key = vec![0xff; max_key_len(page_size)];
         let format = format(false, KeyOrder::Bytes, 4);
@@ -604,7 +598,7 @@ fn items_are_cut_evenly_or_not_at_all() {
 
 /// The printer and the check requested separators by an index from a damaged count.
 #[test]
-fn a_separator_behind_the_last_child_is_damage() {
+fn a_separator_after_the_last_child_is_damage() {
     let format = InnerFormat {
         order: KeyOrder::Bytes,
         counted: false,
@@ -622,7 +616,7 @@ fn a_separator_behind_the_last_child_is_damage() {
 }
 
 /// The prefix of a page is that of its first and last separator. Unsorted separators of a damaged
-/// page did not have it, and laying them out again panicked.
+/// page did not have it, and a new layout panicked.
 #[test]
 fn separators_that_are_not_sorted_are_laid_out_somehow() {
     let format = InnerFormat {
@@ -636,9 +630,8 @@ fn separators_that_are_not_sorted_are_laid_out_somehow() {
     assert_eq!(Inner::parse(page).unwrap().count(), 5);
 }
 
-/// The stored bytes of a separator may lie in the prefix of a damaged page, and then be too long
-/// for two of them to fit into a page. A tree that was to hold them grew level by level without
-/// end.
+/// The stored bytes of a separator may lie in the prefix of a damaged page, and be too long for two
+/// of them to fit into a page. A tree with such separators grew level by level without end.
 #[test]
 fn a_separator_is_no_longer_than_keys_are() {
     let format = InnerFormat {

@@ -1,4 +1,4 @@
-//! The value of a record, as it is stored in a leaf.
+//! The value of a record, in its form in a leaf.
 //!
 //! A large value has an extent of its own, whose pages have no headers, so that it is one slice.
 //! The leaf then holds 32 bytes that describe it:
@@ -17,7 +17,7 @@ use crate::{Checksum, Extent, PageNumber, TransactionId};
 /// Length of the description of a large value.
 pub(crate) const VALUE_EXTENT_LEN: usize = 32;
 
-/// Length of the root of a tree, as it is stored in a leaf or in a commit record.
+/// Length of the root of a tree, as stored in a leaf or in a commit record.
 pub(crate) const TREE_ROOT_LEN: usize = 64;
 
 /// The meaning of the value bytes of a node.

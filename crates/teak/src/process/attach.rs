@@ -9,7 +9,7 @@ use crate::{
     Error, Result, TransactionId,
     io::{FileSharing, LockFile, LockMode, Storage, pid_namespace},
     record::{Record, SLOT_COUNT},
-    share::{Membership, REGION_HEAD_LEN, REGION_LEN, Region, SharedLock, place_of},
+    share::{Membership, REGION_HEAD_LEN, REGION_LEN, Region, SharedLock, entry_index_of},
 };
 use crate::{
     instance::{
@@ -21,7 +21,7 @@ use crate::{
         PUBLISHING, no_record, publish_record, record_of_visible, refuse_shorter, wrong_record,
     },
     share::{
-        attachment::{Shared, is_alive},
+        attachment::{Shared, UnusedLockFile, is_alive_or_declare_dead},
         lock_file_errors::{lock_file_error, not_opened},
         names::lock_path,
     },
@@ -36,7 +36,7 @@ use std::{
 };
 
 /// How long writers may take to notice a failure that this process has noticed.
-const WRITERS_PATIENCE: Duration = Duration::from_secs(5);
+const WRITERS_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// The held gate of a lock file, and an entry in the table of processes.
 pub(crate) struct Attach {
@@ -45,11 +45,14 @@ pub(crate) struct Attach {
     /// Set by [`Self::map_region`], which enters this process in the table.
     region: Option<(Region, Membership)>,
     pid_namespace: u64,
-    place: u32,
+    entry_index: u32,
     is_alone: bool,
     /// Whether this process keeps all others from writing until the database is in order.
     has_locks: bool,
     path: PathBuf,
+    /// The permissions of the lock file.
+    mode: LockMode,
+    unused: UnusedLockFile,
 }
 
 impl Drop for Attach {
@@ -60,7 +63,7 @@ impl Drop for Attach {
             if let Some((region, membership)) = self.region.take() {
                 region.processes.leave(membership);
             }
-            if self.is_alone {
+            if self.is_alone && self.unused == UnusedLockFile::Remove {
                 lock_file.remove();
             }
         }
@@ -74,10 +77,10 @@ impl Attach {
         let lock_path = lock_path(path, chosen).map_err(|error| {
             Error::io("finding the directory of the lock file")(error).at(chosen.unwrap_or(path))
         })?;
-        let mode = LockMode::beside(path, settings.file_mode);
+        let mode = LockMode::for_database(path, settings.file_mode);
         let (lock_file, is_alone) = LockFile::open(&lock_path, mode)
             .map_err(|error| not_opened(error, &lock_path, path))?;
-        Self::with(lock_file, is_alone, path)
+        Self::with(lock_file, is_alone, path, (mode, settings.unused_lock_file))
     }
 
     /// Passes the gate of a lock file as a separate process, for tests in which one process plays
@@ -85,13 +88,19 @@ impl Attach {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn enter_gate_apart(lock_path: &Path) -> Result<Self> {
         let (lock_file, is_alone) = LockFile::open_apart(lock_path).map_err(lock_file_error)?;
-        Self::with(lock_file, is_alone, lock_path)
+        let kept = (LockMode::Masked(0o600), UnusedLockFile::Remove);
+        Self::with(lock_file, is_alone, lock_path, kept)
     }
 
     /// Takes an entry in the table of processes. `path` is for error messages.
-    fn with(lock_file: LockFile, is_alone: bool, path: &Path) -> Result<Self> {
-        let place = lock_file.take_place().map_err(lock_file_error)?;
-        let place = place.ok_or_else(|| {
+    fn with(
+        lock_file: LockFile,
+        is_alone: bool,
+        path: &Path,
+        (mode, unused): (LockMode, UnusedLockFile),
+    ) -> Result<Self> {
+        let entry_index = lock_file.take_entry_index().map_err(lock_file_error)?;
+        let entry_index = entry_index.ok_or_else(|| {
             lock_file_error(io::Error::other(
                 "too many processes have it open; close some",
             ))
@@ -100,10 +109,12 @@ impl Attach {
             region: None,
             pid_namespace: pid_namespace(),
             lock_file: Some(lock_file),
-            place,
+            entry_index,
             is_alone,
             has_locks: false,
             path: path.to_path_buf(),
+            mode,
+            unused,
         })
     }
 
@@ -117,7 +128,7 @@ impl Attach {
         );
         let lock_file = self.lock_file();
         let memory = match self.is_alone {
-            true => lock_file.make_anew(REGION_LEN),
+            true => lock_file.recreate(REGION_LEN, self.mode),
             false => lock_file.map(REGION_LEN),
         };
         let memory = memory.map_err(|error| match error.kind() {
@@ -132,8 +143,9 @@ impl Attach {
             // It belongs to another version, or to a file that was replaced by this one.
             return Err(Error::InUse(self.path.clone()));
         }
-        self.allocate(region.processes.entry_bytes(self.place))?;
-        let membership = (region.processes).enter(self.place, process::id(), self.pid_namespace);
+        self.allocate(region.processes.entry_bytes(self.entry_index))?;
+        let membership =
+            (region.processes).enter(self.entry_index, process::id(), self.pid_namespace);
         self.region = Some((region, membership));
         Ok(())
     }
@@ -241,8 +253,8 @@ impl Attach {
     }
 
     fn take(&self, lock: &SharedLock) -> Result<()> {
-        let is_alive = |process| is_alive(self.lock_file(), self.region(), process);
-        match lock.take(self.me(), Some(WRITERS_PATIENCE), is_alive) {
+        let is_alive = |process| is_alive_or_declare_dead(self.lock_file(), self.region(), process);
+        match lock.take(self.me(), Some(WRITERS_WAIT_MAX), is_alive) {
             Some(_) => Ok(()),
             None => Err(Error::InUse(self.path.clone())),
         }
@@ -259,8 +271,8 @@ impl Attach {
     pub(crate) fn finish(mut self, storage: &Arc<dyn Storage>, page_size: usize) -> Arc<Shared> {
         // An earlier process with the same table entry may have died.
         let readers = &self.region().readers;
-        let had_place = |owner: &u64| place_of(*owner as u32) == Some(self.place);
-        for owner in (readers.owners().unwrap_or_default().into_iter()).filter(had_place) {
+        let had_entry = |owner: &u64| entry_index_of(*owner as u32) == Some(self.entry_index);
+        for owner in (readers.owners().unwrap_or_default().into_iter()).filter(had_entry) {
             let _ = readers.give_up_blocks(owner);
         }
         self.give_locks_back();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// How long a waiting thread sleeps before it checks without a notification. A process may die
 /// between making a state visible and notifying.
-const PATIENCE: Duration = Duration::from_secs(1);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Opening {
     /// Waits up to `limit` until readers see a commit after `after`. Returns the newest commit that
@@ -23,7 +23,7 @@ impl Opening {
     ) -> Result<Option<TransactionId>> {
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         loop {
-            let published = &self.readable()?.flusher.published;
+            let published = &self.readable()?.committer.published;
             let visible = published.visible();
             if visible > after {
                 return Ok(Some(visible));
@@ -32,7 +32,7 @@ impl Opening {
             if left == Some(Duration::ZERO) {
                 return Ok(None);
             }
-            let patience = left.map_or(PATIENCE, |left| left.min(PATIENCE));
+            let patience = left.map_or(RECHECK_INTERVAL, |left| left.min(RECHECK_INTERVAL));
             let is_over = || published.visible() > after || self.readable().is_err();
             published.notifier.wait(patience, is_over);
         }

@@ -3,7 +3,7 @@
 //! on those.
 
 use crate::share::LockOutcome;
-use crate::{commit::state_lock::CommitState, share::attachment::Shared, sync::lock};
+use crate::{commit::state_lock::CommitStateLock, share::attachment::Shared, sync::lock};
 use std::{
     sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
@@ -19,7 +19,7 @@ pub(crate) struct CrossProcessWriterLock {
 }
 
 /// How long a thread waits before it checks whether waiting still makes sense.
-const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
+const FAILURE_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The result of acquiring the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +61,9 @@ impl CrossProcessWriterLock {
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let slice = left.map_or(RECHECK_INTERVAL, |left| left.min(RECHECK_INTERVAL));
+            let slice = left.map_or(FAILURE_CHECK_INTERVAL, |left| {
+                left.min(FAILURE_CHECK_INTERVAL)
+            });
             if let Some(taken) = shared.try_take(&shared.region.writer, Some(slice)) {
                 let mut state = self.lock();
                 assert!(
@@ -80,7 +82,7 @@ impl CrossProcessWriterLock {
     }
 
     /// Ends the use by a thread. Releases the lock unless deferred commits remain.
-    pub(crate) fn end_use(&self, commit_state: &CommitState) {
+    pub(crate) fn end_use(&self, commit_state: &CommitStateLock) {
         if self.shared.is_some() {
             let mut state = self.lock();
             state.is_in_use = false;
@@ -89,7 +91,7 @@ impl CrossProcessWriterLock {
     }
 
     /// Notes that deferred commits are in the file. Releases the lock unless a thread uses it.
-    pub(crate) fn note_deferred_written(&self, commit_state: &CommitState) {
+    pub(crate) fn note_deferred_written(&self, commit_state: &CommitStateLock) {
         if self.shared.is_some() {
             let mut state = self.lock();
             if !state.is_in_use {
@@ -98,7 +100,7 @@ impl CrossProcessWriterLock {
         }
     }
 
-    fn give_back(&self, state: &mut HoldState, commit_state: &CommitState) {
+    fn give_back(&self, state: &mut HoldState, commit_state: &CommitStateLock) {
         if let Some(shared) = &self.shared
             && state.is_held
             && !commit_state.has_deferred()

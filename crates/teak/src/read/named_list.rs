@@ -371,14 +371,14 @@ impl PinnedSnapshot {
             snapshots_root: crate::read::catalog::empty().encode(),
             ..self.record.clone()
         };
-        let checked = match trust {
-            Trust::Own => self.checked.apart(),
-            Trust::Newest => self.checked.clone(),
+        let verified = match trust {
+            Trust::Own => self.verified.apart(),
+            Trust::Newest => self.verified.clone(),
         };
         let mut past = Snapshot::new(
             record,
             Arc::clone(&self.mapping),
-            checked,
+            verified,
             self.comparisons.clone(),
             KnownRoots::default(),
         )?;

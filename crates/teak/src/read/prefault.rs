@@ -77,8 +77,8 @@ impl<'s> FreeMapPages<'s> {
             return true;
         }
         let announced = self.announced.borrow();
-        let behind = announced.partition_point(|extent| extent.start <= number);
-        let found = announced[..behind]
+        let later = announced.partition_point(|extent| extent.start <= number);
+        let found = announced[..later]
             .last()
             .copied()
             .filter(|extent| holds(*extent));

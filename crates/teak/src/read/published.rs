@@ -32,10 +32,10 @@ pub(crate) const PUBLISHING: Duration = Duration::from_secs(1);
 const SPINNING: Duration = Duration::from_millis(1);
 
 /// The operation in errors when the system maps no more memory.
-const LOOKING: &str = "looking at the table of readers";
+const LOOKING: &str = "reading the reader table";
 
 /// The operation in errors when following commits of other processes.
-pub(crate) const FOLLOWING: &str = "following other processes";
+pub(crate) const FOLLOWING: &str = "reading commits of other processes";
 
 /// Stands for counts that are not known.
 const UNCOUNTED: [u64; 2] = [u64::MAX; 2];
@@ -225,8 +225,8 @@ impl Published {
 
     /// Adds the states that readers pin, one for each reader.
     pub(crate) fn add_pinned(&self, states: &mut Vec<TransactionId>) -> Result<()> {
-        let looked = (self.table).for_each_pinned(|state| states.push(TransactionId(state)));
-        looked.map_err(Error::io(LOOKING))
+        let visited = (self.table).for_each_pinned(|state| states.push(TransactionId(state)));
+        visited.map_err(Error::io(LOOKING))
     }
 
     /// All readers.
@@ -338,18 +338,24 @@ pub(crate) fn foreign_snapshot(
         refuse_shorter(storage, &record)?;
     }
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    let checked = before.checked.covering(record.page_count);
+    let verified = before.verified.covering(record.page_count);
     let (log, last) = (&before.record.space_log, before.transaction());
     let taken = match record.space_roots == before.record.space_roots {
         true => alloc::taken_since(log, last, &record.space_log),
         false => None,
     };
     match taken {
-        Some(taken) => taken.into_iter().for_each(|extent| checked.forget(extent)),
-        None => checked.forget_all(),
+        Some(taken) => taken.into_iter().for_each(|extent| verified.forget(extent)),
+        None => verified.forget_all(),
     }
     let comparisons = before.comparisons.clone();
-    Snapshot::new(record, mapping, checked, comparisons, KnownRoots::default())
+    Snapshot::new(
+        record,
+        mapping,
+        verified,
+        comparisons,
+        KnownRoots::default(),
+    )
 }
 
 /// The error for a visible state that no process has published.
@@ -362,7 +368,7 @@ pub(crate) fn no_record() -> Error {
 /// The error for a newest commit that is not the one that the processes have agreed on.
 pub(crate) fn no_such_commit() -> Error {
     lock_file_error(io::Error::other(
-        "it names a newest commit that no process made; close the database in all processes",
+        "the lock file refers to a commit that does not exist; close the database in all processes",
     ))
 }
 

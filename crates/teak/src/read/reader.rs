@@ -48,7 +48,7 @@ impl Reader {
         if let Some(shared) = hold.engine.readers.shared.as_ref()
             && shared.is_distrusted()
         {
-            hold.snapshot.checked.distrust();
+            hold.snapshot.verified.distrust();
         }
         Ok(Self { hold: Some(hold) })
     }
@@ -263,9 +263,9 @@ fn prepare(engine: &Engine) -> Result<()> {
 fn refresh(hold: &mut Arc<ReaderHold>, mut state: u64) -> Result<()> {
     loop {
         let engine = &hold.engine;
-        let visible = engine.named(engine.flusher.published.newest())?;
+        let visible = engine.named(engine.committer.published.newest())?;
         if visible.transaction().0 == state {
-            let hold = Arc::get_mut(hold).expect("a hold that was seated is alone");
+            let hold = Arc::get_mut(hold).expect("a hold taken from the cache has one owner");
             hold.snapshot = visible;
             return Ok(());
         }

@@ -50,7 +50,7 @@ impl ReaderHold {
         Ok(Self {
             slot,
             number: AtomicU64::new(engine.readers.table.number(slot)),
-            snapshot: engine.flusher.published.newest_here(),
+            snapshot: engine.committer.published.newest_here(),
             engine: Arc::clone(engine),
         })
     }

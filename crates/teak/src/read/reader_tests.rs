@@ -5,7 +5,7 @@ use crate::{Error, record::durability::Durability};
 use std::{sync::Arc, thread};
 
 #[test]
-fn a_reader_keeps_what_it_began_with() {
+fn a_reader_keeps_its_first_snapshot() {
     let (_disk, engine) = new_database();
     fill(&engine, records(10, b"one"));
     let reader = engine.begin_read().unwrap();
@@ -27,7 +27,7 @@ fn a_reader_keeps_what_it_began_with() {
 }
 
 #[test]
-fn a_slot_is_used_again_by_its_thread() {
+fn a_slot_is_reused_by_its_thread() {
     let (_disk, engine) = new_database();
     let slot = |_| engine.begin_read().unwrap().hold().slot;
     let slots: Vec<_> = (0..10).map(slot).collect();
@@ -44,7 +44,7 @@ fn a_slot_is_used_again_by_its_thread() {
 }
 
 #[test]
-fn what_threads_leave_behind_keeps_nothing_open() {
+fn slots_of_ended_threads_hold_nothing_open() {
     let (_disk, engine) = new_database();
     let other = Arc::clone(&engine);
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -56,17 +56,17 @@ fn what_threads_leave_behind_keeps_nothing_open() {
         wait.recv().unwrap();
     });
     receiver.recv().unwrap();
-    let late = engine.begin_read().unwrap();
+    let later = engine.begin_read().unwrap();
     engine.readers.close();
     assert_eq!(Arc::strong_count(&engine), 2, "this one and the reader");
-    drop(late);
+    drop(later);
     assert_eq!(Arc::strong_count(&engine), 1);
     done.send(()).unwrap();
     thread.join().unwrap();
 }
 
 #[test]
-fn a_reader_may_end_on_another_thread_than_it_began_on() {
+fn a_reader_may_end_on_another_thread() {
     let (_disk, engine) = new_database();
     for _ in 0..100 {
         let reader = engine.begin_read().unwrap();
@@ -81,7 +81,7 @@ fn a_reader_may_end_on_another_thread_than_it_began_on() {
 }
 
 #[test]
-fn more_readers_than_there_is_room_for_are_refused() {
+fn too_many_readers_are_refused() {
     let (_disk, engine) = new_database();
     let mut readers = Vec::new();
     let refused = loop {
@@ -95,7 +95,7 @@ fn more_readers_than_there_is_room_for_are_refused() {
         "{refused}"
     );
     assert_eq!(readers.len(), 65_536);
-    // The writer looks at them only now and then, and still knows who holds what.
+    // The writer inspects them only sometimes, and still knows the holders.
     fill(&engine, records(10, b"one"));
     let held = readers.swap_remove(0);
     drop(readers);
@@ -107,7 +107,7 @@ fn more_readers_than_there_is_room_for_are_refused() {
 }
 
 #[test]
-fn a_reader_that_was_reset_pins_nothing_and_begins_again_in_its_slot() {
+fn a_reset_reader_pins_nothing_and_reuses_its_slot() {
     let (_disk, engine) = new_database();
     let reader = engine.begin_read().unwrap();
     let (slot, before) = (reader.hold().slot, reader.transaction());

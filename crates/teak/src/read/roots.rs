@@ -31,9 +31,9 @@ impl Clone for KnownRoots {
     fn clone(&self) -> Self {
         let mut direct = Box::<[CachedRoot; DIRECT_COUNT]>::default();
         // Most entries are empty.
-        for (place, known) in direct.iter_mut().zip(&*self.direct) {
+        for (cached, known) in direct.iter_mut().zip(&*self.direct) {
             if let Some(root) = known.get() {
-                *place = CachedRoot::from(*root);
+                *cached = CachedRoot::from(*root);
             }
         }
         Self {
@@ -46,11 +46,11 @@ impl Clone for KnownRoots {
 impl KnownRoots {
     #[inline]
     pub(crate) fn get(&self, handle: usize) -> Option<Option<&TreeRoot>> {
-        let place = match self.direct.get(handle) {
-            Some(place) => place,
+        let cached = match self.direct.get(handle) {
+            Some(cached) => cached,
             None => self.grouped_root(handle)?,
         };
-        place.get().map(Option::as_ref)
+        cached.get().map(Option::as_ref)
     }
 
     fn grouped_root(&self, handle: usize) -> Option<&CachedRoot> {
@@ -61,8 +61,8 @@ impl KnownRoots {
 
     /// Notes a root that was looked up, if there is an entry for its handle.
     pub(crate) fn note(&self, handle: usize, root: Option<TreeRoot>) {
-        if let Some(place) = self.direct.get(handle) {
-            place.get_or_init(|| root);
+        if let Some(cached) = self.direct.get(handle) {
+            cached.get_or_init(|| root);
             return;
         }
         let index = handle - DIRECT_COUNT;
@@ -82,8 +82,8 @@ impl KnownRoots {
 
     /// Empties the entry of a table, in this state only.
     fn forget(&mut self, handle: usize) {
-        if let Some(place) = self.direct.get_mut(handle) {
-            place.take();
+        if let Some(cached) = self.direct.get_mut(handle) {
+            cached.take();
             return;
         }
         let index = handle - DIRECT_COUNT;

@@ -1,4 +1,4 @@
-//! The roots that a state knows, and those that it shares with the previous state.
+//! The cached roots of a state, and those that it shares with the previous state.
 
 use super::*;
 use crate::{
@@ -16,9 +16,9 @@ fn name(number: usize) -> Vec<u8> {
     format!("table {number:04}").into_bytes()
 }
 
-/// Each new state walked over the places of all tables that the process had ever opened.
+/// Each new state iterated over the slots of all tables that the process had ever opened.
 #[test]
-fn a_commit_copies_the_roots_of_the_groups_that_it_changed_alone() {
+fn a_commit_copies_only_the_roots_of_changed_groups() {
     let (_, engine) = new_database();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     for number in 0..TABLES {
@@ -52,9 +52,10 @@ fn a_commit_copies_the_roots_of_the_groups_that_it_changed_alone() {
     assert!(Arc::ptr_eq(&all(&after), &all(&newest)));
 }
 
-/// A root that is looked up in one state is seen in the others that share its group, which must have the same.
+/// A root that is looked up in one state is visible in others that share its group, which must have
+/// an equal one.
 #[test]
-fn every_state_has_its_own_root_of_each_table_whoever_looks_first() {
+fn every_state_has_its_own_root_of_each_table() {
     let (disk, engine) = new_database();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     for number in 0..TABLES {

@@ -26,7 +26,7 @@ impl SlowReaders {
     /// `None` if neither a hook nor an event listener wants to know of slow readers.
     pub(crate) fn of(engine: &Arc<Engine>) -> Option<Self> {
         let hook = engine.readers.slow_hook.clone();
-        let is_wanted = hook.is_some() || engine.flusher.events.is_wanted();
+        let is_wanted = hook.is_some() || engine.committer.events.is_wanted();
         is_wanted.then(|| Self {
             hook,
             engine: Arc::downgrade(engine),
@@ -42,12 +42,12 @@ impl Engine {
     /// All readers of all processes, the oldest state first.
     pub(crate) fn readers(self: &Arc<Self>) -> Result<Vec<ReaderInfo>> {
         let same = |reader: &PinnedReader| (reader.reader, reader.state);
-        let mut before: Vec<_> = (self.flusher.published.readers()?.iter().map(same)).collect();
+        let mut before: Vec<_> = (self.committer.published.readers()?.iter().map(same)).collect();
         before.sort_unstable();
         // The new reader keeps the free-space map unchanged while it is read. Only readers that
         // began before and are still there count.
         let newest = self.begin_read()?;
-        let mut pinned = self.flusher.published.readers()?;
+        let mut pinned = self.committer.published.readers()?;
         pinned.retain(|reader| before.binary_search(&same(reader)).is_ok());
         let named = newest.named_pins()?;
         self.describe(pinned, newest.transaction(), &named, |pins| {
@@ -73,7 +73,7 @@ impl Engine {
         let now = uptime_ms();
         pinned.sort_unstable_by_key(|reader| (reader.state, reader.began));
         let mut own = vec![newest];
-        own.extend(self.flusher.commit_state.lock().pins());
+        own.extend(self.committer.commit_state.lock().pins());
         let oldest = own.iter().min().copied();
         own.extend(named.counting(oldest));
         let states = pinned.iter().map(|reader| TransactionId(reader.state));
@@ -118,7 +118,7 @@ impl Engine {
     }
 
     fn process_of(&self, owner: u64) -> Option<u32> {
-        match &self.flusher.shared {
+        match &self.committer.shared {
             Some(shared) if owner != shared.owner() => shared.process_of(owner),
             _ => Some(process::id()),
         }

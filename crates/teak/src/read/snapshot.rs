@@ -34,7 +34,7 @@ pub(crate) struct Snapshot {
     /// One past the last page that trees may point to.
     pages_end: u64,
     /// The pages whose checksums were verified.
-    pub(crate) checked: VerifiedBitmap,
+    pub(crate) verified: VerifiedBitmap,
     /// The comparisons that tables may name.
     pub(crate) comparisons: Comparisons,
     pub(crate) catalog: TreeRoot,
@@ -52,7 +52,7 @@ impl Snapshot {
     pub(crate) fn new(
         record: Record,
         mapping: Arc<Mapping>,
-        checked: VerifiedBitmap,
+        verified: VerifiedBitmap,
         comparisons: Comparisons,
         roots: KnownRoots,
     ) -> Result<Self> {
@@ -63,7 +63,7 @@ impl Snapshot {
             page_size,
             page_shift: page_size.trailing_zeros(),
             pages_end: record.page_count,
-            checked,
+            verified,
             comparisons,
             catalog,
             roots,
@@ -76,11 +76,11 @@ impl Snapshot {
 
     /// A state whose pages are not verified when they are read.
     pub(crate) fn unchecked(record: Record, mapping: Arc<Mapping>) -> Result<Self> {
-        let checked = VerifiedBitmap::new(Verification::Off, 0);
+        let verified = VerifiedBitmap::new(Verification::Off, 0);
         Self::new(
             record,
             mapping,
-            checked,
+            verified,
             Comparisons::default(),
             KnownRoots::default(),
         )
@@ -138,7 +138,7 @@ impl Snapshot {
 
     /// How often the file could not be read through this state's mapping.
     pub(crate) fn read_faults(&self) -> u64 {
-        self.mapping.faults().count_behind()
+        self.mapping.faults().count_after_reading()
     }
 
     pub(crate) fn comparisons(&self) -> &Comparisons {
@@ -260,11 +260,11 @@ impl PageSource for PinnedSnapshot {
     }
 
     fn announce(&self, pages: &mut [PageNumber]) {
-        let places = into_extents(pages).into_iter().map(|extent| {
+        let ranges = into_extents(pages).into_iter().map(|extent| {
             let offset = u64::from(extent.start.0) << self.page_shift;
             (offset, u64::from(extent.len) << self.page_shift)
         });
-        self.mapping.announce_all(places);
+        self.mapping.announce_all(ranges);
     }
 
     #[inline]
@@ -274,7 +274,7 @@ impl PageSource for PinnedSnapshot {
 
     #[inline]
     fn needs_check(&self, number: PageNumber) -> bool {
-        self.checked.is_unverified(number)
+        self.verified.is_unverified(number)
     }
 
     #[cold]
@@ -286,7 +286,7 @@ impl PageSource for PinnedSnapshot {
         operation: &'static str,
     ) -> Result<()> {
         let page = PageSource::page(self, number)?;
-        self.checked.compare_page(
+        self.verified.compare_page(
             &self.mapping,
             page,
             (number, checksum),
@@ -298,7 +298,7 @@ impl PageSource for PinnedSnapshot {
     #[cold]
     fn check_value(&self, extent: &ValueExtent) -> Result<()> {
         let value = self.value(extent)?;
-        self.checked.compare_value(
+        self.verified.compare_value(
             &self.mapping,
             self.page_size,
             value,

@@ -93,7 +93,7 @@ impl VerifiedBitmap {
         nothing.covering((self.words.len() * WORD) as u64)
     }
 
-    /// The same bits, with room for at least `page_count` pages. If that needs a new allocation,
+    /// These bits, with room for at least `page_count` pages. If that needs a new allocation,
     /// pages noted in the old one from now on may be verified once more.
     pub(crate) fn covering(&self, page_count: u64) -> Self {
         let words = usize::try_from(page_count).map_or(0, |count| count.div_ceil(WORD));
@@ -197,7 +197,7 @@ impl VerifiedBitmap {
         let ExpectedChecksum {
             start,
             checksum,
-            what,
+            mismatch,
             written,
             birth,
             operation,
@@ -207,7 +207,7 @@ impl VerifiedBitmap {
             return Err(Error::corrupted(start, operation, detail));
         }
         if Checksum::of(bytes) != checksum {
-            return Err(Error::corrupted(start, operation, what));
+            return Err(Error::corrupted(start, operation, mismatch));
         }
         if birth() > written {
             let detail = "it was born later than the page that refers to it";
@@ -229,7 +229,7 @@ impl VerifiedBitmap {
         operation: &'static str,
     ) -> Result<()> {
         let offset = u64::from(number.0) * page.len() as u64;
-        let what = "its bytes do not have the checksum that is kept where it is pointed to";
+        let mismatch = "its bytes do not have the checksum that is kept where it is pointed to";
         self.compare(
             mapping,
             offset,
@@ -237,7 +237,7 @@ impl VerifiedBitmap {
             ExpectedChecksum {
                 start: number,
                 checksum,
-                what,
+                mismatch,
                 written,
                 birth: || Header::read(page).birth,
                 operation,
@@ -258,7 +258,7 @@ impl VerifiedBitmap {
     ) -> Result<()> {
         let offset = u64::from(extent.start.0) * page_size as u64;
         let (start, checksum) = (extent.start, extent.checksum);
-        let what = "the large value that begins there does not have its checksum";
+        let mismatch = "the large value that begins there does not have its checksum";
         self.compare(
             mapping,
             offset,
@@ -266,7 +266,7 @@ impl VerifiedBitmap {
             ExpectedChecksum {
                 start,
                 checksum,
-                what,
+                mismatch,
                 written,
                 birth: || extent.birth,
                 operation: "lookup",
@@ -280,7 +280,7 @@ struct ExpectedChecksum<B> {
     start: PageNumber,
     checksum: Checksum,
     /// The error text for a wrong checksum.
-    what: &'static str,
+    mismatch: &'static str,
     /// The transaction that wrote the reference. The page cannot be younger.
     written: TransactionId,
     /// Reads the birth, once the bytes are readable.

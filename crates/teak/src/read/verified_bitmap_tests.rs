@@ -2,10 +2,10 @@ use super::*;
 
 #[test]
 fn bits_grow_with_the_file_and_stay() {
-    let checked = VerifiedBitmap::new(Verification::FirstTouch, 100);
-    assert!(checked.is_unverified(PageNumber(63)));
-    checked.note(Extent::new(60, 10));
-    let grown = checked.covering(10_000);
+    let verified = VerifiedBitmap::new(Verification::FirstTouch, 100);
+    assert!(verified.is_unverified(PageNumber(63)));
+    verified.note(Extent::new(60, 10));
+    let grown = verified.covering(10_000);
     for number in 0..200 {
         let is_noted = (60..70).contains(&number);
         assert_eq!(
@@ -19,13 +19,13 @@ fn bits_grow_with_the_file_and_stay() {
     assert!(!grown.is_unverified(PageNumber(9_999)));
     assert!(grown.is_unverified(PageNumber(9_500)));
     assert!(
-        checked.is_unverified(PageNumber(0)),
+        verified.is_unverified(PageNumber(0)),
         "the old bits are as they were"
     );
 }
 
 #[test]
-fn nothing_is_noted_where_everything_is_compared_or_nothing() {
+fn nothing_is_recorded_if_everything_or_nothing_is_verified() {
     let always = VerifiedBitmap::new(Verification::Always, 100);
     always.note(Extent::new(5, 1));
     assert!(always.is_unverified(PageNumber(5)));
@@ -34,8 +34,8 @@ fn nothing_is_noted_where_everything_is_compared_or_nothing() {
 }
 
 #[test]
-fn pages_behind_the_last_one_are_not_asked_for() {
-    let checked = VerifiedBitmap::new(Verification::FirstTouch, 10);
-    checked.note(Extent::new(0, 100_000));
-    assert!(!checked.is_unverified(PageNumber(u32::MAX)));
+fn pages_after_the_last_one_are_not_requested() {
+    let verified = VerifiedBitmap::new(Verification::FirstTouch, 10);
+    verified.note(Extent::new(0, 100_000));
+    assert!(!verified.is_unverified(PageNumber(u32::MAX)));
 }

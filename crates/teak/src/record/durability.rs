@@ -1,8 +1,8 @@
 //! When a commit reaches the disk.
 
 /// When a commit is on disk. Killing a process loses no commit of any durability. A power failure
-/// may lose the newest commits that are not on disk yet. It never loses a part of a commit, and
-/// never a commit without all commits after it.
+/// may lose the newest commits that are not on disk yet. It never loses a part of a commit. Commits
+/// are lost from the newest backwards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[non_exhaustive]
 pub enum Durability {

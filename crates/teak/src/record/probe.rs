@@ -54,7 +54,7 @@ fn weight(fault: &RecordFault) -> u8 {
         RecordFault::NotARecord => 0,
         RecordFault::WrongSlot(_) => 1,
         RecordFault::Damaged => 2,
-        RecordFault::Nonsense(_) => 3,
+        RecordFault::Inconsistent(_) => 3,
         RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => 4,
     }
 }

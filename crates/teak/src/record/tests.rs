@@ -2,6 +2,7 @@ use super::{
     probe::{PROBE_LEN, find_page_size},
     *,
 };
+use crate::{PageNumber, alloc::ArrayRoot};
 use proptest::prelude::*;
 
 fn root(seed: u32) -> ArrayRoot {
@@ -28,9 +29,9 @@ fn record(written: Option<Vec<Extent>>, space_log: Vec<u8>) -> Record {
         boot_id: *b"id of this boot.",
         sequence: 1_000,
         transaction: TransactionId(900),
-        durable_transaction: TransactionId(890),
+        flushed_transaction: TransactionId(890),
         time_ms: 1_700_000_000_000,
-        asked_durable: true,
+        requested_durable: true,
         clean_close: false,
         default_durability: 2,
         page_count: 5_000,
@@ -69,7 +70,7 @@ fn seal(bytes: &mut [u8]) {
 }
 
 #[test]
-fn fields_stand_where_the_table_says() {
+fn fields_are_at_the_documented_offsets() {
     let bytes = record(Some(vec![Extent::new(20, 5)]), vec![0xaa; 100]).encode(4096);
     assert_eq!(bytes.len(), 1024);
     let number = |at: usize, len: usize| {
@@ -130,7 +131,7 @@ fn a_full_record_fills_its_page() {
     assert_eq!(Record::decode(&bytes, 2), Ok(full));
 }
 
-/// A record that was read from shared memory may be followed by bytes of its caller. One that is
+/// A record that was read from shared memory may be followed by its caller's bytes. One that is
 /// longer than a page cannot be encoded again.
 #[test]
 fn a_record_longer_than_its_page_is_refused() {
@@ -142,14 +143,14 @@ fn a_record_longer_than_its_page_is_refused() {
     assert!(decode(room).is_ok());
     for log_len in [room + 1, 8_000, 60_000] {
         assert!(
-            matches!(decode(log_len), Err(RecordFault::Nonsense(_))),
+            matches!(decode(log_len), Err(RecordFault::Inconsistent(_))),
             "{log_len}"
         );
     }
 }
 
 #[test]
-fn faults_are_told_apart() {
+fn faults_are_distinguished() {
     let bytes = record(None, vec![5; 10]).encode(4096);
     let changed = |at: usize, value: u8| {
         let mut bytes = bytes.clone();
@@ -166,26 +167,26 @@ fn faults_are_told_apart() {
     assert_eq!(changed(20, 9), RecordFault::UnknownVersion(9));
     assert_eq!(changed(32, 8), RecordFault::UnknownFeatures(8));
     assert!(
-        matches!(changed(37, 0), RecordFault::Nonsense(_)),
+        matches!(changed(37, 0), RecordFault::Inconsistent(_)),
         "page size"
     );
     assert!(
-        matches!(changed(44, 1), RecordFault::Nonsense(_)),
+        matches!(changed(44, 1), RecordFault::Inconsistent(_)),
         "count of extents"
     );
     assert!(
-        matches!(changed(104, 0xff), RecordFault::Nonsense(_)),
-        "durable transaction"
+        matches!(changed(104, 0xff), RecordFault::Inconsistent(_)),
+        "flushed transaction"
     );
     // The next number would not be valid.
     for field in [95, 103] {
         assert!(
-            matches!(changed(field, 0xff), RecordFault::Nonsense(_)),
+            matches!(changed(field, 0xff), RecordFault::Inconsistent(_)),
             "sequence and transaction"
         );
     }
     assert!(
-        matches!(changed(323, 1), RecordFault::Nonsense(_)),
+        matches!(changed(323, 1), RecordFault::Inconsistent(_)),
         "root of the bitmaps"
     );
     let mut torn = bytes;
@@ -194,7 +195,7 @@ fn faults_are_told_apart() {
 }
 
 #[test]
-fn a_written_extent_lies_in_the_file() {
+fn a_written_extent_is_inside_the_file() {
     for extent in [
         Extent::new(4999, 2),
         Extent::new(3, 1),
@@ -203,16 +204,16 @@ fn a_written_extent_lies_in_the_file() {
     ] {
         let bytes = record(Some(vec![extent]), vec![]).encode(4096);
         assert!(
-            matches!(Record::decode(&bytes, 2), Err(RecordFault::Nonsense(_))),
+            matches!(Record::decode(&bytes, 2), Err(RecordFault::Inconsistent(_))),
             "{extent:?}"
         );
     }
 }
 
 /// Recovery searches the list for a page by bisection. In an unsorted list it missed pages, and
-/// took them for old ones that need no check.
+/// treated them as old ones that need no check.
 #[test]
-fn written_extents_are_sorted_and_apart() {
+fn written_extents_are_sorted_and_disjoint() {
     let decode =
         |extents: Vec<Extent>| Record::decode(&record(Some(extents), vec![]).encode(4096), 2);
     let extents = vec![Extent::new(20, 5), Extent::new(25, 1), Extent::new(30, 2)];
@@ -221,7 +222,7 @@ fn written_extents_are_sorted_and_apart() {
         let [first, len, second, other_len] = pair;
         let extents = vec![Extent::new(first, len), Extent::new(second, other_len)];
         assert!(
-            matches!(decode(extents), Err(RecordFault::Nonsense(_))),
+            matches!(decode(extents), Err(RecordFault::Inconsistent(_))),
             "{pair:?}"
         );
     }
@@ -250,7 +251,7 @@ fn the_page_size_is_found_from_any_slot() {
 
 proptest! {
     #[test]
-    fn records_come_back(
+    fn records_survive_a_round_trip(
         extents in prop::option::of(prop::collection::vec((0..40u32, 1..40u32), 0..50)),
         log in prop::collection::vec(any::<u8>(), 0..1_000),
         clean_close in any::<bool>(),

@@ -14,7 +14,15 @@ use std::{
 };
 
 /// The shortest time between two checks for dead processes.
-const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+const DEAD_READERS_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Handling of the lock file when the last process leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum UnusedLockFile {
+    Remove,
+    /// It stays as a killed process leaves it. The next process reinitializes it.
+    Leave,
+}
 
 /// The shared memory, and this process's entry in its table of processes.
 #[derive(Debug)]
@@ -76,8 +84,8 @@ impl Shared {
     }
 
     /// Whether other processes have declared this one dead although it lives. Code in this process,
-    /// or a system without open-file-description locks, has released its lock. What it held in the
-    /// shared memory may belong to another process by now.
+    /// or a system without open-file-description locks, has released its lock. Its slots and locks
+    /// in the shared memory may belong to another process by now.
     #[inline]
     pub(crate) fn is_evicted(&self) -> bool {
         !self.region.processes.is_current(self.membership)
@@ -98,7 +106,7 @@ impl Shared {
 
     /// Whether another process has recovered the database from a failure since this one opened it,
     /// or has declared this one dead. The shared state is no longer this process's to change.
-    pub(crate) fn is_ousted(&self) -> bool {
+    pub(crate) fn is_stale_or_evicted(&self) -> bool {
         self.region.epoch() != self.epoch || self.is_evicted()
     }
 
@@ -118,7 +126,7 @@ impl Shared {
     /// Waits for a lock.
     pub(crate) fn take(&self, lock: &SharedLock) -> LockOutcome {
         self.try_take(lock, None)
-            .expect("without a limit there is no end but the lock")
+            .expect("without a timeout the lock is always acquired")
     }
 
     /// Waits up to `limit` for a lock.
@@ -127,7 +135,7 @@ impl Shared {
         lock: &SharedLock,
         limit: Option<Duration>,
     ) -> Option<LockOutcome> {
-        let is_alive = |process| is_alive(&self.lock_file, &self.region, process);
+        let is_alive = |process| is_alive_or_declare_dead(&self.lock_file, &self.region, process);
         lock.take(self.me(), limit, is_alive)
     }
 
@@ -164,7 +172,7 @@ impl Shared {
     }
 
     pub(crate) fn has_failed(&self) -> bool {
-        self.region.has_failed() || self.is_ousted()
+        self.region.has_failed() || self.is_stale_or_evicted()
     }
 
     /// Whether something has failed since this process opened the database, so that pages must be
@@ -189,7 +197,9 @@ impl Shared {
     /// Checks which processes have died, unless that was checked recently, and releases their pins.
     pub(crate) fn reclaim_dead_processes(&self) {
         let mut last_checked = lock(&self.last_checked);
-        if last_checked.is_some_and(|last_checked| last_checked.elapsed() < CHECK_INTERVAL) {
+        if last_checked
+            .is_some_and(|last_checked| last_checked.elapsed() < DEAD_READERS_CHECK_INTERVAL)
+        {
             return;
         }
         *last_checked = Some(Instant::now());
@@ -204,7 +214,7 @@ impl Shared {
         // A process that cannot map the whole table leaves this to others.
         for owner in readers.owners().unwrap_or_default() {
             let is_other = owner != self.owner();
-            if is_other && !is_alive(&self.lock_file, &self.region, owner as u32) {
+            if is_other && !is_alive_or_declare_dead(&self.lock_file, &self.region, owner as u32) {
                 let _ = readers.give_up_blocks(owner);
             }
         }
@@ -220,28 +230,33 @@ impl Shared {
     }
 
     /// Leaves the other processes. The shared memory may be gone after this.
-    pub(crate) fn leave(&self, gate: Option<GateGuard<'_>>) {
+    pub(crate) fn leave(&self, gate: Option<GateGuard<'_>>, unused: UnusedLockFile) {
+        debug_assert!(
+            !self.is_inherited(),
+            "a forked child does not leave in its parent's name"
+        );
         // Blocks that cannot be released now are treated like those of a dead process.
         let _ = self.region.readers.give_up_blocks(self.owner());
         let Some(_gate) = gate else {
             return;
         };
-        if matches!(self.lock_file.has_others(), Ok(false)) {
+        if unused == UnusedLockFile::Remove && matches!(self.lock_file.has_others(), Ok(false)) {
             self.lock_file.remove();
         }
         let is_own = !self.is_evicted();
         self.region.processes.leave(self.membership);
         if is_own {
-            self.lock_file.give_up_place(self.membership.place());
+            self.lock_file
+                .release_entry_index(self.membership.entry_index());
         }
     }
 }
 
 /// Whether the process with this token lives. A process that has lost its lock is declared dead
 /// first, so that it notices if it lives nevertheless.
-pub(crate) fn is_alive(lock_file: &LockFile, region: &Region, token: u32) -> bool {
+pub(crate) fn is_alive_or_declare_dead(lock_file: &LockFile, region: &Region, token: u32) -> bool {
     let Some(suspect) = region.processes.suspect(token) else {
         return false;
     };
-    lock_file.is_alive(suspect.place()) || !region.processes.declare_dead(suspect)
+    lock_file.is_alive(suspect.entry_index()) || !region.processes.declare_dead(suspect)
 }

@@ -1,10 +1,10 @@
 //! A lock that processes share and that survives the death of its holder.
 //!
 //! The lock is a word: its holder, or 0, and whether a process may be sleeping until it is free.
-//! Taking it is one instruction, after which the word names the holder. There is thus no moment at
-//! which a process could die unnoticed. A waiting process checks periodically whether the holder
-//! lives, and takes the lock from a dead one. A robust mutex of the C library does that too, but
-//! belongs to a thread, and a write transaction may end on another thread than it began on.
+//! Taking it is one instruction, after which the word names the holder. So a holder that dies is
+//! always identifiable. A waiting process checks periodically whether the holder lives, and takes
+//! the lock from a dead one. A robust mutex of the C library does that too, but belongs to a
+//! thread, and a write transaction may end on another thread than it began on.
 //!
 //! A process that arrives when the lock is free takes it, even if others wait that are not awake
 //! yet. This is limited to [`PASSED_OVER_MAX`] times, so that no process waits for ever; after
@@ -32,7 +32,7 @@ const ABANDONED: u32 = !WAITED_FOR;
 /// How often waiting processes may be passed over.
 const PASSED_OVER_MAX: u32 = 16;
 /// How long a process sleeps before it checks whether the holder lives.
-const PATIENCE: Duration = Duration::from_millis(20);
+const HOLDER_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A lock in shared memory.
 #[derive(Clone, Debug)]
@@ -92,15 +92,15 @@ impl SharedLock {
     ) -> Option<LockOutcome> {
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut has_slept = false;
-        let mut looked = Instant::now();
+        let mut last_check = Instant::now();
         loop {
             let found = self.word().load(Relaxed);
             let holder = found & !WAITED_FOR;
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let is_over = left == Some(Duration::ZERO);
             let is_dead = holder == me
-                || holder != 0 && (is_over || looked.elapsed() >= PATIENCE) && {
-                    looked = Instant::now();
+                || holder != 0 && (is_over || last_check.elapsed() >= HOLDER_CHECK_INTERVAL) && {
+                    last_check = Instant::now();
                     !is_alive(holder)
                 };
             if is_dead || holder == 0 && (has_slept || self.may_pass(found)) {
@@ -129,7 +129,9 @@ impl SharedLock {
             if is_over {
                 return None;
             }
-            let patience = left.map_or(PATIENCE, |left| left.min(PATIENCE));
+            let patience = left.map_or(HOLDER_CHECK_INTERVAL, |left| {
+                left.min(HOLDER_CHECK_INTERVAL)
+            });
             let awaited = found | WAITED_FOR;
             if found == awaited
                 || self

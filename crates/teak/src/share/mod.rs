@@ -1,5 +1,6 @@
-//! State that transactions of one database share: the visible state, the reader table, and the
-//! writer lock.
+//! State that the transactions of one database share, across threads and processes: the visible
+//! state, the reader table, locks, and the layout of shared memory. `writer_lock.rs` is the lock
+//! between threads of one process; the one between processes is `process/writer_lock.rs`.
 
 pub(crate) mod attachment;
 mod lock;
@@ -14,7 +15,7 @@ mod writer_lock;
 
 pub(crate) use lock::{LockOutcome, SharedLock};
 pub(crate) use notify::CommitNotifier;
-pub(crate) use processes::{Membership, place_of};
+pub(crate) use processes::{Membership, entry_index_of};
 pub(crate) use readers::{PinnedReader, ReaderId, ReaderSlot, ReaderTable, SPARE};
 pub(crate) use region::{REGION_HEAD_LEN, REGION_LEN, Region, STATE_LEN, StateWords};
 pub(crate) use writer_lock::{WriterLock, WriterLockGuard};

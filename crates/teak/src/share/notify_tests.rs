@@ -18,7 +18,7 @@ fn notifier() -> CommitNotifier {
 }
 
 #[test]
-fn nobody_sleeps_for_what_is_so_already() {
+fn no_thread_sleeps_for_a_condition_that_holds_already() {
     let began = Instant::now();
     notifier().wait(LONG, || true);
     assert!(began.elapsed() < LONG / 2);
@@ -30,14 +30,14 @@ fn waiting_ends_at_its_limit() {
 }
 
 #[test]
-fn ringing_for_nobody_changes_nothing() {
+fn notifying_without_waiters_changes_nothing() {
     let memory = Arc::new(Memory::private(4096));
     CommitNotifier::new(Arc::clone(&memory), 2).notify();
     assert_eq!(memory.half_words()[2].load(SeqCst), 0);
 }
 
 #[test]
-fn who_died_waiting_is_rung_for_once() {
+fn a_waiter_that_died_is_notified_once() {
     let memory = Arc::new(Memory::private(4096));
     let notifier = CommitNotifier::new(Arc::clone(&memory), 2);
     let word = || memory.half_words()[2].load(SeqCst);
@@ -50,7 +50,7 @@ fn who_died_waiting_is_rung_for_once() {
 }
 
 #[test]
-fn every_state_is_heard_of() {
+fn every_state_is_notified() {
     let (notifier, state) = (notifier(), Arc::new(AtomicU64::new(0)));
     let heard = Arc::new(AtomicU64::new(0));
     let waiting = {
@@ -70,7 +70,7 @@ fn every_state_is_heard_of() {
         notifier.notify();
         while heard.load(SeqCst) < next && next % 3 == 0 {
             thread::yield_now();
-            assert!(began.elapsed() < LONG / 2, "{next} was not heard of");
+            assert!(began.elapsed() < LONG / 2, "{next} was not notified");
         }
     }
     waiting.join().unwrap();

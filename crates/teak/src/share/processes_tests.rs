@@ -1,6 +1,6 @@
 //! Entries of the table of processes, and their loss.
 
-use super::{ProcessTable, TABLE_WORDS, place_of};
+use super::{ProcessTable, TABLE_WORDS, entry_index_of};
 use crate::io::{Memory, PROCESSES_MAX};
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ fn table() -> ProcessTable {
 }
 
 #[test]
-fn who_was_declared_dead_sees_it() {
+fn a_process_declared_dead_sees_that() {
     let table = table();
     let one = table.enter(7, 100, 1);
-    assert!(table.is_current(one) && place_of(one.token()) == Some(7));
+    assert!(table.is_current(one) && entry_index_of(one.token()) == Some(7));
     let suspect = table.suspect(one.token()).unwrap();
     assert!(table.declare_dead(suspect) && !table.declare_dead(suspect));
     assert!(!table.is_current(one) && table.suspect(one.token()).is_none());
 }
 
 #[test]
-fn who_follows_at_a_place_is_not_taken_for_who_was_there() {
+fn a_successor_at_an_entry_is_not_mistaken_for_its_predecessor() {
     let table = table();
     let one = table.enter(0, 100, 1);
     let suspect = table.suspect(one.token()).unwrap();
@@ -44,7 +44,7 @@ fn a_process_is_known_in_its_namespace() {
 }
 
 #[test]
-fn nonsense_is_nobody() {
+fn invalid_tokens_are_no_process() {
     let table = table();
     for token in [0, 1, 8191, 4097, u32::MAX >> 1] {
         assert!(table.suspect(token).is_none());

@@ -17,7 +17,7 @@
 //!
 //! Therefore a state that is no longer visible, and that the scan did not find pinned, is never
 //! pinned again. A state that may become visible later must be kept by the thread that knows of it.
-//! The same holds for a block that is taken meanwhile: it is taken before its slots are used.
+//! Likewise for a block that is taken meanwhile: it is taken before its slots are used.
 
 use super::words::{
     AcqRel, Acquire, AtomicU64, LINE, Memory, Ordering, PAGE, Relaxed, Release, SLOTS_PER_BLOCK,
@@ -141,8 +141,9 @@ impl ReaderTable {
         }
     }
 
-    /// Pins a state that something else pins too, until the new pin is visible to scans. A thread
-    /// that later finds the other pin gone scans the slots after that, and finds this one.
+    /// Pins a state. The caller guarantees that another pin holds the state until the new pin is
+    /// visible to scans. A thread that later finds the other pin gone scans the slots after that,
+    /// and finds this one.
     pub(crate) fn pin_state(&self, slot: ReaderSlot, state: u64) {
         self.slot(slot).store(pinning(state), Release);
         fence(SeqCst);
@@ -338,9 +339,8 @@ impl ReaderTable {
                 make_room(bytes)?;
             }
             self.memory.provide(end)?;
-            let place = self.owner(block);
-            if place.load(Relaxed) == 0 && place.compare_exchange(0, owner, AcqRel, Relaxed).is_ok()
-            {
+            let word = self.owner(block);
+            if word.load(Relaxed) == 0 && word.compare_exchange(0, owner, AcqRel, Relaxed).is_ok() {
                 self.word(BLOCKS_USED).fetch_max(block as u64 + 1, AcqRel);
                 return Ok(Some(slots_of(block).collect()));
             }

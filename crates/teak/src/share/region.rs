@@ -9,7 +9,7 @@
 //! | 320 | which of the two copies of that state is valid; whether a write or flush has failed; how often blocks of the file were given back |
 //! | 512, 1024 | the two copies |
 //! | 4,096 | the table of processes: incarnation and process id, PID namespace |
-//! | 69,632 | four areas for the commit records of visible states |
+//! | 69,632 | four record areas, for the commit records of visible states |
 //! | 389,120 | the reader table: the visible state; after it, the commit notification |
 //! | 393,216 | blocks of reader slots, each with its owner: as many as were ever taken at once, and some more |
 //!
@@ -41,29 +41,29 @@ const FILE: usize = 8;
 const WRITER: usize = 128;
 const FLUSH: usize = 192;
 const STATE_LOCK: usize = 256;
-const WHICH: usize = 40;
+const CURRENT_COPY: usize = 40;
 const HAS_FAILED: usize = 41;
 const GIVEN_BACK: usize = 42;
 /// Words before the two copies.
 const HEAD_LEN: usize = COPIES[0];
 const COPIES: [usize; 2] = [64, 128];
 const PROCESSES: usize = 512;
-const PLACES: usize = PROCESSES + TABLE_WORDS;
-const PLACE_COUNT: usize = 4;
+const AREAS: usize = PROCESSES + TABLE_WORDS;
+const AREA_COUNT: usize = 4;
 /// Words of an area: one cache line, and the longest record.
-const PLACE_WORDS: usize = 8 + 65_536 / 8 + 504;
+const AREA_WORDS: usize = 8 + 65_536 / 8 + 504;
 /// Length of the file without any reader. It is a multiple of the page size of every system.
 pub(crate) const REGION_LEN: usize = 6 << 16;
 const READERS: usize = REGION_LEN / 8 - PAGE;
 const _: () = assert!(
-    READERS >= PLACES + PLACE_COUNT * PLACE_WORDS,
+    READERS >= AREAS + AREA_COUNT * AREA_WORDS,
     "the records end before the reader table"
 );
 const _: () = assert!(
     WRITER.is_multiple_of(64)
         && FLUSH == WRITER + 64
         && STATE_LOCK == FLUSH + 64
-        && WHICH * 8 == STATE_LOCK + 64,
+        && CURRENT_COPY * 8 == STATE_LOCK + 64,
     "each lock has a cache line"
 );
 const _: () = assert!(
@@ -73,7 +73,7 @@ const _: () = assert!(
     "the copies of the commit state overlap neither each other nor what is around them"
 );
 const _: () = assert!(
-    PLACE_WORDS >= 8 + 65_536 / 8,
+    AREA_WORDS >= 8 + 65_536 / 8,
     "an area has room for a record that fills the longest page"
 );
 const _: () = assert!(
@@ -223,26 +223,26 @@ impl Region {
 
     /// The commit state. The caller holds its lock.
     pub(crate) fn load_state(&self) -> StateWords {
-        let copy = COPIES[self.word(WHICH).load(Acquire) as usize % 2];
+        let copy = COPIES[self.word(CURRENT_COPY).load(Acquire) as usize % 2];
         let words = &self.memory.words()[copy..][..STATE_LEN];
         std::array::from_fn(|index| words[index].load(Relaxed))
     }
 
     /// Stores the commit state. The caller holds its lock.
     pub(crate) fn store_state(&self, state: &StateWords) {
-        let which = (self.word(WHICH).load(Relaxed) % 2 + 1) % 2;
-        let copy = &self.memory.words()[COPIES[which as usize]..];
-        for (place, word) in copy.iter().zip(state) {
-            place.store(*word, Relaxed);
+        let copy_index = (self.word(CURRENT_COPY).load(Relaxed) % 2 + 1) % 2;
+        let copy = &self.memory.words()[COPIES[copy_index as usize]..];
+        for (target, word) in copy.iter().zip(state) {
+            target.store(*word, Relaxed);
         }
-        self.word(WHICH).store(which, Release);
+        self.word(CURRENT_COPY).store(copy_index, Release);
     }
 
     /// Stores the record of a state for all processes, with two counts of the caller, and makes the
     /// state visible. One thread at a time does that.
     pub(crate) fn publish(&self, transaction: u64, record: &[u8], counts: [u64; 2]) {
         assert!(
-            record.len().is_multiple_of(8) && record.len() / 8 <= PLACE_WORDS - 8,
+            record.len().is_multiple_of(8) && record.len() / 8 <= AREA_WORDS - 8,
             "a record is whole words, and fits into its area"
         );
         assert!(
@@ -250,9 +250,9 @@ impl Region {
             "every state has a number that is not 0 in the shared memory"
         );
         let visible = self.readers.visible().wrapping_add(1);
-        let is_of_visible = |place: &usize| self.word(place_at(*place)).load(Relaxed) == visible;
-        let of_visible = (0..PLACE_COUNT).find(is_of_visible);
-        let start = place_at(of_visible.map_or(0, |place| (place + 1) % PLACE_COUNT));
+        let is_of_visible = |area: &usize| self.word(area_at(*area)).load(Relaxed) == visible;
+        let of_visible = (0..AREA_COUNT).find(is_of_visible);
+        let start = area_at(of_visible.map_or(0, |area| (area + 1) % AREA_COUNT));
         self.word(start).store(0, Relaxed);
         // Keeps readers from taking the following stores for the previous record.
         fence(Release);
@@ -272,7 +272,7 @@ impl Region {
     /// Forgets other records of this state. It may have become visible before and have a new record
     /// since it was closed, or since it was recovered after a failure.
     fn forget_others_of(&self, transaction: u64, start: usize) {
-        for other in (0..PLACE_COUNT).map(place_at) {
+        for other in (0..AREA_COUNT).map(area_at) {
             if other != start && self.word(other).load(Relaxed) == transaction + 1 {
                 self.word(other).store(0, Relaxed);
             }
@@ -283,10 +283,10 @@ impl Region {
     /// during the read.
     pub(crate) fn record(&self, transaction: u64) -> Option<(Vec<u8>, [u64; 2])> {
         let wanted = transaction.checked_add(1)?;
-        let starts = (0..PLACE_COUNT).map(place_at);
+        let starts = (0..AREA_COUNT).map(area_at);
         let start = { starts }.find(|start| self.word(*start).load(Acquire) == wanted)?;
         let len = self.word(start + 1).load(Relaxed) as usize / 8;
-        let mut record = vec![0; len.min(PLACE_WORDS - 8) * 8];
+        let mut record = vec![0; len.min(AREA_WORDS - 8) * 8];
         for (index, bytes) in record.chunks_exact_mut(8).enumerate() {
             let word = self.word(start + 8 + index).load(Relaxed);
             bytes.copy_from_slice(&word.to_ne_bytes());
@@ -298,9 +298,9 @@ impl Region {
 
     /// The bytes that a database with pages of this size always needs, and that must be allocated.
     pub(crate) fn needed(&self, page_size: usize) -> impl Iterator<Item = Range<usize>> {
-        let starts = (0..PLACE_COUNT).map(|place| place_at(place) * 8);
-        let places = starts.map(move |start| start..start + 64 + page_size);
-        places.chain([self.readers.bytes(BLOCKS_AT_FIRST)])
+        let starts = (0..AREA_COUNT).map(|area| area_at(area) * 8);
+        let areas = starts.map(move |start| start..start + 64 + page_size);
+        areas.chain([self.readers.bytes(BLOCKS_AT_FIRST)])
     }
 
     /// Whether this process has lost the shared memory, for example because the file was truncated.
@@ -343,6 +343,6 @@ impl Region {
     }
 }
 
-fn place_at(place: usize) -> usize {
-    PLACES + place * PLACE_WORDS
+fn area_at(area: usize) -> usize {
+    AREAS + area * AREA_WORDS
 }

@@ -32,7 +32,7 @@ fn pinned(table: &ReaderTable) -> Vec<u64> {
 }
 
 #[test]
-fn a_state_is_pinned_while_somebody_reads_it() {
+fn a_state_is_pinned_while_a_reader_uses_it() {
     let table = table();
     let slots: Vec<_> = take(&table, 1).unwrap().collect();
     assert_eq!(
@@ -51,9 +51,10 @@ fn a_state_is_pinned_while_somebody_reads_it() {
     assert!(pinned(&table).is_empty());
 }
 
-/// Where the system had no memory for a mapping, nobody was found to read, and pages of readers were used again.
+/// When the system had no memory for a mapping, no readers were found, and pages of readers were
+/// reused.
 #[test]
-fn readers_in_memory_that_cannot_be_had_are_an_error() {
+fn a_reader_table_that_cannot_be_allocated_is_an_error() {
     let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCKS)));
     let table = ReaderTable::new(Arc::clone(&memory), 0, 2 * BLOCKS);
     table.pin(take(&table, 1).unwrap().next().unwrap());
@@ -65,7 +66,7 @@ fn readers_in_memory_that_cannot_be_had_are_an_error() {
 }
 
 #[test]
-fn blocks_go_round_and_the_dead_lose_theirs() {
+fn blocks_are_reused_and_dead_processes_lose_theirs() {
     let table = table();
     let mut of_one = take(&table, 1).unwrap();
     let mut of_two = take(&table, 2).unwrap();
@@ -105,7 +106,7 @@ fn a_mark_dies_with_the_reader() {
 }
 
 #[test]
-fn turns_do_not_overlap_and_none_is_forgotten() {
+fn critical_sections_do_not_overlap_and_no_waiter_is_forgotten() {
     let writer_lock = WriterLock::new(0usize);
     let inside = Arc::new(AtomicUsize::new(0));
     let threads: Vec<_> = (0..8)
@@ -128,7 +129,7 @@ fn turns_do_not_overlap_and_none_is_forgotten() {
 }
 
 #[test]
-fn a_turn_may_end_on_another_thread() {
+fn the_lock_may_be_released_on_another_thread() {
     let writer_lock = WriterLock::new(());
     let guard = writer_lock.take(None).unwrap();
     thread::spawn(move || drop(guard)).join().unwrap();
@@ -136,7 +137,7 @@ fn a_turn_may_end_on_another_thread() {
 }
 
 #[test]
-fn who_waited_long_enough_goes_without_a_turn() {
+fn a_waiter_gives_up_after_its_timeout() {
     let writer_lock = WriterLock::new(());
     let guard = writer_lock.take(None).unwrap();
     assert!(writer_lock.take(Some(Duration::ZERO)).is_none());
@@ -167,7 +168,7 @@ mod locks {
     }
 
     #[test]
-    fn one_process_at_a_time_has_it_and_each_gets_it() {
+    fn one_process_at_a_time_holds_it_and_each_gets_it() {
         let (lock, inside) = (lock(), Arc::new(AtomicU32::new(0)));
         let last = Arc::new(AtomicU32::new(0));
         let threads: Vec<_> = (1..=4)
@@ -198,7 +199,7 @@ mod locks {
     }
 
     #[test]
-    fn it_is_taken_from_the_dead() {
+    fn it_is_taken_from_dead_processes() {
         let lock = lock();
         assert_eq!(lock.take(7, None, |_| true), Some(LockOutcome::Free));
         assert_eq!(lock.take(8, Some(Duration::ZERO), |_| true), None);
@@ -210,7 +211,7 @@ mod locks {
         assert_eq!(
             lock.take(9, Some(Duration::ZERO), |_| true),
             None,
-            "it is not 7's any more"
+            "it no longer belongs to 7"
         );
         lock.give_back(8);
         // A process with the entry of a dead one is not the one that took the lock.
@@ -219,7 +220,7 @@ mod locks {
     }
 
     #[test]
-    fn waiting_ends_when_it_is_to() {
+    fn waiting_ends_at_its_deadline() {
         let lock = lock();
         assert_eq!(lock.take(1, None, |_| true), Some(LockOutcome::Free));
         assert_eq!(

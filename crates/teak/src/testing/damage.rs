@@ -46,8 +46,9 @@ pub fn live_pages(database: &Database) -> Result<Vec<(PageNumber, PageUse)>> {
     Ok(pages.filter(|(_, page_use)| is_live(*page_use)).collect())
 }
 
-/// Damages a page of an image. `before` are images of the same file at earlier times, the latest last;
-/// `choice` chooses a number below the one that it is given. Says whether the page has changed.
+/// Damages a page of an image. `before` are images of the same file at earlier times, the latest
+/// last; `choice` chooses a number below the one that it is given. Says whether the page has
+/// changed.
 pub fn mutate(
     image: &mut [u8],
     page_size: usize,

@@ -1,4 +1,4 @@
-//! Every page of a database is damaged in every way; whoever reads gets what was written, or an error
+//! Every page of a database is damaged in every way. Reads return the written data, or an error
 //! that names the page.
 
 use super::{Mutation, live_pages, mutate};
@@ -60,7 +60,7 @@ fn value(number: u32, round: u32, len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A database that was closed, and images of it at earlier times.
+/// A closed database, and images of it at earlier times.
 struct Sample {
     image: Vec<u8>,
     before: Vec<Vec<u8>>,
@@ -88,8 +88,8 @@ impl Sample {
         }
     }
 
-    /// Images with one page damaged each.
-    fn for_each_damage(&self, mut look: impl FnMut(&[u8], PageNumber, PageUse, Mutation)) {
+    /// Images with one damaged page each.
+    fn for_each_damage(&self, mut inspect: impl FnMut(&[u8], PageNumber, PageUse, Mutation)) {
         let mut rng = Rng(1);
         let mut count = 0;
         for &(page, page_use) in &self.live {
@@ -98,7 +98,7 @@ impl Sample {
                 let mut choice = |count| rng.below(count);
                 if mutate(&mut image, PAGE, page, mutation, &self.before, &mut choice) {
                     count += 1;
-                    look(&image, page, page_use, mutation);
+                    inspect(&image, page, page_use, mutation);
                 }
             }
         }
@@ -109,7 +109,7 @@ impl Sample {
     }
 }
 
-/// Writes each table anew, so that its pages are others than before. Keys have even numbers.
+/// Rewrites each table, so that its pages change. Keys have even numbers.
 fn write_round(database: &Database, round: u32) -> Result<()> {
     let mut txn = database.begin_write()?;
     for (name, options, count, key_len, value_len) in tables() {
@@ -147,27 +147,27 @@ fn content(database: &Database) -> Result<Content> {
     Ok(content)
 }
 
-/// Reads all there is through all that can read, and compares it with what there should be. Errors
-/// are kept.
+/// Reads everything through all kinds of reads, and compares it with the expected contents.
+/// Collects errors.
 struct Reader<'c> {
     content: &'c Content,
     errors: Vec<Error>,
 }
 
 impl Reader<'_> {
-    fn keep<T>(&mut self, result: Result<T>) -> Option<T> {
+    fn accept<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.errors.push(error)).ok()
     }
 
     fn read(&mut self, database: &Database) {
         let txn = database.begin_read().unwrap();
-        if let Some(infos) = self.keep(txn.tables()) {
+        if let Some(infos) = self.accept(txn.tables()) {
             let expected = self.content.iter().map(|(name, r)| (name, r.len() as u64));
             let found = infos.iter().map(|info| (&info.name, info.stat.records));
             assert!(expected.eq(found), "tables");
         }
         for (name, records) in self.content {
-            if let Some(table) = self.keep(txn.open_table::<Bytes, Bytes>(name)) {
+            if let Some(table) = self.accept(txn.open_table::<Bytes, Bytes>(name)) {
                 self.lookups(&txn, &table, records);
                 self.ranges(&txn, &table, records);
                 self.cursors(&txn, &table, records);
@@ -178,48 +178,50 @@ impl Reader<'_> {
     }
 
     fn lookups(&mut self, txn: &ReadTxn, table: &Raw, records: &[Record]) {
-        if let Some(count) = self.keep(table.len(txn)) {
+        if let Some(count) = self.accept(table.len(txn)) {
             assert_eq!(count, records.len() as u64);
         }
         for (key, value) in records {
-            if let Some(found) = self.keep(table.get(txn, key)) {
+            if let Some(found) = self.accept(table.get(txn, key)) {
                 assert_eq!(found, Some(&value[..]), "get");
             }
-            if let Some(found) = self.keep(table.contains(txn, key)) {
+            if let Some(found) = self.accept(table.contains(txn, key)) {
                 assert!(found, "contains");
             }
-            if let Some(found) = self.keep(table.get_owned(txn, key)) {
+            if let Some(found) = self.accept(table.get_owned(txn, key)) {
                 assert_eq!(found.as_deref(), Some(&value[..]), "get_owned");
             }
         }
         for group in records.chunks(11) {
             let keys: Vec<_> = group.iter().map(|(key, _)| &key[..]).collect();
-            if let Some(found) = self.keep(table.get_many(txn, &keys)) {
+            if let Some(found) = self.accept(table.get_many(txn, &keys)) {
                 let expected = group.iter().map(|(_, value)| Some(&value[..]));
                 assert!(found.into_iter().eq(expected), "get_many");
             }
         }
     }
 
-    /// Compares what an iterator gives up to its first error with the records.
+    /// Compares the items of an iterator up to its first error with the records.
     fn sequence<'r, V: AsRef<[u8]>>(
         &mut self,
-        what: &str,
+        label: &str,
         found: Result<impl Iterator<Item = Result<(Vec<u8>, V)>>>,
         expected: impl Iterator<Item = &'r Record>,
     ) {
-        let Some(mut found) = self.keep(found) else {
+        let Some(mut found) = self.accept(found) else {
             return;
         };
         for (key, value) in expected {
-            let record = found.next().unwrap_or_else(|| panic!("{what} ends early"));
-            let Some(record) = self.keep(record) else {
+            let record = found
+                .next()
+                .unwrap_or_else(|| panic!("{label} ends too early"));
+            let Some(record) = self.accept(record) else {
                 return;
             };
-            assert_eq!((&record.0, record.1.as_ref()), (key, &value[..]), "{what}");
+            assert_eq!((&record.0, record.1.as_ref()), (key, &value[..]), "{label}");
         }
         match found.next() {
-            Some(Ok(_)) => panic!("{what} gives too much"),
+            Some(Ok(_)) => panic!("{label} returns too many"),
             Some(Err(error)) => self.errors.push(error),
             None => {}
         }
@@ -247,7 +249,7 @@ impl Reader<'_> {
             (table.first(txn), records.first()),
             (table.last(txn), records.last()),
         ] {
-            if let Some(found) = self.keep(found) {
+            if let Some(found) = self.accept(found) {
                 let found = found.map(|(key, value)| (key, value.to_vec()));
                 assert_eq!(found.as_ref(), expected);
             }
@@ -255,25 +257,25 @@ impl Reader<'_> {
     }
 
     fn cursors(&mut self, txn: &ReadTxn, table: &Raw, records: &[Record]) {
-        let Some(mut cursor) = self.keep(table.cursor(txn)) else {
+        let Some(mut cursor) = self.accept(table.cursor(txn)) else {
             return;
         };
         for (key, value) in records {
-            let Some(true) = self.keep(cursor.next()) else {
+            let Some(true) = self.accept(cursor.next()) else {
                 break;
             };
             assert_eq!(cursor.key(), key);
-            if let Some(found) = self.keep(cursor.value()) {
+            if let Some(found) = self.accept(cursor.value()) {
                 assert_eq!(found, value);
             }
         }
         for (index, (key, _)) in records.iter().enumerate().step_by(7) {
-            let Some(is_found) = self.keep(cursor.seek_exact(key)) else {
+            let Some(is_found) = self.accept(cursor.seek_exact(key)) else {
                 continue;
             };
             assert!(is_found, "seek");
             let before = index.checked_sub(1).map(|before| &records[before].0);
-            if let Some(is_found) = self.keep(cursor.prev()) {
+            if let Some(is_found) = self.accept(cursor.prev()) {
                 assert_eq!(is_found.then(|| cursor.key()), before.map(|key| &key[..]));
             }
         }
@@ -283,45 +285,45 @@ impl Reader<'_> {
         let is_counted = table.options(txn).is_ok_and(|options| options.is_counted());
         for (index, (key, _)) in records.iter().enumerate().step_by(13) {
             let after = (records.len() - index) as u64;
-            if let Some(count) = self.keep(table.count_range(txn, &key[..]..)) {
+            if let Some(count) = self.accept(table.count_range(txn, &key[..]..)) {
                 assert_eq!(count, after, "count_range");
             }
-            if let Some(about) = self.keep(table.estimate_range(txn, &key[..]..)) {
+            if let Some(about) = self.accept(table.estimate_range(txn, &key[..]..)) {
                 assert!((about.at_least..=about.at_most).contains(&after));
             }
             if !is_counted {
                 continue;
             }
-            if let Some(rank) = self.keep(table.rank(txn, key)) {
+            if let Some(rank) = self.accept(table.rank(txn, key)) {
                 assert_eq!(rank, index as u64, "rank");
             }
-            if let Some(record) = self.keep(table.nth(txn, index as u64)) {
+            if let Some(record) = self.accept(table.nth(txn, index as u64)) {
                 assert_eq!(record.map(|(key, _)| key).as_ref(), Some(key), "nth");
             }
         }
-        if let Some(parts) = self.keep(table.split(txn, .., 3)) {
+        if let Some(parts) = self.accept(table.split(txn, .., 3)) {
             self.sequence("split", Ok(parts.into_iter().flatten()), records.iter());
         }
     }
 
     fn owned(&mut self, txn: &ReadTxn, table: &Raw, records: &[Record]) {
-        let Some(mut cursor) = self.keep(table.cursor_owned(txn)) else {
+        let Some(mut cursor) = self.accept(table.cursor_owned(txn)) else {
             return;
         };
         for (key, value) in records.iter().rev() {
-            let Some(true) = self.keep(cursor.prev()) else {
+            let Some(true) = self.accept(cursor.prev()) else {
                 break;
             };
             assert_eq!(cursor.key(), key);
-            if let Some(found) = self.keep(cursor.value().map(<[u8]>::to_vec)) {
+            if let Some(found) = self.accept(cursor.value().map(<[u8]>::to_vec)) {
                 assert_eq!(&found, value);
             }
         }
     }
 }
 
-/// Reads everything; every error has to name this page, or the run of pages of a large value that it
-/// belongs to.
+/// Reads everything. Every error must name this page, or the extent of a large value that contains
+/// it.
 fn errors_of(database: &Database, content: &Content, page: PageNumber) -> usize {
     let mut reader = Reader {
         content,
@@ -334,7 +336,7 @@ fn errors_of(database: &Database, content: &Content, page: PageNumber) -> usize 
                 let is_in_extent = (named.0..named.0 + 4).contains(&page.0);
                 assert!(is_in_extent, "page {page} is damaged: {error}");
             }
-            // A cursor or iterator that met damage has no place.
+            // A cursor or iterator that found damage has no position.
             Error::InvalidArgument(_) => {}
             other => panic!("page {page} is damaged: {other}"),
         }
@@ -343,7 +345,7 @@ fn errors_of(database: &Database, content: &Content, page: PageNumber) -> usize 
 }
 
 #[test]
-fn a_sound_database_gives_no_error() {
+fn a_valid_database_gives_no_error() {
     let sample = Sample::new();
     let has = |wanted| sample.live.iter().filter(|(_, u)| *u == wanted).count();
     assert!(has(PageUse::Inner) > 6 && has(PageUse::Leaf) > 30 && has(PageUse::Value) > 8);
@@ -364,20 +366,20 @@ fn damage_is_an_error_and_never_wrong_data() {
         for verification in [Verification::FirstTouch, Verification::Always] {
             let database = open(image, verification, true).unwrap();
             let errors = errors_of(&database, &sample.content, page);
-            // The bytes behind the end of a large value are nothing, and reading needs no space map.
+            // The bytes after the end of a large value are unused, and reads need no space map.
             let is_read = matches!(page_use, PageUse::Inner | PageUse::Leaf);
             assert!(errors > 0 || !is_read, "{page_use:?} {page}, {mutation:?}");
         }
     });
 }
 
-/// A page that is copied gets a new checksum: damage must not become genuine by that. Odd numbers between the
-/// others fill the leaves, which share with their neighbours and are split; then they get thin and merge.
+/// A copied page gets a new checksum, which must not hide damage. Odd numbers between the others
+/// fill the leaves, which share with their neighbours and are split. Then they get thin and merge.
 #[test]
-fn what_is_written_beside_damage_does_not_hide_it() {
+fn writes_next_to_damage_do_not_hide_it() {
     let sample = Sample::new();
     sample.for_each_damage(|image, page, page_use, mutation| {
-        // Each page in one way, since there is much to be done with each.
+        // Each page is damaged in only one way, because there are many operations for each.
         let verification = match (mutation, page.0 % 2) {
             (Mutation::FlipBit, 0) => Verification::FirstTouch,
             (Mutation::StaleVersion, 1) => Verification::Always,

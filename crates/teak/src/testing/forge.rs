@@ -12,11 +12,11 @@ mod anatomy;
 mod fields;
 mod graph;
 
-pub(super) use anatomy::state_places;
+pub(super) use anatomy::state_offsets;
 pub use fields::forge_fields;
 pub use graph::forge_graph;
 
-/// What is forged.
+/// The kind of a forgery.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Forgery {
     /// A page is its own child, or that of a page below it.
@@ -35,7 +35,7 @@ pub enum Forgery {
     LiveCalledFree,
     /// Something names a page in which a commit record stands.
     RecordAsPage,
-    /// Something names a page behind the end of the file.
+    /// Something names a page beyond the end of the file.
     PageAfterEnd,
 }
 
@@ -85,13 +85,13 @@ struct Forger<'a> {
 
 /// Each of these answers `None` if there is nothing of the kind to forge.
 impl Forger<'_> {
-    fn pick(&mut self, places: &[usize]) -> Option<usize> {
-        (!places.is_empty()).then(|| places[(self.choose)(places.len())])
+    fn pick(&mut self, field_offsets: &[usize]) -> Option<usize> {
+        (!field_offsets.is_empty()).then(|| field_offsets[(self.choose)(field_offsets.len())])
     }
 
     fn put(&mut self, at: usize, bytes: &[u8]) {
-        if let Some(place) = self.image.get_mut(at..at + bytes.len()) {
-            place.copy_from_slice(bytes);
+        if let Some(target_bytes) = self.image.get_mut(at..at + bytes.len()) {
+            target_bytes.copy_from_slice(bytes);
         }
     }
 
@@ -131,11 +131,11 @@ impl Forger<'_> {
 
     fn share_child(&mut self) -> Option<()> {
         let target = [Target::Child, Target::Tree, Target::Space][(self.choose)(3)];
-        let mut places = self.anatomy.of_target(target);
-        if places.len() < 2 {
-            places = self.anatomy.of_target(Target::Child);
+        let mut field_offsets = self.anatomy.of_target(target);
+        if field_offsets.len() < 2 {
+            field_offsets = self.anatomy.of_target(Target::Child);
         }
-        let (to, from) = (self.pick(&places)?, self.pick(&places)?);
+        let (to, from) = (self.pick(&field_offsets)?, self.pick(&field_offsets)?);
         let number = u32_at(self.image, from);
         self.put(to, &number.to_le_bytes());
         (to != from).then_some(())
@@ -265,8 +265,8 @@ impl Forger<'_> {
 
     /// Has anything that names a page name another.
     fn point(&mut self, number: impl Fn(&mut dyn FnMut(usize) -> usize, u32) -> u32) -> Option<()> {
-        let places: Vec<usize> = self.anatomy.pointers.iter().map(|p| p.at).collect();
-        let at = self.pick(&places)?;
+        let field_offsets: Vec<usize> = self.anatomy.pointers.iter().map(|p| p.at).collect();
+        let at = self.pick(&field_offsets)?;
         let page_count = self.image.len() / self.anatomy.page_size;
         let number = number(self.choose, page_count as u32);
         self.put(at, &number.to_le_bytes());

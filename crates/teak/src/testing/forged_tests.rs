@@ -1,6 +1,6 @@
-//! What forged files were found to do, each as small as it gets.
+//! Bugs found by forged files, each in its smallest form.
 
-use super::{SimDisk, forge::state_places, open, open_apart, repair};
+use super::{SimDisk, forge::state_offsets, open, open_apart, repair};
 use crate::{
     Database, DetachedCursor, Error, KeyOrder, Options, PageNumber, Result, Table, TableOptions,
     Transaction,
@@ -17,15 +17,15 @@ use std::{fs::OpenOptions, ops::ControlFlow, os::unix::fs::FileExt};
 
 const PAGE: usize = 4096;
 const BOOT: [u8; 16] = [1; 16];
-/// Where pages have their kind, the lengths of their heap and of the garbage in it, and their flags.
+/// Offsets in a page: its kind, the lengths of its heap and of its garbage, and its flags.
 const KIND: usize = 4;
 const HEAP_LEN: usize = 16;
 const GARBAGE_LEN: usize = 18;
 const FLAGS: usize = 22;
-/// Where a record has the length of its value.
+/// The offset of the length of a record's value.
 const VALUE_WORD: usize = 2;
 
-/// A database that `make` has filled, closed.
+/// A closed database that `make` has filled.
 fn image(make: impl FnOnce(&Database) -> Result<()>) -> Vec<u8> {
     let disk = SimDisk::new(8 << 20);
     let database = open(&disk, &Options::new(), true, BOOT).unwrap();
@@ -57,42 +57,42 @@ fn fill(database: &Database) -> Result<()> {
     txn.commit().map(drop)
 }
 
-/// Where pages of a kind begin that the image has.
+/// The offsets of the image's pages of a kind.
 fn pages(image: &[u8], kind: u8) -> Vec<usize> {
     let pages = (4 * PAGE..image.len()).step_by(PAGE);
     pages.filter(|start| image[start + KIND] == kind).collect()
 }
 
-/// Where the catalog of the first named state begins, which has one page.
+/// The offset of the catalog of the first named state, which has one page.
 fn named_catalog(image: &[u8]) -> usize {
     let leaves = pages(image, 1).into_iter();
     let roots = leaves.flat_map(|leaf| {
-        let places = state_places(&image[leaf..leaf + PAGE]).into_iter();
-        places.map(move |at| leaf + at)
+        let found_offsets = state_offsets(&image[leaf..leaf + PAGE]).into_iter();
+        found_offsets.map(move |at| leaf + at)
     });
     let numbers = roots.map(|root| u32::from_le_bytes(image[root..root + 4].try_into().unwrap()));
     numbers.map(|number| number as usize * PAGE).next().unwrap()
 }
 
 #[test]
-fn a_check_tells_of_pages_that_are_not_laid_out_as_their_tree_says() {
+fn a_check_reports_pages_with_the_wrong_layout() {
     let image = image(fill);
     assert!(is_clean(image.clone()));
-    let mut told = 0;
+    let mut detected = 0;
     for (kind, flag) in [(1, HAS_REFERENCES), (1, 1), (2, 1), (2, 4), (2, 0x4000)] {
         for page in pages(&image, kind) {
             let mut forged = image.clone();
             forged[page + FLAGS] ^= flag as u8;
             forged[page + FLAGS + 1] ^= (flag >> 8) as u8;
-            told += usize::from(!is_clean(forged));
+            detected += usize::from(!is_clean(forged));
         }
     }
-    assert!(told > 20, "{told}");
+    assert!(detected > 20, "{detected}");
 }
 
 /// Heads of separators were not compared with the separators: a search went to another child.
 #[test]
-fn a_check_tells_of_a_separator_whose_head_is_of_another() {
+fn a_check_reports_a_separator_with_a_wrong_head() {
     let image = image(|database| {
         let mut txn = database.begin_write()?;
         let order = TableOptions::new().order(KeyOrder::ReverseBytes);
@@ -111,10 +111,10 @@ fn a_check_tells_of_a_separator_whose_head_is_of_another() {
     }
 }
 
-/// Records that overlap are read well; the next change of the page moves one of them over the other.
-/// It panicked where the leaf said that it had no room either.
+/// Overlapping records can be read, but the next change of the page moves one of them over the
+/// other. It panicked if the leaf also claimed to have no room.
 #[test]
-fn a_record_is_not_put_into_an_empty_leaf_of_a_tree() {
+fn no_record_is_inserted_into_an_empty_leaf_of_a_tree() {
     let mut image = image(|database| {
         let mut txn = database.begin_write()?;
         let table: Table<Bytes, Bytes> = txn.create_table("values")?;
@@ -142,7 +142,7 @@ fn a_record_is_not_put_into_an_empty_leaf_of_a_tree() {
 }
 
 #[test]
-fn a_check_tells_of_records_that_overlap() {
+fn a_check_reports_overlapping_records() {
     let image = image(fill);
     assert!(is_clean(image.clone()));
     let leaves = pages(&image, 1).into_iter();
@@ -153,7 +153,7 @@ fn a_check_tells_of_records_that_overlap() {
     let mut offsets: Vec<usize> = offsets.collect();
     offsets.sort();
     assert!(offsets.len() > 2);
-    // A record ends where the next one begins, and the last one with the page.
+    // A record ends where the next one begins, and the last one at the end of the page.
     for offset in &offsets[..offsets.len() - 1] {
         let mut image = image.clone();
         image[leaf + offset + VALUE_WORD] += 1;
@@ -165,15 +165,15 @@ fn a_check_tells_of_records_that_overlap() {
 }
 
 #[test]
-fn a_check_tells_of_records_outside_of_the_heap() {
+fn a_check_reports_records_outside_of_the_heap() {
     let image = image(fill);
-    let mut told = 0;
+    let mut detected = 0;
     for page in pages(&image, 1) {
         let mut forged = image.clone();
         forged[page + HEAP_LEN..page + HEAP_LEN + 2].fill(0);
-        told += usize::from(!is_clean(forged));
+        detected += usize::from(!is_clean(forged));
     }
-    assert!(told > 10, "{told}");
+    assert!(detected > 10, "{detected}");
 }
 
 /// A separator that lay in the array of counts was read well until a count changed.
@@ -215,7 +215,7 @@ fn a_check_reports_separators_outside_of_the_heap() {
 }
 
 #[test]
-fn a_check_tells_of_a_root_in_the_catalog_of_a_named_state() {
+fn a_check_reports_a_bad_root_in_the_catalog_of_a_named_state() {
     let mut image = image(|database| {
         fill(database)?;
         database.create_snapshot("name")?;
@@ -224,13 +224,13 @@ fn a_check_tells_of_a_root_in_the_catalog_of_a_named_state() {
         txn.commit().map(drop)
     });
     let catalog = named_catalog(&image);
-    // The only entry ends the page; its flags contradict each other then.
+    // The only entry is at the end of the page. Its flags contradict each other then.
     image[catalog + PAGE - 64 + 6] = 28;
     assert!(!is_clean(image));
 }
 
 #[test]
-fn a_check_tells_of_wrong_counts_in_a_named_state() {
+fn a_check_reports_wrong_counts_in_a_named_state() {
     let mut image = image(|database| {
         fill(database)?;
         database.create_snapshot("name")?;
@@ -241,14 +241,14 @@ fn a_check_tells_of_wrong_counts_in_a_named_state() {
     });
     assert!(is_clean(image.clone()));
     let catalog = named_catalog(&image);
-    // Where the root in its only entry has its leaf pages.
+    // The offset of the number of leaf pages in the root of its only entry.
     image[catalog + PAGE - 64 + 28] += 1;
     assert!(!is_clean(image));
 }
 
-/// Pages that the newest state has too are not gone through again, and so were never found twice.
+/// Pages shared with the newest state are not visited again, and so duplicates were never found.
 #[test]
-fn a_check_tells_of_a_page_that_a_named_state_has_twice() {
+fn a_check_reports_a_page_that_a_named_state_uses_twice() {
     let mut image = image(|database| {
         fill(database)?;
         database.create_snapshot("name")?;
@@ -268,10 +268,10 @@ fn a_check_tells_of_a_page_that_a_named_state_has_twice() {
     assert!(!is_clean(image));
 }
 
-/// Only the first page of a value was looked up among the dead ones, and none where the newest state has a value: the check
-/// found nothing, and rolling back failed.
+/// Only the first page of a value was looked up among the dead ones, and none if the newest state
+/// has a value there: the check found nothing, and rolling back failed.
 #[test]
-fn a_check_tells_of_a_value_of_a_named_state_that_lies_in_other_pages() {
+fn a_check_reports_a_value_of_a_named_state_in_wrong_pages() {
     let mut image = image(|database| {
         let mut txn = database.begin_write()?;
         let table: Table<Bytes, Bytes> = txn.create_table("values")?;
@@ -307,10 +307,10 @@ fn a_check_tells_of_a_value_of_a_named_state_that_lies_in_other_pages() {
     assert!(forge(extent.start, extent.checksum));
 }
 
-/// Dead pages are kept for the states between their birth and their death. A later state that has them loses them when the
-/// last of those is dropped.
+/// Dead pages are kept for the states between their birth and their death. A later state that uses
+/// them loses them when the last of those is dropped.
 #[test]
-fn a_check_tells_of_pages_that_are_not_kept_for_a_named_state() {
+fn a_check_reports_pages_not_kept_for_a_named_state() {
     let mut image = image(|database| {
         fill(database)?;
         for name in ["early", "later"] {
@@ -324,8 +324,8 @@ fn a_check_tells_of_pages_that_are_not_kept_for_a_named_state() {
     });
     assert!(is_clean(image.clone()));
     let list = pages(&image, 1).into_iter().find_map(|leaf| {
-        let places = state_places(&image[leaf..leaf + PAGE]);
-        (places.len() == 2).then(|| [leaf + places[0], leaf + places[1]])
+        let found_offsets = state_offsets(&image[leaf..leaf + PAGE]);
+        (found_offsets.len() == 2).then(|| [leaf + found_offsets[0], leaf + found_offsets[1]])
     });
     let [early, later] = list.unwrap();
     image.copy_within(early..early + 64, later);
@@ -333,7 +333,7 @@ fn a_check_tells_of_pages_that_are_not_kept_for_a_named_state() {
 }
 
 #[test]
-fn a_check_tells_that_there_are_no_numbers_for_other_commits() {
+fn a_check_reports_exhausted_commit_numbers() {
     let left = [1, 2, 1 << 32];
     assert!(
         left.iter()
@@ -371,7 +371,8 @@ fn image_with_sequence(sequence: u64) -> Vec<u8> {
     image
 }
 
-/// In byte 320 is which copy of the state of commits counts, in byte 389,120 the state that readers begin with.
+/// Byte 320 selects the valid copy of the commit state; byte 389,120 is the state that readers
+/// begin with.
 #[test]
 fn a_state_that_only_the_lock_file_knows_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
@@ -380,8 +381,9 @@ fn a_state_that_only_the_lock_file_knows_is_an_error() {
     let database = open_apart(&disk, &path, &Options::new(), true, BOOT).unwrap();
     let file = OpenOptions::new().write(true).open(&path).unwrap();
     for number in [7_u64] {
-        for place in [320, 389_120] {
-            file.write_all_at(&number.to_le_bytes(), place).unwrap();
+        for write_offset in [320, 389_120] {
+            file.write_all_at(&number.to_le_bytes(), write_offset)
+                .unwrap();
         }
         let read = database.begin_read();
         assert!(read.is_err());
@@ -390,7 +392,7 @@ fn a_state_that_only_the_lock_file_knows_is_an_error() {
 }
 
 #[test]
-fn going_to_and_fro_over_a_nested_tree_is_no_damage() {
+fn moving_back_and_forth_over_a_nested_tree_is_no_damage() {
     let image = image(|database| {
         let mut txn = database.begin_write()?;
         let table = txn.create_multi_table::<Bytes, Bytes>("values")?;

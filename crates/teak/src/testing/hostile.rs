@@ -61,7 +61,7 @@ fn open_to_read(image: &[u8], boot: [u8; 16]) {
     };
     // Once opened, it makes no difference in which boot.
     if boot != OTHER_BOOT {
-        let _ = look(&database, image);
+        let _ = inspect(&database, image);
         let _ = reads::read_all(&database);
     }
     let _ = changes::refuse(&database);
@@ -104,7 +104,7 @@ fn boot_of(image: &[u8]) -> [u8; 16] {
         .map_or([0; 16], |record| record.boot_id)
 }
 
-fn look(database: &Database, image: &[u8]) -> Result<()> {
+fn inspect(database: &Database, image: &[u8]) -> Result<()> {
     let _ = database.stat()?;
     let _ = database.recovery().to_owned();
     let _ = database.page_kinds();

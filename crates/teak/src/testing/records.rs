@@ -1,4 +1,4 @@
-//! What the commit records of a file say, for programs that judge what opening made of it.
+//! Contents of the commit records of a file, for programs that judge the result of opening it.
 
 use crate::{
     TransactionId,
@@ -6,7 +6,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// What a commit record says.
+/// The contents of a commit record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecordSummary {
     /// The commit.
@@ -16,7 +16,7 @@ pub struct RecordSummary {
     /// Whether the database was closed.
     pub is_clean_close: bool,
     /// Whether there is something else that was to be a record, and cannot be read.
-    pub has_unreadable_beside: bool,
+    pub has_unreadable_record: bool,
 }
 
 /// Bytes of a record that differ when the same is done again: checksum, database and boot, time.
@@ -30,45 +30,45 @@ pub fn newest_record(image: &[u8]) -> Option<RecordSummary> {
         let bytes = image.get(usize::from(slot) * page_size..)?;
         Some((bytes, Record::decode(bytes, slot)))
     });
-    let (mut newest, mut has_unreadable_beside) = (None::<Record>, false);
+    let (mut newest, mut has_unreadable_record) = (None::<Record>, false);
     for (bytes, decoded) in slots {
         match decoded {
             Ok(record) if newest.as_ref().is_none_or(|n| record.sequence > n.sequence) => {
                 newest = Some(record);
             }
             Ok(_) => {}
-            Err(_) => has_unreadable_beside |= !is_erased(bytes),
+            Err(_) => has_unreadable_record |= !is_erased(bytes),
         }
     }
     newest.map(|record| RecordSummary {
         transaction: record.transaction,
         sequence: record.sequence,
         is_clean_close: record.clean_close,
-        has_unreadable_beside,
+        has_unreadable_record,
     })
 }
 
-/// A file as it is when what its journal says is in its place; `None` if that says nothing.
+/// A file after its journal was applied; `None` if the journal says nothing.
 #[must_use]
 pub fn redone(image: &[u8]) -> Option<Vec<u8>> {
     crate::commit::journal::redone(image)
 }
 
-/// Calls `look` with the file as it would be if nothing depended on the time, the machine and
+/// Calls `inspect` with the file as it would be if nothing depended on the time, the machine and
 /// chance: those bytes of the records are zero for that time.
 pub fn without_accidents<R>(
     image: &mut [u8],
     page_size: usize,
-    look: impl FnOnce(&[u8]) -> R,
+    inspect: impl FnOnce(&[u8]) -> R,
 ) -> R {
     let mut saved = [0; 48 * SLOT_COUNT as usize];
-    let mut places = saved.iter_mut();
+    let mut saved_slots = saved.iter_mut();
     for at in accidents(image.len(), page_size) {
-        if let Some(place) = places.next() {
-            *place = std::mem::take(&mut image[at]);
+        if let Some(saved_slot) = saved_slots.next() {
+            *saved_slot = std::mem::take(&mut image[at]);
         }
     }
-    let result = look(image);
+    let result = inspect(image);
     for (at, byte) in accidents(image.len(), page_size).zip(saved) {
         image[at] = byte;
     }

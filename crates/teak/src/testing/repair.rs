@@ -1,6 +1,6 @@
-//! Makes damaged bytes pass for written ones: whoever attacks a database can compute checksums too.
+//! Makes damaged bytes pass for written ones: an attacker can compute checksums too.
 
-use super::forge::state_places;
+use super::forge::state_offsets;
 use crate::{
     Checksum, PageNumber,
     btree::TreeRoot,
@@ -15,18 +15,20 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Levels of pages that are repaired at most, from the lowest to the highest: what goes round is never right.
+/// Levels of pages that are repaired at most, from the lowest to the highest: what goes round is
+/// never right.
 const ROUNDS: usize = 45;
 /// Where a record has its checksum, its length, and the first byte that the checksum covers.
 const CHECKSUM: Range<usize> = 8..16;
 const LENGTH: Range<usize> = 16..20;
 const CHECKED_FROM: usize = 16;
-/// Where an entry of a journal has the checksum of the one before; its own checksum and length are where a record has its checksum and length.
+/// Where an entry of a journal has the checksum of the one before; its own checksum and length are
+/// where a record has its checksum and length.
 const PREVIOUS_CHECKSUM: Range<usize> = 24..32;
 /// Where the root of a tree has the checksum of its page.
 const ROOT_CHECKSUM: Range<usize> = 8..16;
 
-/// Gives records their checksums, and whatever points to a page the checksum of that page as it is.
+/// Gives records their checksums, and every reference to a page the present checksum of the page.
 pub fn repair(image: &mut [u8]) {
     let damaged = image.to_vec();
     for start in [0, 4096, 8192, 12288] {
@@ -94,7 +96,8 @@ fn checksum_at(image: &[u8], page_size: usize, page: PageNumber, len: usize) -> 
     image.get(start..start.checked_add(len)?).map(Checksum::of)
 }
 
-/// Corrects the checksums that a page of the tree, or a node of an array, holds. Says whether there was anything to correct.
+/// Corrects the checksums that a page of the tree, or a node of an array, holds. Says whether there
+/// was anything to correct.
 fn repair_page(image: &mut [u8], page_size: usize, number: usize) -> bool {
     let start = number * page_size;
     // Pages are read where words are aligned.
@@ -107,9 +110,9 @@ fn repair_page(image: &mut [u8], page_size: usize, number: usize) -> bool {
         Some(PageKind::Array) => repair_array(image, page),
         _ => return false,
     }
-    let place = &mut image[start..start + page_size];
-    let is_changed = place != page;
-    place.copy_from_slice(page);
+    let target = &mut image[start..start + page_size];
+    let is_changed = target != page;
+    target.copy_from_slice(page);
     is_changed
 }
 
@@ -157,7 +160,7 @@ fn repair_leaf(image: &[u8], page: &mut [u8]) {
             page[at..at + repaired.len()].copy_from_slice(&repaired);
         }
     }
-    for at in state_places(page) {
+    for at in state_offsets(page) {
         if let Some(repaired) = repaired_root(image, page_size, &page[at..at + 64]) {
             page[at..at + repaired.len()].copy_from_slice(&repaired);
         }
@@ -205,7 +208,8 @@ fn repair_record(image: &mut [u8], page_size: usize, slot: u8) {
     image[start..start + bytes.len()].copy_from_slice(&bytes);
 }
 
-/// Has the entries of the journal follow a record as it is now, if they did so in `before`, and each other, once their own records are changed.
+/// Has the entries of the journal follow the present record, if they did so in `before`, and each
+/// other, once their own records are changed.
 fn repair_chain(image: &mut [u8], before: &[u8], page_size: usize, change: fn(&mut [u8])) {
     for slot in 0..SLOT_COUNT {
         let start = usize::from(slot) * page_size;

@@ -19,13 +19,14 @@ pub fn open(disk: &SimDisk, options: &Options, is_new: bool, boot: [u8; 16]) -> 
     options.open_storage(Arc::new(disk.clone()), is_new, boot)
 }
 
-/// Opens the database on a simulated disk as a process of its own would, beside others that this process plays: each has a handle of
-/// the disk for [another process](SimDisk::for_another), and all have the lock file `lock_file`. `is_new` says that there is no database yet.
+/// Opens the database on a simulated disk as a process of its own would, beside others that this
+/// process plays: each has a handle of the disk for [another process](SimDisk::for_another), and
+/// all have the lock file `lock_file`. `is_new` says that there is no database yet.
 ///
 /// # Errors
 ///
-/// Errors of recovery, such as [`Error::Corrupted`]; [`Error::InUse`]; [`Error::Io`] of the simulated
-/// disk or the lock file.
+/// Errors of recovery, such as [`Error::Corrupted`]; [`Error::InUse`]; [`Error::Io`] of the
+/// simulated disk or the lock file.
 pub fn open_apart(
     disk: &SimDisk,
     lock_file: &Path,
@@ -49,7 +50,7 @@ pub fn kill(database: &Database, disk: &SimDisk) {
     die(database);
 }
 
-/// The same in the call to the disk behind the next `calls`.
+/// Like [`kill`], but in the call to the disk after the next `calls`.
 ///
 /// # Panics
 ///

@@ -1,7 +1,7 @@
 //! Files that are damaged or hostile give errors: no panic, no endless loop.
 //!
-//! The seeds of the fuzz targets are mutated in thousands of ways, always the same ones. Half of the
-//! mutations are made to look genuine, by giving all pages their checksums, and records their checksums.
+//! The seeds of the fuzz targets are mutated in thousands of ways, always identical ones. Half of
+//! the mutations get correct checksums of pages and records.
 
 use super::{SimDisk, exercise, fuzz_page, fuzz_record, open, redone, repair};
 use crate::{KeyOrder, Options, TableOptions, ValueSize, codec::Bytes};
@@ -18,7 +18,7 @@ use std::{
 };
 
 const PAGE: usize = 4096;
-/// Of the seed that has one.
+/// Of the seed that has a journal.
 const JOURNAL_LEN: usize = 8 * PAGE;
 const MUTATIONS: u64 = 700;
 /// More than enough for one database.
@@ -44,7 +44,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_damaged_journal_passes_for_a_written_one() {
+fn a_damaged_journal_has_valid_checksums() {
     let (_, seed) = seeds()
         .into_iter()
         .find(|(name, _)| name == "journal.teak")
@@ -118,8 +118,8 @@ impl Rng {
         (self.0 >> 33) as usize % count.max(1)
     }
 
-    /// Somewhere in the image, mostly where numbers stand: at the head of pages and of records.
-    fn place(&mut self, len: usize) -> usize {
+    /// A random offset in the image, mostly at numbers: at the head of pages and of records.
+    fn offset_below(&mut self, len: usize) -> usize {
         let page = self.below(len / PAGE) * PAGE;
         let within = match self.below(8) {
             0..4 => self.below(24),
@@ -131,7 +131,7 @@ impl Rng {
     }
 }
 
-/// Numbers at the edges of what a field can hold.
+/// Numbers at the limits of a field.
 const EDGES: [u64; 8] = [0, 1, 2, 0x7f, 0xff, 0xffff, 0xffff_ffff, u64::MAX];
 
 fn mutate(image: &mut Vec<u8>, rng: &mut Rng) {
@@ -139,7 +139,7 @@ fn mutate(image: &mut Vec<u8>, rng: &mut Rng) {
         if image.len() < 2 * PAGE {
             return;
         }
-        let at = rng.place(image.len());
+        let at = rng.offset_below(image.len());
         match rng.below(12) {
             0..3 => image[at] ^= 1 << rng.below(8),
             3 | 4 => image[at] = rng.below(256) as u8,
@@ -165,7 +165,7 @@ fn mutate(image: &mut Vec<u8>, rng: &mut Rng) {
 }
 
 #[test]
-fn seeds_are_sound() {
+fn seeds_are_valid() {
     for (name, image) in seeds() {
         if name.ends_with(".teak") {
             assert!(
@@ -193,7 +193,7 @@ fn hostile_files_give_errors() {
     }
 }
 
-/// Does all that can be done with a seed that was mutated in the way of this number.
+/// Performs all operations on a seed that was mutated in the way of this number.
 fn survive_mutation(watchdog: &Watchdog, name: &str, seed: &[u8], number: u64) {
     watchdog.begin(format!("{name}, mutation {number}"));
     let mut image = seed.to_vec();
@@ -272,9 +272,9 @@ fn hostile_pages_and_records_give_errors() {
 
 type Replay = fn(&[u8]);
 
-/// All that fuzzing began with, kept or found, without its tools.
+/// The initial corpus of fuzzing, kept or found, without its tools.
 #[test]
-fn what_fuzzing_has_gathered_is_survived() {
+fn the_fuzzing_corpus_causes_no_panic() {
     let replays: [(&str, Replay); 3] = [
         ("open", |bytes| {
             exercise(bytes);
@@ -285,8 +285,8 @@ fn what_fuzzing_has_gathered_is_survived() {
     let watchdog = Watchdog::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     for (target, replay) in replays {
-        for place in ["seeds", "corpus", "artifacts"] {
-            let Ok(files) = fs::read_dir(root.join(place).join(target)) else {
+        for folder in ["seeds", "corpus", "artifacts"] {
+            let Ok(files) = fs::read_dir(root.join(folder).join(target)) else {
                 continue;
             };
             for path in files.map(|file| file.unwrap().path()) {

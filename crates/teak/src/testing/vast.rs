@@ -1,5 +1,5 @@
-//! Files with many more pages than anybody has written: the space map says that they are in use, free or dead, and what it
-//! says so of are holes of the file.
+//! Files with many more pages than anybody has written: the space map says that they are in use,
+//! free or dead, and what it says so of are holes of the file.
 
 use crate::{
     Error, Result, TransactionId,
@@ -21,7 +21,7 @@ use std::{
 /// A page is looked for so many times.
 const TRIES_EACH: usize = 1000;
 
-/// What a file is to look like.
+/// The required layout of a file.
 #[derive(Clone, Debug)]
 pub struct VastFile {
     /// Pages of the file.
@@ -34,7 +34,7 @@ pub struct VastFile {
     pub free_extents: Vec<u32>,
 }
 
-/// What a file was made to look like.
+/// The resulting layout of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VastCounts {
     /// Free pages.
@@ -45,13 +45,13 @@ pub struct VastCounts {
     pub map_pages: u64,
 }
 
-/// Makes a vast file of a database that was closed. What it holds stays as it is; the pages behind have no contents, and
-/// nobody refers to them. `random` gives numbers of 64 random bits.
+/// Makes a vast file of a database that was closed. Its contents stay; the pages after them have
+/// no contents, and nothing refers to them. `random` gives numbers of 64 random bits.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidArgument`] if the file is no database that was closed, has had no two commits, or if what it is to look
-/// like has no room in it; [`Error::Io`].
+/// [`Error::InvalidArgument`] if the file is no database that was closed, has had no two commits,
+/// or if what it is to look like has no room in it; [`Error::Io`].
 pub fn make_vast(
     path: &Path,
     vast: &VastFile,
@@ -79,7 +79,7 @@ pub fn make_vast(
     };
     let mut no_room = None;
     let committed = forged.write(|count| {
-        // What there is no room for is written nowhere.
+        // An extent without room is written nowhere.
         map.pick(count, &dead, random).unwrap_or_else(|error| {
             no_room = Some(error);
             vec![Extent::new(first as u32, count as u32)]
@@ -160,7 +160,7 @@ fn write(
 
 /// Which pages are free.
 struct Map {
-    /// The first page behind the contents.
+    /// The first page after the contents.
     first: u64,
     page_count: u64,
     words: Vec<u64>,
@@ -189,7 +189,7 @@ impl Map {
         }
     }
 
-    /// Frees each page behind the contents with the same chance, but for the last page of the file.
+    /// Frees each page after the contents with the same chance, but for the last page of the file.
     fn scatter(&mut self, used_percent: u32, random: &mut dyn FnMut() -> u64) {
         let threshold = u64::from(used_percent) * (1 << 16) / 100;
         let mut bits = 0;
@@ -219,7 +219,8 @@ impl Map {
         Ok(())
     }
 
-    /// So many pages behind the contents, ascending, that are neither free nor among `others`, which ascend.
+    /// So many pages after the contents, ascending, that are neither free nor among `others`,
+    /// which ascend.
     fn pick(
         &self,
         count: usize,

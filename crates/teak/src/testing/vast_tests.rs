@@ -1,10 +1,10 @@
-//! A file that says that it has a million pages is one that can be used.
+//! A file that claims to have a million pages is usable.
 
 use super::*;
 use crate::{Database, Options, PageUse, Result, Table, Transaction, codec::U64};
 use std::{ops::Range, path::PathBuf};
 
-/// 4 GiB, nearly all of them holes.
+/// 4 GiB, almost all of them holes.
 const PAGES: u64 = 1 << 20;
 
 /// SplitMix64, of Steele, Lea and Flood.
@@ -27,7 +27,7 @@ fn insert(database: &Database, keys: Range<u64>) -> Result<()> {
     Ok(())
 }
 
-/// A vast file, what stands in it, and its path.
+/// A vast file, its contents, and its path.
 fn vast(directory: &Path, vast: &VastFile) -> Result<(PathBuf, VastCounts)> {
     let path = directory.join("vast");
     let database = Database::open(&path)?;
@@ -44,7 +44,7 @@ fn count(database: &Database, wanted: PageUse) -> Result<u64> {
 }
 
 #[test]
-fn the_map_says_what_was_asked_for() -> Result<()> {
+fn the_map_has_the_requested_contents() -> Result<()> {
     let directory = tempfile::tempdir().unwrap();
     let asked = VastFile {
         page_count: PAGES,
@@ -59,7 +59,7 @@ fn the_map_says_what_was_asked_for() -> Result<()> {
     let database = Options::new().read_only(true).open(&path)?;
     let stat = database.stat()?;
     assert_eq!(stat.page_count, PAGES);
-    // Some of what is dead is seen to be free when it is read.
+    // Some dead pages become free when the file is read.
     let unused = counts.free_pages + counts.pending_pages;
     assert_eq!(stat.free_pages + stat.pending_pages, unused);
     assert_eq!(count(&database, PageUse::Free)?, stat.free_pages);
@@ -70,7 +70,7 @@ fn the_map_says_what_was_asked_for() -> Result<()> {
         .filter(|extent| extent[0] == PageUse::Free)
         .map(<[_]>::len)
         .max();
-    // Dead pages right behind it may have become free.
+    // Dead pages directly after it may have become free.
     assert!(longest.is_some_and(|len| (16_384..16_400).contains(&len)));
     Ok(())
 }
@@ -89,7 +89,7 @@ fn it_can_be_written_to_and_closed() -> Result<()> {
     for key in 0..200 {
         insert(&database, 5000 + 10 * key..5000 + 10 * (key + 1))?;
     }
-    // Those of the last commit alone.
+    // Only those of the last commit.
     assert!(database.stat()?.pending_pages < 64);
     insert(&database, 7000..7001)?;
     database.close()?;
@@ -106,7 +106,7 @@ fn it_can_be_written_to_and_closed() -> Result<()> {
 }
 
 #[test]
-fn what_has_no_room_is_refused() -> Result<()> {
+fn a_map_without_room_is_refused() -> Result<()> {
     let directory = tempfile::tempdir().unwrap();
     let asked = VastFile {
         page_count: 1000,

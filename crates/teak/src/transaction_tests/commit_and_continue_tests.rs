@@ -1,4 +1,5 @@
-//! Checkpoints and commits that go on to read: while others flush, when a flush fails, and crashed at every moment.
+//! Checkpoints, and commits that continue as readers: while others flush, after failed flushes, and
+//! with a crash at every event.
 
 use crate::transaction_tests::gated_disk::{
     gated, gated_with_two_commits, has, put_one, spawn_put, wait_committed,
@@ -28,7 +29,7 @@ fn put_in(txn: &mut WriteTransaction, i: u32) {
     insert(txn, b"a", &key(i), &[1; 300]).unwrap();
 }
 
-/// Which of the first keys a reader sees.
+/// The first keys that a reader sees.
 fn keys(reader: &Reader) -> Vec<u32> {
     let handle = reader.engine().handle(b"a");
     let has = |i: &u32| get_in(reader, handle, b"a", &key(*i)).is_some();
@@ -40,12 +41,12 @@ fn begin_now(engine: &Arc<Engine>) -> Option<WriteTransaction> {
 }
 
 #[test]
-fn a_checkpoint_that_is_deferred_waits_and_goes_on() {
+fn a_deferred_checkpoint_waits_and_continues() {
     let (disk, engine) = gated();
     let first = spawn_put(&engine, 0);
     disk.wait_begun(1);
     let events = disk.disk.events().len();
-    let going_on = {
+    let worker = {
         let engine = Arc::clone(&engine);
         thread::spawn(move || {
             let mut txn = WriteTransaction::begin(&engine).unwrap();
@@ -58,10 +59,10 @@ fn a_checkpoint_that_is_deferred_waits_and_goes_on() {
     };
     wait_committed(&engine, 3);
     assert_eq!(disk.disk.events().len(), events, "it is in memory only");
-    assert!(begin_now(&engine).is_none(), "it has kept the turn");
+    assert!(begin_now(&engine).is_none(), "it has kept the writer lock");
     disk.set_open(true);
     first.join().unwrap().unwrap();
-    going_on.join().unwrap();
+    worker.join().unwrap();
     assert_eq!(keys(&engine.begin_read().unwrap()), [0, 1, 2]);
     assert_clean(&engine);
     let image = disk.disk.power_cut(&mut |_| 0, PAGE_SIZE);
@@ -69,9 +70,10 @@ fn a_checkpoint_that_is_deferred_waits_and_goes_on() {
     assert_eq!(keys(&engine.begin_read().unwrap()), [0, 1, 2]);
 }
 
-/// Of commits that are deferred only those pages are written that the last one uses. So a state that somebody reads is not deferred.
+/// Of deferred commits, only the pages are written that the last one uses. So a state with a reader
+/// is not deferred.
 #[test]
-fn a_state_that_is_read_on_is_written_although_a_flush_runs() {
+fn a_state_with_a_continuing_reader_is_written_during_a_flush() {
     let (disk, engine) = gated();
     let first = spawn_put(&engine, 0);
     disk.wait_begun(1);
@@ -101,9 +103,9 @@ fn a_state_that_is_read_on_is_written_although_a_flush_runs() {
     assert_clean(&engine);
 }
 
-/// The same where the transaction has changed nothing, and the state that it began with is a deferred one.
+/// As above, but the transaction has changed nothing, and the state that it began with is deferred.
 #[test]
-fn a_deferred_state_is_written_for_who_reads_on_from_it() {
+fn a_deferred_state_is_written_for_a_continuing_reader() {
     let (disk, engine, [first, second]) = gated_with_two_commits();
     for durability in [Durability::Durable, Durability::Lazy] {
         let (begun, reading) = {
@@ -118,7 +120,7 @@ fn a_deferred_state_is_written_for_who_reads_on_from_it() {
             (begun, thread)
         };
         begun.recv().unwrap();
-        // The turn comes when that has written what it needs.
+        // The lock becomes free after the needed pages are written.
         let later = spawn_put(&engine, 2);
         wait_committed(&engine, 4);
         disk.set_open(true);
@@ -136,8 +138,8 @@ fn a_deferred_state_is_written_for_who_reads_on_from_it() {
     second.join().unwrap().unwrap();
 }
 
-/// Runs `failing` with each of the first calls of its last commit failing, until none does; says how many failed, and after how many
-/// the database takes no more writes.
+/// Runs `failing` with each of the first calls of its last commit failing, until none fails.
+/// Returns the number of failures, and after how many the database refuses writes.
 fn fail_each_call(failing: impl Fn(&SimDisk, &Arc<Engine>, u64) -> bool) -> [usize; 2] {
     let [mut failed, mut poisoned] = [0, 0];
     for call in 0.. {
@@ -158,7 +160,7 @@ fn fail_each_call(failing: impl Fn(&SimDisk, &Arc<Engine>, u64) -> bool) -> [usi
 }
 
 #[test]
-fn a_checkpoint_that_fails_undoes_what_came_behind_the_last_one() {
+fn a_failed_checkpoint_undoes_changes_since_the_last_one() {
     let [failed, poisoned] = fail_each_call(|disk, engine, call| {
         let mut txn = WriteTransaction::begin(engine).unwrap();
         put_in(&mut txn, 1);
@@ -167,7 +169,7 @@ fn a_checkpoint_that_fails_undoes_what_came_behind_the_last_one() {
         disk.fail_on(disk.calls() + call, Fault::DISK_ERROR);
         match txn.checkpoint() {
             Err(Error::Io { .. }) => {}
-            // What failed came behind the commit, if anything did.
+            // The failed call, if any, came after the commit.
             made => {
                 made.unwrap();
                 return false;
@@ -180,9 +182,9 @@ fn a_checkpoint_that_fails_undoes_what_came_behind_the_last_one() {
         match txn.roll_back() {
             Ok(()) => assert!(!txn.status.is_broken && txn.commit().is_ok()),
             Err(error) => {
-                assert!(matches!(error, Error::Poisoned), "{error}");
+                assert!(matches!(error, Error::Poisoned { .. }), "{error}");
                 assert!(is_broken(txn.root_of(engine.handle(b"a"), b"a").map(drop)));
-                assert!(matches!(txn.commit(), Err(Error::Poisoned)));
+                assert!(matches!(txn.commit(), Err(Error::Poisoned { .. })));
             }
         }
         true
@@ -193,9 +195,9 @@ fn a_checkpoint_that_fails_undoes_what_came_behind_the_last_one() {
     );
 }
 
-/// Nobody reads what a failure has taken back, not even by a place that such a reader left.
+/// No reader sees an undone state, not even through the slot of such a reader.
 #[test]
-fn who_was_to_read_what_a_failure_took_back_leaves_nothing() {
+fn a_reader_of_an_undone_commit_leaves_nothing() {
     let [failed, poisoned] = fail_each_call(|disk, engine, call| {
         put_one(engine, Durability::Durable, 1).unwrap();
         let mut txn = WriteTransaction::begin(engine).unwrap();
@@ -211,9 +213,10 @@ fn who_was_to_read_what_a_failure_took_back_leaves_nothing() {
     );
 }
 
-/// A ticket's waker that wants to write was called by who had the turn, or not before that had ended.
+/// A ticket's waker that wants to write was called by the holder of the writer lock, or only after
+/// its end.
 #[test]
-fn who_waits_for_a_ticket_is_woken_by_a_checkpoint() {
+fn a_ticket_is_woken_by_a_checkpoint() {
     struct Trying(Arc<Engine>, mpsc::Sender<bool>);
     impl Wake for Trying {
         fn wake(self: Arc<Self>) {
@@ -224,22 +227,22 @@ fn who_waits_for_a_ticket_is_woken_by_a_checkpoint() {
     crate::transaction_tests::test_kit::fill(&engine, []);
     let lazy = put_one(&engine, Durability::Lazy, 1).unwrap();
     let ticket = engine.ticket(lazy);
-    let (told, tell) = mpsc::channel();
-    let waker = Waker::from(Arc::new(Trying(Arc::clone(&engine), told)));
+    let (sender, receiver) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Trying(Arc::clone(&engine), sender)));
     let mut waiting = pin!(ticket);
     let mut context = Context::from_waker(&waker);
     assert!(waiting.as_mut().poll(&mut context).is_pending());
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     put_in(&mut txn, 2);
     txn.checkpoint().unwrap();
-    let has_begun = tell.recv_timeout(Duration::from_secs(20)).unwrap();
-    assert!(!has_begun, "the transaction still has the turn");
+    let has_begun = receiver.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert!(!has_begun, "the transaction still holds the writer lock");
     assert!(waiting.as_mut().poll(&mut context).is_ready());
     txn.commit().unwrap();
 }
 
 #[test]
-fn a_transaction_that_began_on_a_state_knows_of_commits_that_nobody_sees_yet() {
+fn a_transaction_on_a_reader_knows_of_invisible_commits() {
     let (disk, engine, [first, second]) = gated_with_two_commits();
     let reader = engine.begin_read().unwrap();
     let begun = WriteTransaction::begin_at(&engine, reader.transaction(), None).map(drop);
@@ -256,10 +259,11 @@ fn a_transaction_that_began_on_a_state_knows_of_commits_that_nobody_sees_yet() {
     assert!(has(&engine, 1));
 }
 
-/// Checkpoints of all durabilities, and readers that go on from commits: at each moment a kill leaves the last of them, and a power cut none that
-/// is older than the last durable one; never a part.
+/// Checkpoints of all durabilities, and readers that continue from commits. At each event, a kill
+/// leaves the last of them, and a power cut none that is older than the last durable one; never a
+/// part.
 #[test]
-fn checkpoints_crashed_at_every_moment_lose_nothing() {
+fn checkpoints_lose_nothing_in_a_crash_at_any_event() {
     let (disk, engine) = new_database();
     crate::transaction_tests::test_kit::fill(&engine, []);
     let mut returned = Vec::new();
@@ -320,7 +324,7 @@ fn checkpoints_crashed_at_every_moment_lose_nothing() {
     }
 }
 
-/// The number that all keys have.
+/// The common number of all keys.
 fn number_in(reader: &Reader) -> Option<u32> {
     let handle = reader.engine().handle(b"a");
     let value = |i| get_in(reader, handle, b"a", &key(i));

@@ -1,4 +1,4 @@
-//! Durable commits that come while a flush runs, and are written together.
+//! Durable commits during a flush, which are written together.
 
 use crate::transaction_tests::gated_disk::{
     gated, gated_with_two_commits, has, put_one, spawn_commit, spawn_put, wait_committed,
@@ -24,7 +24,7 @@ use std::{
     time::Duration,
 };
 
-/// Pages written from event `from` on, records left out.
+/// Pages written from event `from` on, without records.
 fn pages_written(disk: &SimDisk, from: usize) -> Vec<u64> {
     let events = disk.events();
     let writes = events[from..].iter().filter_map(|event| match &**event {
@@ -63,7 +63,7 @@ fn small_commits_that_share_a_flush_are_written_as_one() {
 }
 
 #[test]
-fn a_commit_that_is_seen_has_those_before_it_written_first() {
+fn a_visible_commit_is_written_after_those_before_it() {
     let (disk, engine, [first, second]) = gated_with_two_commits();
     put_one(&engine, Durability::Lazy, 2).unwrap();
     assert!((0..3).all(|i| has(&engine, i)));
@@ -77,9 +77,10 @@ fn a_commit_that_is_seen_has_those_before_it_written_first() {
     second.join().unwrap().unwrap();
 }
 
-/// All that share the write learn why, and nothing of it is seen; who opens again goes on.
+/// All commits that share the write get its error, and none of them becomes visible. Reopening
+/// continues.
 #[test]
-fn a_write_that_fails_fails_all_commits_that_share_it() {
+fn a_failed_write_fails_all_commits_that_share_it() {
     let (disk, engine) = gated();
     let first = spawn_put(&engine, 0);
     disk.wait_begun(1);
@@ -99,7 +100,7 @@ fn a_write_that_fails_fails_all_commits_that_share_it() {
     assert!(has(&engine, 0) && !(1..4).any(|i| has(&engine, i)));
     assert!(matches!(
         put_one(&engine, Durability::Lazy, 9),
-        Err(Error::Poisoned)
+        Err(Error::Poisoned { .. })
     ));
     assert_clean(&engine);
     drop(engine);
@@ -110,10 +111,9 @@ fn a_write_that_fails_fails_all_commits_that_share_it() {
     assert_clean(&engine);
 }
 
-/// What was being written for commits that a failed flush took back got a record behind it, and came
-/// to life again.
+/// Deferred commits that a failed flush had undone got a record after it, and reappeared.
 #[test]
-fn a_flush_that_fails_takes_back_what_is_being_written() {
+fn a_failed_flush_undoes_commits_being_written() {
     let (disk, engine, [first, second]) = gated_with_two_commits();
     disk.set_holding_writes(true);
     let lazy = spawn_commit(&engine, Durability::Lazy, 2);
@@ -127,7 +127,8 @@ fn a_flush_that_fails_takes_back_what_is_being_written() {
     disk.set_holding_writes(false);
     assert!(first.join().unwrap().is_err());
     assert!(second.join().unwrap().is_err());
-    // If it was done before anybody knew, it is seen, with what it builds on.
+    // If it was made before the failure was known, it is visible, with the commits that it is based
+    // on.
     let is_seen = lazy.join().unwrap().is_ok();
     assert!((0..3).all(|i| has(&engine, i) == is_seen));
     let killed = SimDisk::from_image(disk.disk.process_crash(), CAPACITY);
@@ -136,10 +137,10 @@ fn a_flush_that_fails_takes_back_what_is_being_written() {
     assert_clean(&killed);
 }
 
-/// Who builds on commits whose write fails does not get past it: it would be seen, and its pages would
-/// not be there.
+/// A commit based on commits whose write fails must fail too: it would be visible without its
+/// pages.
 #[test]
-fn nobody_builds_on_a_write_that_fails() {
+fn no_commit_is_based_on_a_failed_write() {
     let (disk, engine, [first, second]) = gated_with_two_commits();
     disk.set_holding_writes(true);
     disk.set_open(true);
@@ -156,7 +157,7 @@ fn nobody_builds_on_a_write_that_fails() {
     assert_clean(&engine);
 }
 
-/// A ticket's waker that wanted the writer's turn was called by somebody who had it.
+/// A ticket's waker that began a write transaction was called while the writer lock was held.
 #[test]
 fn a_waker_may_write_when_a_shared_write_fails() {
     let (disk, engine) = gated();
@@ -184,12 +185,12 @@ fn a_waker_may_write_when_a_shared_write_fails() {
     assert!(lazy.join().unwrap().is_err());
     disk.set_open(true);
     assert!(later.join().unwrap().is_err());
-    // Its flush was under way, and succeeded.
+    // Its flush was running, and succeeded.
     ticket.wait().unwrap();
 }
 
 #[test]
-fn what_is_deferred_is_waited_for_like_everything_else() {
+fn deferred_commits_are_waited_for_like_others() {
     let (disk, engine, [first, second]) = gated_with_two_commits();
     let ticket = engine.begin_sync().unwrap();
     assert_eq!(ticket.transaction(), TransactionId(3));
@@ -214,24 +215,24 @@ fn what_is_deferred_is_waited_for_like_everything_else() {
     assert!(has(&engine, 0) && has(&engine, 1));
 }
 
-/// The commit of a key, and how many events there were when it had returned.
+/// The commit of a key, and the number of events when it returned.
 struct Returned {
     number: u32,
     is_durable: bool,
     events: usize,
 }
 
-/// Threads that commit while others flush, on a disk whose flushes take a while, so that commits are
-/// written together, and lazy ones come in between: at each moment a kill loses nothing that had
-/// returned, and a power cut nothing that was durable.
+/// Threads commit while others flush, on a disk with slow flushes, so that commits are written
+/// together, with lazy ones in between. At each event, a kill loses no commit that had returned,
+/// and a power cut no durable one.
 #[test]
-fn threads_that_share_flushes_lose_nothing_at_any_moment() {
+fn threads_that_share_flushes_lose_nothing_in_a_crash() {
     crash_threads(Verification::FirstTouch, 1 << 20);
 }
 
-/// The same where each page is compared each time, and leaves are written early.
+/// As above, with every page verified at each access and leaves written early.
 #[test]
-fn threads_that_verify_and_have_little_memory_lose_nothing_at_any_moment() {
+fn threads_with_verification_and_little_memory_lose_nothing_in_a_crash() {
     crash_threads(Verification::Always, 2 * PAGE_SIZE);
 }
 
@@ -255,7 +256,7 @@ fn crash_threads(verification: Verification, write_memory_bytes: usize) {
                 1 => Durability::Async,
                 _ => Durability::Durable,
             };
-            commit_beside_what_is_undone(&engine, durability, number).unwrap();
+            commit_next_to_changes_that_are_undone(&engine, durability, number).unwrap();
             returned.push(Returned {
                 number,
                 is_durable: durability == Durability::Durable,
@@ -302,10 +303,10 @@ fn crash_threads(verification: Verification, write_memory_bytes: usize) {
     }
 }
 
-/// Behind a key that is committed there is one whose savepoint is rolled back.
+/// Each committed key is followed by one whose savepoint is rolled back.
 const UNDONE: u32 = 500;
 
-fn commit_beside_what_is_undone(
+fn commit_next_to_changes_that_are_undone(
     engine: &Arc<Engine>,
     durability: Durability,
     number: u32,

@@ -1,10 +1,9 @@
-//! Every call to the disk fails once, or from then on, with each of a few errors.
+//! Every call to the disk fails once, or from then on, with several errors.
 //!
-//! Whichever call it is: the transaction that meets the error reports it as the system gave it,
-//! nothing panics, what was committed stays readable, and what is found after opening again is
-//! sound, and is the last state that was acknowledged, or the one that was on its way when its
-//! record or its flush failed. What is acknowledged after opening again is safe from a power cut,
-//! although a flush failed before it.
+//! For each call: the transaction that meets the error reports it unchanged, nothing panics, and
+//! committed data stays readable. After reopening, the database has no damage and is in the last
+//! acknowledged state, or in the one whose record or flush failed. Commits acknowledged after
+//! reopening survive a power cut, although a flush failed before.
 
 use crate::{
     Database, Durability, Error, Options, ReadTxn, Result, Transaction, WriteTxn,
@@ -78,7 +77,7 @@ fn remove_some(txn: &mut WriteTxn, tables: &mut Tables, round: u32) -> Result<()
     Ok(())
 }
 
-/// Savepoints within each other; the outer one stays, the inner one is rolled back.
+/// Nested savepoints; the outer one stays, the inner one is rolled back.
 fn roll_back_some(txn: &mut WriteTxn, tables: &mut Tables, round: u32) -> Result<()> {
     let outer = txn.savepoint()?;
     put(txn, tables, "blocks", round, value(round, 5_000))?;
@@ -114,14 +113,14 @@ fn assert_sound(database: &Database, context: &str) -> Tables {
     read(&database.begin_read().unwrap()).unwrap()
 }
 
-/// How the workload went.
+/// The course of the workload.
 #[derive(Default)]
 struct Course {
-    /// The last state that was acknowledged.
+    /// The last acknowledged state.
     acknowledged: Tables,
-    /// The last one that was acknowledged as durable.
+    /// The last state that was acknowledged as durable.
     durable: Tables,
-    /// All states since then, oldest first, those on their way when they failed among them.
+    /// All states since then, oldest first, including those that were in progress when they failed.
     since: Vec<Tables>,
     is_poisoned: bool,
     has_failed: bool,
@@ -139,7 +138,7 @@ impl Course {
     }
 }
 
-/// Fails unless the error is the one that the disk gave, or follows from it.
+/// Fails unless the error is the disk's error, or follows from it.
 fn expect_error(course: &mut Course, error: &Error, fault: Fault, context: &str) {
     match error {
         Error::Io { cause, .. } => {
@@ -149,7 +148,7 @@ fn expect_error(course: &mut Course, error: &Error, fault: Fault, context: &str)
                 "{context}: a second error"
             );
         }
-        Error::Poisoned => {
+        Error::Poisoned { .. } => {
             assert!(course.has_failed, "{context}");
             course.is_poisoned = true;
         }
@@ -199,7 +198,8 @@ fn play_round(database: &Database, next: &mut Tables, round: u32) -> Result<bool
     Ok(is_durable)
 }
 
-/// The same in one transaction: a checkpoint after each round, and what fails is rolled back. At the end it goes on to read.
+/// Plays in one transaction: a checkpoint after each round, and failures are rolled back. At the
+/// end it continues as a reader.
 fn play_checkpoints(database: &Database, course: &mut Course, fault: Fault, context: &str) {
     let mut txn = match database.begin_write() {
         Ok(txn) => txn,
@@ -218,7 +218,7 @@ fn play_checkpoints(database: &Database, course: &mut Course, fault: Fault, cont
                 course.note(next, is_durable);
                 continue;
             }
-            // The checkpoint before was made, and it was there that it could not go on.
+            // The previous checkpoint was made, and the transaction could not continue from it.
             Err(Error::TransactionBroken) => {}
             Err(error) => {
                 expect_error(course, &error, fault, context);
@@ -252,10 +252,10 @@ fn play_checkpoints(database: &Database, course: &mut Course, fault: Fault, cont
     }
 }
 
-/// What is done with a database whose disk fails.
+/// A database whose disk fails.
 type Play = fn(&Database, &mut Course, Fault, &str);
 
-/// Plays the workload with a call that fails, and looks at all that may be left.
+/// Plays the workload with a failing call, and checks all possible remains.
 fn play_with_fault(play: Play, call: u64, fault: Fault) {
     let context = format!("call {call} fails with {fault:?}");
     let disk = SimDisk::new(CAPACITY);
@@ -274,8 +274,8 @@ fn play_with_fault(play: Play, call: u64, fault: Fault) {
         course.durable = course.acknowledged.clone();
         course.since.clear();
     }
-    look_after_power_cut(&disk, &course, &context);
-    look_after_kill(&disk, &course, &context);
+    check_after_power_cut(&disk, &course, &context);
+    check_after_kill(&disk, &course, &context);
     if !fault.sticky {
         go_on(&disk, &course, &context);
     }
@@ -286,7 +286,7 @@ fn expect_possible(found: &Tables, course: &Course, context: &str) {
     assert!(is_possible, "{context}: a state that was never committed");
 }
 
-fn look_after_kill(disk: &SimDisk, course: &Course, context: &str) {
+fn check_after_kill(disk: &SimDisk, course: &Course, context: &str) {
     let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
     let database = testing::open(&killed, &options(), false, BOOT).unwrap();
     let found = assert_sound(&database, context);
@@ -300,13 +300,13 @@ fn look_after_kill(disk: &SimDisk, course: &Course, context: &str) {
     }
 }
 
-fn look_after_power_cut(disk: &SimDisk, course: &Course, context: &str) {
+fn check_after_power_cut(disk: &SimDisk, course: &Course, context: &str) {
     let database = open_after_power_cut(disk, context);
     let found = assert_sound(&database, context);
     expect_possible(&found, course, context);
 }
 
-/// Opens what a power cut may have left, one of many possible images.
+/// Opens a possible state after a power cut, one of many images.
 fn open_after_power_cut(disk: &SimDisk, context: &str) -> Database {
     let calls = disk.calls();
     let mut rng = Rng(calls);
@@ -319,7 +319,7 @@ fn open_after_power_cut(disk: &SimDisk, context: &str) -> Database {
     }
 }
 
-/// Opens the database on the same disk, which works again, and commits. Then power fails.
+/// Opens the database on the same disk, which works again, and commits. Then the power fails.
 fn go_on(disk: &SimDisk, course: &Course, context: &str) {
     let database = testing::open(disk, &options(), false, BOOT).unwrap();
     let mut tables = assert_sound(&database, context);
@@ -344,7 +344,7 @@ impl Rng {
     }
 }
 
-/// How many calls the workload makes when none fails.
+/// The number of calls of the workload without a failure.
 fn call_count(play: Play) -> u64 {
     let disk = SimDisk::new(CAPACITY);
     let mut course = Course::default();
@@ -369,7 +369,7 @@ fn the_disk_is_full_once() {
 }
 
 #[test]
-fn the_disk_is_full_for_ever() {
+fn the_disk_stays_full() {
     fail_everywhere(play, Fault::DISK_FULL.for_ever());
 }
 
@@ -379,7 +379,7 @@ fn the_disk_fails_once() {
 }
 
 #[test]
-fn the_disk_fails_for_ever() {
+fn the_disk_keeps_failing() {
     fail_everywhere(play, Fault::DISK_ERROR.for_ever());
 }
 
@@ -389,7 +389,7 @@ fn the_disk_fails_once_under_checkpoints() {
 }
 
 #[test]
-fn the_disk_is_full_for_ever_under_checkpoints() {
+fn the_disk_stays_full_under_checkpoints() {
     fail_everywhere(play_checkpoints, Fault::DISK_FULL.for_ever());
 }
 
@@ -409,17 +409,17 @@ fn fill(database: &Database, durability: Durability, count: u32, value: &[u8]) -
     txn.commit().map(drop)
 }
 
-/// The space map was read anew after a failed write as if only the newest state were in use: what
-/// an older reader saw, and what the last durable commit needs, was overwritten by the next ones.
+/// After a failed write, the space map was reloaded as if only the newest state were in use: the
+/// next commits overwrote pages of an older reader and of the last durable commit.
 #[test]
-fn a_failed_write_frees_nothing_that_others_see() {
+fn a_failed_write_frees_no_visible_pages() {
     let failed = (1..10)
         .filter(|call| fails_and_frees_nothing(*call))
         .count();
     assert!(failed > 1, "{failed} calls failed a commit");
 }
 
-/// Has a call of a commit fail; says whether the commit failed with it.
+/// Lets a call of a commit fail. Returns whether the commit failed with it.
 fn fails_and_frees_nothing(call: u64) -> bool {
     let disk = SimDisk::new(CAPACITY);
     let database = testing::open(&disk, &options(), true, BOOT).unwrap();
@@ -431,7 +431,7 @@ fn fails_and_frees_nothing(call: u64) -> bool {
     let failed = fill(&database, Durability::Lazy, 500, b"failed").is_err();
     for round in 0..5 {
         let result = fill(&database, Durability::Lazy, 500, &[round; 20]);
-        let is_expected = matches!(result, Ok(()) | Err(Error::Poisoned));
+        let is_expected = matches!(result, Ok(()) | Err(Error::Poisoned { .. }));
         assert!(!failed || is_expected, "call {call}: {result:?}");
     }
     assert!(read(&reader).unwrap() == expected, "call {call}");
@@ -442,10 +442,10 @@ fn fails_and_frees_nothing(call: u64) -> bool {
     failed
 }
 
-/// The mapping was asked for when the record had been written already. The error said that nothing
-/// was committed; the space map said that it was, and the next commit had the same number.
+/// The mapping was requested after the record had been written. The error said that nothing was
+/// committed, but the space map said that it was, and the next commit had the same number.
 #[test]
-fn a_commit_without_a_mapping_is_none() {
+fn a_commit_without_a_mapping_does_not_happen() {
     let calls_of_a_commit = |failing: Option<u64>| {
         let disk = SimDisk::new(CAPACITY);
         let database = testing::open(&disk, &options(), true, BOOT).unwrap();
@@ -461,7 +461,7 @@ fn a_commit_without_a_mapping_is_none() {
         } else {
             b"first"
         };
-        let found = assert_sound(&database, "behind the commit");
+        let found = assert_sound(&database, "after the commit");
         assert!(found["coins"].values().all(|value| value == expected));
         if fill(&database, Durability::Lazy, 100, b"third").is_ok() {
             let found = assert_sound(&database, "one commit later");
@@ -474,11 +474,11 @@ fn a_commit_without_a_mapping_is_none() {
     }
 }
 
-/// A flush that fails leaves the pages of lazy commits before it in memory only, and marked as if
-/// they were on the disk. Opening again took those commits for good, and later ones, acknowledged
-/// as durable, built on pages that a power cut then took away.
+/// A failed flush leaves the pages of earlier lazy commits only in memory, marked as if they were
+/// on the disk. Reopening accepted those commits, and later ones, acknowledged as durable, were
+/// based on pages that a power cut then lost.
 #[test]
-fn what_follows_a_failed_flush_does_not_build_on_what_it_lost() {
+fn commits_after_a_failed_flush_are_not_based_on_lost_ones() {
     let disk = SimDisk::new(CAPACITY);
     let database = testing::open(&disk, &options(), true, BOOT).unwrap();
     fill(&database, Durability::Durable, 500, b"durable").unwrap();
@@ -496,6 +496,6 @@ fn what_follows_a_failed_flush_does_not_build_on_what_it_lost() {
     assert_eq!(
         found["coins"][&key(1)],
         b"lazy",
-        "what was whole is written again"
+        "intact pages are rewritten"
     );
 }

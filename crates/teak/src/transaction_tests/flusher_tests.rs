@@ -1,4 +1,4 @@
-//! Flushes that are shared, awaited, due, and that fail, on a disk that flushes when it is told to.
+//! Shared, awaited, due and failing flushes, on a disk that flushes on request.
 
 use crate::transaction_tests::gated_disk::{gated, has, put_one, spawn_put, wait_committed};
 use crate::transaction_tests::test_kit::{
@@ -26,7 +26,7 @@ use std::{
 };
 
 #[test]
-fn commits_that_come_during_a_flush_share_the_next_one() {
+fn commits_during_a_flush_share_the_next_one() {
     let (disk, engine) = gated();
     let mut threads = vec![spawn_put(&engine, 0)];
     disk.wait_begun(1);
@@ -48,9 +48,9 @@ fn commits_that_come_during_a_flush_share_the_next_one() {
     assert_clean(&engine);
 }
 
-/// A durable commit is seen early only where a commit that is seen builds on it.
+/// A durable commit becomes visible early only if a visible commit is based on it.
 #[test]
-fn a_durable_commit_is_seen_when_it_is_durable_or_built_upon() {
+fn a_durable_commit_is_visible_when_it_is_durable_or_extended() {
     let (disk, engine) = gated();
     let first = spawn_put(&engine, 0);
     disk.wait_begun(1);
@@ -58,7 +58,7 @@ fn a_durable_commit_is_seen_when_it_is_durable_or_built_upon() {
     put_one(&engine, Durability::Lazy, 1).unwrap();
     assert!(
         has(&engine, 0) && has(&engine, 1),
-        "everybody reads their own writes"
+        "each thread reads its own writes"
     );
     let second = spawn_put(&engine, 2);
     wait_committed(&engine, 4);
@@ -69,10 +69,10 @@ fn a_durable_commit_is_seen_when_it_is_durable_or_built_upon() {
     assert!(has(&engine, 2));
 }
 
-/// Whatever is committed while a flush runs, its pages and its record are not written over: else a
-/// commit acknowledged as durable could lead to pages of later ones, after a power cut.
+/// Commits during a flush do not overwrite its pages and record. Otherwise a commit acknowledged as
+/// durable could lead to pages of later ones after a power cut.
 #[test]
-fn what_a_flush_makes_durable_is_spared_while_it_runs() {
+fn the_target_of_a_flush_is_not_reused_while_it_runs() {
     let (disk, engine) = gated();
     put(
         &engine,
@@ -104,13 +104,13 @@ fn what_a_flush_makes_durable_is_spared_while_it_runs() {
 }
 
 #[test]
-fn a_ticket_tells_when_its_commit_is_durable() {
+fn a_ticket_completes_when_its_commit_is_durable() {
     let (disk, engine) = gated();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     insert(&mut txn, b"a", &key(0), b"value").unwrap();
     let ticket = txn.commit_async().unwrap();
     assert_eq!(ticket.transaction(), TransactionId(2));
-    assert!(has(&engine, 0), "it is seen at once");
+    assert!(has(&engine, 0), "it is visible at once");
     disk.wait_begun(1);
     assert!(!ticket.is_durable().unwrap());
     assert!(!ticket.wait_timeout(Duration::from_millis(1)).unwrap());
@@ -125,7 +125,7 @@ fn a_ticket_tells_when_its_commit_is_durable() {
 }
 
 #[test]
-fn a_ticket_outlives_its_database_and_does_not_keep_it() {
+fn a_ticket_outlives_its_database_and_does_not_hold_it_open() {
     let (disk, engine) = gated();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     insert(&mut txn, b"a", &key(0), b"value").unwrap();
@@ -133,11 +133,7 @@ fn a_ticket_outlives_its_database_and_does_not_keep_it() {
     disk.set_open(true);
     drop(engine);
     assert!(ticket.is_durable().unwrap());
-    assert_eq!(
-        Arc::strong_count(&disk),
-        1,
-        "nobody holds the disk any more"
-    );
+    assert_eq!(Arc::strong_count(&disk), 1, "the disk is no longer in use");
 }
 
 #[test]
@@ -164,7 +160,7 @@ fn lazy_commits_are_flushed_when_they_are_due() {
     }
 }
 
-/// How a database is to be written to is known to who opens it without saying so.
+/// A process that opens the database without options uses the stored write options.
 #[test]
 fn policies_are_kept_in_the_file() {
     let disk = SimDisk::new(CAPACITY);
@@ -187,7 +183,7 @@ fn policies_are_kept_in_the_file() {
 }
 
 #[test]
-fn sync_makes_lazy_commits_durable_even_beside_a_writer() {
+fn sync_makes_lazy_commits_durable_during_a_write_transaction() {
     let (disk, engine) = gated();
     disk.set_open(true);
     assert!(!engine.sync_if_due().unwrap());
@@ -202,9 +198,9 @@ fn sync_makes_lazy_commits_durable_even_beside_a_writer() {
     assert_eq!(disk.begun(), flushes, "there was nothing to flush");
 }
 
-/// Somebody writes the value that is there already, but not on the disk.
+/// A transaction writes an equal value that is not on the disk yet.
 #[test]
-fn a_durable_commit_that_changes_nothing_waits_for_what_it_saw() {
+fn an_empty_durable_commit_waits_for_the_state_it_saw() {
     let (disk, engine) = gated();
     disk.set_open(true);
     let lazy = put_one(&engine, Durability::Lazy, 0).unwrap();
@@ -213,15 +209,15 @@ fn a_durable_commit_that_changes_nothing_waits_for_what_it_saw() {
 }
 
 #[test]
-fn after_a_failed_flush_those_who_waited_fail_and_nothing_of_theirs_is_seen() {
+fn after_a_failed_flush_waiting_commits_fail_and_stay_invisible() {
     let (disk, engine) = gated();
     let lazy = put_one(&engine, Durability::Lazy, 0).unwrap();
     let first = spawn_put(&engine, 1);
     disk.wait_begun(1);
     let second = spawn_put(&engine, 2);
     wait_committed(&engine, 4);
-    let mut late = WriteTransaction::begin(&engine).unwrap();
-    insert(&mut late, b"a", &key(3), b"value").unwrap();
+    let mut later = WriteTransaction::begin(&engine).unwrap();
+    insert(&mut later, b"a", &key(3), b"value").unwrap();
     disk.disk.fail_on(disk.disk.calls(), Fault::DISK_ERROR);
     disk.set_open(true);
     for thread in [first, second] {
@@ -231,11 +227,11 @@ fn after_a_failed_flush_those_who_waited_fail_and_nothing_of_theirs_is_seen() {
         };
         assert_eq!(cause.raw_os_error(), Some(libc::EIO));
     }
-    assert!(matches!(late.commit(), Err(Error::Poisoned)));
-    assert!(matches!(engine.sync(), Err(Error::Poisoned)));
+    assert!(matches!(later.commit(), Err(Error::Poisoned { .. })));
+    assert!(matches!(engine.sync(), Err(Error::Poisoned { .. })));
     assert!(matches!(
         WriteTransaction::begin(&engine),
-        Err(Error::Poisoned)
+        Err(Error::Poisoned { .. })
     ));
     assert!(has(&engine, 0) && !(1..4).any(|i| has(&engine, i)));
     let killed = SimDisk::from_image(disk.disk.process_crash(), CAPACITY);
@@ -255,13 +251,13 @@ fn a_thread_that_holds_the_writer_lock_while_a_flush_fails_cannot_begin() {
     disk.disk.fail_on(disk.disk.calls(), Fault::DISK_ERROR);
     disk.set_open(true);
     first.join().unwrap().unwrap_err();
-    assert!(matches!(reserved.begin(), Err(Error::Poisoned)));
+    assert!(matches!(reserved.begin(), Err(Error::Poisoned { .. })));
 }
 
-/// The record of a second commit could not be written while the first was being flushed. That took
-/// the first one's record back, too; then its flush succeeded, and it counted as durable.
+/// The record of a second commit could not be written while the first one was being flushed. That
+/// undid the first one's record, too. Then its flush succeeded, and it counted as durable.
 #[test]
-fn a_failed_record_spares_the_commit_that_is_being_flushed() {
+fn a_failed_record_does_not_affect_the_commit_being_flushed() {
     let poisoned = (0..12u64).filter(|&call| {
         let (disk, engine) = gated();
         let first = spawn_put(&engine, 1);
@@ -270,7 +266,7 @@ fn a_failed_record_spares_the_commit_that_is_being_flushed() {
         disk.disk.fail_on(disk.disk.calls() + call / 2, fault);
         let second = put_one(&engine, Durability::Async, 2);
         disk.disk.heal();
-        let is_poisoned = engine.flusher.refuse_poisoned().is_err();
+        let is_poisoned = engine.committer.refuse_poisoned().is_err();
         disk.set_open(true);
         first.join().unwrap().unwrap();
         let oldest = disk.disk.power_cut(&mut |_| 0, 4096);
@@ -304,15 +300,15 @@ fn no_flush_begins_after_a_failure_during_its_leaders_wait() {
     disk.set_open(true);
     let durable = engine.durable();
     let written = put_one(&engine, Durability::Lazy, 1).unwrap();
-    let deferred_write_guard = engine.flusher.deferred_write_lock();
+    let deferred_write_guard = engine.committer.deferred_write_lock();
     let leader = {
         let engine = Arc::clone(&engine);
-        thread::spawn(move || engine.flusher.wait(written))
+        thread::spawn(move || engine.committer.wait(written))
     };
-    while !engine.flusher.commit_state.lock().is_flushing() {
+    while !engine.committer.commit_state.lock().is_flushing() {
         thread::yield_now();
     }
-    engine.flusher.poison("writing deferred commits");
+    engine.committer.poison("writing deferred commits");
     drop(deferred_write_guard);
     assert!(leader.join().unwrap().is_err());
     assert_eq!(disk.begun(), 0);
@@ -320,7 +316,7 @@ fn no_flush_begins_after_a_failure_during_its_leaders_wait() {
 }
 
 #[test]
-fn a_commit_that_changes_nothing_shows_nobody_what_is_not_durable() {
+fn an_empty_commit_makes_nothing_visible_before_it_is_durable() {
     let (disk, engine) = gated();
     let first = spawn_put(&engine, 1);
     disk.wait_begun(1);
@@ -331,18 +327,18 @@ fn a_commit_that_changes_nothing_shows_nobody_what_is_not_durable() {
 }
 
 #[test]
-fn tickets_of_what_is_never_flushed_are_told_so() {
+fn tickets_of_commits_that_are_never_flushed_fail() {
     let (disk, engine) = gated();
     disk.set_open(true);
     let lazy = put_one(&engine, Durability::Lazy, 0).unwrap();
     let ticket = engine.ticket(lazy);
-    engine.flusher.poison("testing");
+    engine.committer.poison("testing");
     drop(engine);
     assert!(matches!(ticket.wait(), Err(Error::Io { .. })));
 }
 
 #[test]
-fn tickets_tell_of_a_failed_flush() {
+fn tickets_report_a_failed_flush() {
     let (disk, engine) = gated();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     insert(&mut txn, b"a", &key(0), b"value").unwrap();

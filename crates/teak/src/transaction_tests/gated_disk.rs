@@ -1,4 +1,4 @@
-//! A disk that flushes, and writes, when it is told to, for tests of commits that others wait for.
+//! A disk that flushes and writes on request, for tests of commits that others wait for.
 
 use crate::transaction_tests::test_kit::{
     BOOT, CAPACITY, create_table, get, key, open_storage, put,
@@ -16,7 +16,7 @@ use std::{
     thread,
 };
 
-/// A disk whose flushes wait until they are let through, and its writes too if they are told to.
+/// A disk whose flushes wait until they are let through, and optionally its writes too.
 #[derive(Debug)]
 pub(crate) struct GatedDisk {
     pub(crate) disk: SimDisk,
@@ -156,8 +156,7 @@ pub(crate) fn spawn_commit(engine: &Arc<Engine>, durability: Durability, i: u32)
     thread::spawn(move || put_one(&engine, durability, i))
 }
 
-/// As [`gated`], with a durable commit of key 0 that is being flushed, and one of key 1 that is to be
-/// written after that.
+/// Like [`gated`], with a durable commit of key 0 that is being flushed, and one of key 1 to be
 pub(crate) fn gated_with_two_commits() -> (Arc<GatedDisk>, Arc<Engine>, [Committing; 2]) {
     let (disk, engine) = gated();
     let first = spawn_put(&engine, 0);

@@ -1,5 +1,5 @@
-//! Bugs that were found and mended, each as the smallest test that fails with the bug. The comment of
-//! a test says what happened.
+//! Bugs that were found and fixed, each with the smallest test that fails with the bug. The comment
+//! of a test describes the bug.
 
 mod crash_points;
 mod failed_writes;
@@ -24,9 +24,9 @@ use crate::{
 };
 use std::ops::Bound;
 
-/// Removing all records of the first leaf left the root with one child that nobody had touched, and
-/// it became the root without its checksum: the catalog kept that of the page before, and the check called
-/// the table damaged.
+/// Removing all records of the first leaf left the root with one unchanged child, which became the
+/// root without its checksum: the catalog kept that of the page before, and the check reported
+/// damage.
 #[test]
 fn a_root_that_collapses_takes_the_checksum_of_its_child() {
     let (_disk, engine) = new_database();
@@ -41,9 +41,9 @@ fn a_root_that_collapses_takes_the_checksum_of_its_child() {
     assert_clean(&engine);
 }
 
-/// The same, with each removal in a commit of its own, through every shape on the way to nothing.
+/// Each removal has its own commit, through every shape until the table is empty.
 #[test]
-fn every_shape_on_the_way_to_an_empty_table_is_clean() {
+fn every_shape_until_the_table_is_empty_is_clean() {
     for count in [60, 67, 74, 79] {
         let (_disk, engine) = new_database();
         fill(&engine, records(count, &[7; 100]));
@@ -57,7 +57,7 @@ fn every_shape_on_the_way_to_an_empty_table_is_clean() {
     }
 }
 
-/// Removing a range had a collapse of its own, with the same checksum forgotten.
+/// Removing a range had its own code for collapsing the root, with the same checksum forgotten.
 #[test]
 fn removing_a_range_takes_the_checksum_of_the_last_child() {
     let (disk, engine) = new_database();
@@ -79,10 +79,10 @@ fn removing_a_range_takes_the_checksum_of_the_last_child() {
     }
 }
 
-/// A table's handle was a bare number: in another database it led to whatever table had that number
-/// there. It is looked up by name there now.
+/// A table's handle was a bare number: in another database it led to whatever table had that
+/// number. Now the table is looked up by name there.
 #[test]
-fn a_handle_of_another_database_never_leads_to_another_table() {
+fn a_handle_of_another_database_never_opens_another_table() {
     let open = |disk: &SimDisk| testing::open(disk, &Options::new(), true, BOOT).unwrap();
     let (one, other) = (open(&SimDisk::new(CAPACITY)), open(&SimDisk::new(CAPACITY)));
     let mut txn = one.begin_write().unwrap();
@@ -114,11 +114,11 @@ fn a_handle_of_another_database_never_leads_to_another_table() {
     assert_eq!(orders.len(&read).unwrap(), 1);
 }
 
-/// A handle from an earlier opening was looked up in the place that its number has now, and the
-/// snapshot remembered the root it found for whoever has that number rightly: a commit then wrote
-/// the pages of one table under the name of another.
+/// A handle from an earlier opening was looked up in the slot of its number, and the snapshot
+/// cached the root for the rightful owner of that number: a commit then wrote the pages of one
+/// table under the name of another.
 #[test]
-fn a_handle_of_an_earlier_opening_spoils_no_place() {
+fn a_handle_of_an_earlier_opening_uses_no_slot() {
     let disk = SimDisk::new(CAPACITY);
     let open = |is_new| testing::open(&disk, &Options::new(), is_new, BOOT).unwrap();
     let database = open(true);
@@ -148,7 +148,7 @@ fn is_missing<T>(result: crate::Result<T>, table: &str) -> bool {
 }
 
 /// Leaves that had been written early came back into memory when they were changed again, and did
-/// not count: a transaction that overwrote what it had inserted grew without bound.
+/// not count: a transaction that overwrote its own inserts grew without bound.
 #[test]
 fn a_transaction_that_overwrites_keeps_its_memory_budget() {
     let (_disk, engine) = new_database();
@@ -169,7 +169,7 @@ fn a_transaction_that_overwrites_keeps_its_memory_budget() {
 }
 
 /// Savepoints were numbered within their transaction, so that one of an earlier transaction named
-/// one of the present.
+/// one of the present transaction.
 #[test]
 fn a_savepoint_of_another_transaction_is_refused() {
     let (_disk, engine) = new_database();

@@ -1,4 +1,4 @@
-//! What a process that shares a database with others may believe about what it knows.
+//! The validity of a process's knowledge when it shares a database with others.
 
 use crate::{
     Error,
@@ -31,9 +31,10 @@ fn open(directory: &TempDir) -> Arc<Engine> {
     opened.map(Arc::new).unwrap()
 }
 
-/// Its process is known then as the last that had the writer's place, but it has not seen what another one had committed before.
+/// Then its process counts as the last holder of the cross-process writer lock, but has not seen an
+/// earlier commit of another process.
 #[test]
-fn who_enters_the_place_and_fails_follows_the_next_time() {
+fn a_process_that_fails_to_catch_up_does_so_next_time() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     let writer_lock = engine.acquire_writer().unwrap();
@@ -54,15 +55,15 @@ fn who_enters_the_place_and_fails_follows_the_next_time() {
 }
 
 #[test]
-fn whoever_died_as_the_writer_may_have_given_blocks_back() {
+fn a_dead_writer_may_have_returned_blocks() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
-    let shared = engine.flusher.shared.as_ref().unwrap();
+    let shared = engine.committer.shared.as_ref().unwrap();
     let given_back = shared.region.blocks_given_back();
     put(&engine, Durability::Lazy, records(10, b"two")).unwrap();
     assert_eq!(shared.region.blocks_given_back(), given_back);
-    // As if another process that had died before this one, with its number.
+    // As if another process with its number had died before this one.
     engine.sync().unwrap();
     let _ = shared.take(&shared.region.writer);
     let writer_lock = engine.acquire_writer().unwrap();
@@ -73,15 +74,15 @@ fn whoever_died_as_the_writer_may_have_given_blocks_back() {
     );
 }
 
-/// A process does not read the state again as long as it was the last that had its lock.
+/// A process rereads the state unless it was the last holder of its lock.
 #[test]
-fn what_another_process_has_done_to_the_state_is_seen() {
+fn changes_of_the_state_by_another_process_are_visible() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
-    let region = &engine.flusher.shared.as_ref().unwrap().region;
+    let region = &engine.committer.shared.as_ref().unwrap().region;
     let as_another = |commits: u64| {
-        // Of an incarnation that there is not.
+        // Of an incarnation that does not exist.
         let token = 1;
         let _ = region.state.take(token, None, |_| true);
         let mut words = region.load_state();
@@ -90,16 +91,16 @@ fn what_another_process_has_done_to_the_state_is_seen() {
         region.store_state(&words);
         region.state.give_back(token);
     };
-    let newest = engine.flusher.newest();
+    let newest = engine.committer.newest();
     for commits in [newest.0 + 1, newest.0] {
         as_another(commits);
-        assert_eq!(engine.flusher.newest().0, commits);
+        assert_eq!(engine.committer.newest().0, commits);
     }
 }
 
-/// What a transaction grows the file by that comes to nothing, this process takes for a free end of the file.
+/// This process treats pages that an aborted transaction added as a free end of the file.
 #[test]
-fn another_process_may_have_cut_off_what_an_aborted_transaction_had_added() {
+fn another_process_may_have_truncated_pages_of_an_aborted_transaction() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
@@ -112,7 +113,7 @@ fn another_process_may_have_cut_off_what_an_aborted_transaction_had_added() {
     let long = engine.acquire_writer().unwrap();
     assert!(long.space.page_count() * engine.file.page_size as u64 > in_use);
     drop(long);
-    let shared = engine.flusher.shared.as_ref().unwrap();
+    let shared = engine.committer.shared.as_ref().unwrap();
     let _ = shared.take(&shared.region.writer);
     let file = OpenOptions::new()
         .write(true)
@@ -121,16 +122,17 @@ fn another_process_may_have_cut_off_what_an_aborted_transaction_had_added() {
     put(&engine, Durability::Lazy, records(3000, &[2; 1000])).unwrap();
 }
 
-/// A process that closes gives up what is not durable yet. What others have committed is theirs: it wrote what was visible over the newest
-/// record, and the next who wrote was told that this was gone, or a power cut took a commit that had been acknowledged.
+/// A closing process undoes its own commits that are not durable yet. It also overwrote the newest
+/// record of others with the visible state. Then the next writer learned that this commit was
+/// gone, or a power cut lost an acknowledged commit.
 #[test]
-fn who_gives_up_while_others_go_on_takes_nothing_back() {
+fn a_process_that_gives_up_undoes_no_commit_of_others() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
     let visible = engine.begin_read().unwrap().record.clone();
-    let flusher = &engine.flusher;
-    let mut state = flusher.commit_state.lock();
+    let committer = &engine.committer;
+    let mut state = committer.commit_state.lock();
     // As another process's durable commit before it is flushed.
     let record = Record {
         slot: state.spare_slots().unwrap()[0],
@@ -144,16 +146,16 @@ fn who_gives_up_while_others_go_on_takes_nothing_back() {
     written.unwrap();
     state.note_written(RecordRef::of(&record));
     state.fail("closing", &io::Error::other("it is closing"));
-    flusher.take_back(&mut state);
+    committer.take_back(&mut state);
     drop(state);
-    let shared = flusher.shared.as_ref().unwrap();
+    let shared = committer.shared.as_ref().unwrap();
     let there = shared.record_in(record.slot).unwrap().unwrap();
     assert_eq!(there.transaction, record.transaction);
 }
 
-/// It kept the writer's lock until it ended, and all others waited.
+/// It kept the cross-process writer lock until it ended, and all others waited.
 #[test]
-fn a_process_that_has_lost_the_lock_file_lets_others_write_and_keeps_what_it_reads() {
+fn a_process_without_its_lock_file_lets_others_write_and_keeps_its_snapshots() {
     for durability in [Durability::Durable, Durability::Lazy] {
         let (_directory, play) = stage();
         let (one, two) = (play(true).unwrap(), play(false).unwrap());
@@ -161,7 +163,7 @@ fn a_process_that_has_lost_the_lock_file_lets_others_write_and_keeps_what_it_rea
         let reader = one.begin_read().unwrap();
         put(&one, durability, records(10, b"two")).unwrap();
         let txn = WriteTransaction::begin(&one).unwrap();
-        one.flusher.shared.as_ref().unwrap().region.lose();
+        one.committer.shared.as_ref().unwrap().region.lose();
         assert!(one.begin_read().is_err());
         drop(txn);
         assert!(WriteTransaction::begin(&one).is_err());
@@ -169,20 +171,20 @@ fn a_process_that_has_lost_the_lock_file_lets_others_write_and_keeps_what_it_rea
             put(&two, durability, records(10, b"three")).unwrap();
         }
         let mut pinned = Vec::new();
-        two.flusher.published.add_pinned(&mut pinned).unwrap();
+        two.committer.published.add_pinned(&mut pinned).unwrap();
         assert!(pinned.contains(&reader.transaction()));
         assert_clean(&two);
     }
 }
 
-/// It held a lock meanwhile, for a second where the lock file is damaged.
+/// It held a lock meanwhile, for a second if the lock file is damaged.
 #[test]
-fn a_reader_that_waits_for_a_record_keeps_no_other_thread_waiting() {
+fn a_reader_that_waits_for_a_record_blocks_no_other_thread() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
-    let shared = engine.flusher.shared.as_ref().unwrap();
-    let published = &engine.flusher.published;
+    let shared = engine.committer.shared.as_ref().unwrap();
+    let published = &engine.committer.published;
     let visible = published.visible();
     shared.region.readers.publish(visible.0 + 7);
     thread::scope(|scope| {
@@ -199,7 +201,7 @@ fn a_reader_that_waits_for_a_record_keeps_no_other_thread_waiting() {
 
 type RecordForgery = fn(&mut Record);
 
-/// Changes that give a record a value which this database cannot have, though its checksum is right.
+/// Changes that give a record an impossible value for this database, with a correct checksum.
 const FORGERIES: [(&str, RecordForgery); 7] = [
     ("page size", |record| record.page_size = 65_536),
     ("reserved bytes", |record| record.reserved_per_page = 40),
@@ -210,10 +212,10 @@ const FORGERIES: [(&str, RecordForgery); 7] = [
     ("length of the file", |record| record.page_count = 1 << 32),
 ];
 
-/// Has a record be that of the visible state that `engine` may not have made.
+/// Replaces the record of the visible state, which `engine` may not have made.
 fn forge_visible(engine: &Engine, forge: impl Fn(&mut Record)) {
-    let region = &engine.flusher.shared.as_ref().unwrap().region;
-    let mut record = engine.flusher.published.newest_here().record.clone();
+    let region = &engine.committer.shared.as_ref().unwrap().region;
+    let mut record = engine.committer.published.newest_here().record.clone();
     record.transaction = record.transaction.next();
     let transaction = record.transaction.0;
     forge(&mut record);
@@ -221,20 +223,21 @@ fn forge_visible(engine: &Engine, forge: impl Fn(&mut Record)) {
     region.publish(transaction, &bytes, [u64::MAX; 2]);
 }
 
-/// Only the checksum was looked at. With another page size a read ended the process by SIGBUS, a slot that there is not was a panic of who joined.
+/// Only the checksum was verified. With another page size, a read ended the process by SIGBUS. A
+/// slot that does not exist caused a panic of an attaching process.
 #[test]
 fn a_record_of_the_lock_file_that_is_not_of_this_database_is_refused() {
-    for (what, forge) in FORGERIES {
+    for (label, forge) in FORGERIES {
         let directory = tempfile::tempdir().unwrap();
         let engine = open(&directory);
         fill(&engine, records(100, b"one"));
-        let visible = engine.flusher.published.visible();
+        let visible = engine.committer.published.visible();
         let image = || std::fs::read(directory.path().join("shared.teak")).unwrap();
         let before = image();
         forge_visible(&engine, forge);
-        assert!(engine.begin_read().is_err(), "{what}");
-        assert!(image() == before, "{what}");
-        let region = &engine.flusher.shared.as_ref().unwrap().region;
+        assert!(engine.begin_read().is_err(), "{label}");
+        assert!(image() == before, "{label}");
+        let region = &engine.committer.shared.as_ref().unwrap().region;
         region.readers.publish(visible.0);
         assert_clean(&engine);
         put(&engine, Durability::Durable, records(10, b"two")).unwrap();
@@ -242,21 +245,21 @@ fn a_record_of_the_lock_file_that_is_not_of_this_database_is_refused() {
 }
 
 #[test]
-fn nobody_joins_by_a_record_that_is_not_of_this_database() {
-    for (what, forge) in FORGERIES {
+fn no_process_attaches_with_a_record_of_another_database() {
+    for (label, forge) in FORGERIES {
         let (_directory, play) = stage();
         let engine = play(true).unwrap();
         fill(&engine, records(100, b"one"));
-        let visible = engine.flusher.published.visible();
+        let visible = engine.committer.published.visible();
         forge_visible(&engine, forge);
-        assert!(play(false).is_err(), "{what}");
-        let region = &engine.flusher.shared.as_ref().unwrap().region;
+        assert!(play(false).is_err(), "{label}");
+        let region = &engine.committer.shared.as_ref().unwrap().region;
         region.readers.publish(visible.0);
         assert_clean(&play(false).unwrap());
     }
 }
 
-/// It was written out again into a page, which it did not fit into.
+/// The record was written into a page that was too small for it.
 #[test]
 fn a_record_of_the_lock_file_that_is_longer_than_a_page_is_refused() {
     let (_directory, play) = stage();
@@ -267,7 +270,8 @@ fn a_record_of_the_lock_file_that_is_longer_than_a_page_is_refused() {
     assert!(play(false).is_err());
 }
 
-/// A disk and a lock file beside which processes have its database open, and what opens it as another one.
+/// A disk and a lock file by which several processes have its database open, with a function that
+/// opens it as another process.
 fn stage() -> (TempDir, impl Fn(bool) -> crate::Result<Arc<Engine>>) {
     let directory = tempfile::tempdir().unwrap();
     let lock_file = directory.path().join("played.teak-lock");
@@ -280,25 +284,25 @@ fn stage() -> (TempDir, impl Fn(bool) -> crate::Result<Arc<Engine>>) {
     (directory, play)
 }
 
-/// Other threads waited for the state of commits meanwhile, for a second where the lock file is damaged.
+/// Other threads waited for the commit state meanwhile, for a second if the lock file is damaged.
 #[test]
-fn taking_back_waits_for_no_record() {
+fn undoing_commits_waits_for_no_record() {
     let directory = tempfile::tempdir().unwrap();
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
-    let flusher = &engine.flusher;
-    let shared = flusher.shared.as_ref().unwrap();
-    let visible = flusher.published.visible();
-    let mut state = flusher.commit_state.lock();
+    let committer = &engine.committer;
+    let shared = committer.shared.as_ref().unwrap();
+    let visible = committer.published.visible();
+    let mut state = committer.commit_state.lock();
     shared.region.readers.publish(visible.0 + 7);
     state.fail("flushing", &io::Error::other("the disk is gone"));
     shared.set_failed();
     let began = Instant::now();
-    flusher.take_back(&mut state);
+    committer.take_back(&mut state);
     assert!(began.elapsed() < PUBLISHING / 2);
 }
 
-/// It flushed again and again, without an end.
+/// It flushed again and again, without end.
 #[test]
 fn a_commit_that_the_lock_file_has_forgotten_is_an_error() {
     for durability in [Durability::Lazy, Durability::Async] {
@@ -306,16 +310,16 @@ fn a_commit_that_the_lock_file_has_forgotten_is_an_error() {
         let engine = play(true).unwrap();
         fill(&engine, records(10, b"one"));
         engine.sync().unwrap();
-        let region = &engine.flusher.shared.as_ref().unwrap().region;
+        let region = &engine.committer.shared.as_ref().unwrap().region;
         let before = region.load_state();
         put(&engine, Durability::Lazy, records(10, b"two")).unwrap();
-        let last = engine.flusher.newest();
+        let last = engine.committer.newest();
         let token = 1;
         let _ = region.state.take(token, None, |_| true);
         region.store_state(&before);
         region.state.give_back(token);
         if durability == Durability::Async {
-            engine.flusher.commit_state.lock().want(last);
+            engine.committer.commit_state.lock().want(last);
         }
         assert!(engine.make_durable(last).is_err());
         assert!(put(&engine, Durability::Durable, records(10, b"three")).is_err());
@@ -329,7 +333,7 @@ fn contradictory_numbers_in_the_lock_file_fail_all_processes_and_are_not_overwri
     let engine = play(true).unwrap();
     fill(&engine, records(10, b"one"));
     let other = play(false).unwrap();
-    let region = &engine.flusher.shared.as_ref().unwrap().region;
+    let region = &engine.committer.shared.as_ref().unwrap().region;
     let token = 1;
     let _ = region.state.take(token, None, |_| true);
     let mut forged = region.load_state();
@@ -340,7 +344,10 @@ fn contradictory_numbers_in_the_lock_file_fail_all_processes_and_are_not_overwri
     assert!(put(&engine, Durability::Durable, records(10, b"two")).is_err());
     assert_eq!(region.load_state(), forged);
     let refused = put(&other, Durability::Durable, records(10, b"two"));
-    assert!(matches!(refused, Err(Error::Poisoned)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(Error::Poisoned { .. })),
+        "{refused:?}"
+    );
     drop(other);
     drop(engine);
     let reopened = play(false).unwrap();
@@ -350,22 +357,23 @@ fn contradictory_numbers_in_the_lock_file_fail_all_processes_and_are_not_overwri
     );
 }
 
-/// A process with the lock for flushing believed that another one flushed, and waited for that without an end when something had failed.
+/// A process with the flush lock believed that another one was flushing, and waited for that
+/// forever after a failure.
 #[test]
-fn a_flush_that_only_the_lock_file_knows_of_is_none() {
+fn a_flush_that_only_the_lock_file_knows_does_not_count() {
     let (_directory, play) = stage();
     let engine = play(true).unwrap();
     fill(&engine, records(10, b"one"));
     put(&engine, Durability::Lazy, records(10, b"two")).unwrap();
-    let region = &engine.flusher.shared.as_ref().unwrap().region;
+    let region = &engine.committer.shared.as_ref().unwrap().region;
     let token = 1;
     let _ = region.state.take(token, None, |_| true);
     let mut words = region.load_state();
-    let last = engine.flusher.published.visible();
+    let last = engine.committer.published.visible();
     // Whether there is a target, and its transaction.
     (words[0], words[10]) = (1, last.0 + 7);
     region.store_state(&words);
     region.state.give_back(token);
-    engine.flusher.shared.as_ref().unwrap().set_failed();
+    engine.committer.shared.as_ref().unwrap().set_failed();
     assert!(engine.make_durable(last).is_err());
 }

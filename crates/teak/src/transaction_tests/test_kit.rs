@@ -1,59 +1,44 @@
-//! What the tests of transactions have in common: databases on the simulated disk, and short ways
-//! to change them and to look at them.
+//! Shared helpers of the transaction tests: databases on the simulated disk, and short functions to
+//! change and inspect them.
 
 use crate::{
     Result, TransactionId,
     btree::{TreeRoot, insert::Existing, lookup},
-    io::{ReadAhead, Storage, sim::SimDisk},
-    page::{comparison::Comparisons, key::KeyOrder, value::StoredValue},
+    io::{Storage, sim::SimDisk},
+    page::{key::KeyOrder, value::StoredValue},
 };
 use crate::{
     admin::check,
     instance::{
         engine::Engine,
-        policies::{DropLimits, LostNamePolicy, Network, Settings, Sharing},
+        policies::{Settings, Sharing},
     },
-    read::{snapshot::PinnedSnapshot, verified_bitmap::Verification},
+    read::snapshot::PinnedSnapshot,
     record::durability::Durability,
     write::transaction::WriteTransaction,
 };
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
-/// The start of the machine in which a test begins, and one behind a power cut.
+/// The boot in which a test begins, and one after a power cut.
 pub(crate) const BOOT: [u8; 16] = [1; 16];
 pub(crate) const OTHER_BOOT: [u8; 16] = [2; 16];
-/// What the file of a simulated disk may grow to, in bytes.
+/// The maximum file length on a simulated disk, in bytes.
 pub(crate) const CAPACITY: usize = 64 << 20;
 pub(crate) const PAGE_SIZE: usize = 4096;
 /// Bytes of pages that a write transaction keeps in memory.
 pub(crate) const WRITE_MEMORY_BYTES: usize = 1 << 20;
 
-/// What a table has to hold.
+/// The expected contents of a table.
 pub(crate) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn settings() -> Settings {
     Settings {
         page_size: PAGE_SIZE,
-        durability: None,
-        flush_after_bytes: None,
-        // Nothing happens but what a test does.
+        // Nothing happens except what a test does.
         flush_after: Some(Duration::MAX),
-        verification: Verification::FirstTouch,
-        size_limit_bytes: None,
-        geometry: None,
-        journal_bytes: None,
-        move_percent: 100,
-        drop_limits: DropLimits::default(),
-        slow_readers: None,
-        events: None,
         write_memory_bytes: WRITE_MEMORY_BYTES,
         sharing: Sharing::Alone,
-        lock_file: None,
-        file_mode: crate::io::FILE_MODE,
-        network: Network::Refuse,
-        without_name: LostNamePolicy::Commit,
-        comparisons: Comparisons::default(),
-        read_ahead: ReadAhead::default(),
+        ..Settings::default()
     }
 }
 
@@ -191,7 +176,7 @@ pub(crate) fn assert_snapshot_clean(snapshot: &PinnedSnapshot) {
     assert!(report.is_clean(), "{:#?}", report.damages);
 }
 
-/// Keys all over the place.
+/// Keys at random positions.
 pub(crate) fn key(i: u32) -> Vec<u8> {
     i.wrapping_mul(0x9e37_79b9).to_be_bytes().repeat(3)
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[test]
-fn what_was_committed_is_there_after_closing() {
+fn committed_records_exist_after_a_close() {
     let disk = SimDisk::new(CAPACITY);
     let engine = open(&disk, true, BOOT).unwrap();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
@@ -62,7 +62,7 @@ fn creating_a_database_flushes_its_record_once() {
         .filter(|event| matches!(***event, crate::io::sim::DiskEvent::Flush));
     assert_eq!(flushes.count(), 1);
     drop(engine);
-    // The record is on the disk whatever happens then.
+    // From now on the record is on the disk.
     let engine = open(&disk, false, OTHER_BOOT).unwrap();
     assert_eq!(engine.newest(), TransactionId(0));
     assert_clean(&engine);
@@ -114,9 +114,9 @@ fn an_aborted_transaction_leaves_nothing() {
     assert!(engine.begin_read().unwrap().counts().unwrap()[0] >= free);
 }
 
-/// The transaction held the turn that the end of the engine waited for.
+/// The transaction held the writer lock that the end of the engine waited for.
 #[test]
-fn a_transaction_may_be_the_last_to_hold_the_database() {
+fn a_transaction_may_be_the_last_owner_of_the_database() {
     let disk = SimDisk::new(CAPACITY);
     let engine = open(&disk, true, BOOT).unwrap();
     let txn = WriteTransaction::begin(&engine).unwrap();
@@ -132,7 +132,7 @@ fn a_transaction_may_be_the_last_to_hold_the_database() {
 }
 
 #[test]
-fn a_reader_keeps_its_snapshot_and_only_that() {
+fn a_reader_keeps_only_its_own_snapshot() {
     let disk = SimDisk::new(CAPACITY);
     let engine = open(&disk, true, BOOT).unwrap();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
@@ -156,7 +156,8 @@ fn a_reader_keeps_its_snapshot_and_only_that() {
     }
     assert!(check::report(&reader).is_clean());
     assert_clean(&engine);
-    // What the reader sees, what is new, and some of it free, so that commits find pages in a row.
+    // Pages visible to the reader, new pages and free pages, so that commits find consecutive
+    // pages.
     assert!(
         size(&engine) < before * 5 / 2,
         "{} then {}",
@@ -279,8 +280,8 @@ fn savepoints_roll_back_to_any_depth() {
     assert_clean(&engine);
 }
 
-/// One workload of durable and lazy commits, then every crash point with random choices: what
-/// opens must be a committed state, not older than the last durable one.
+/// A workload of durable and lazy commits, then every crash point with random choices. An opened
+/// database must be in a committed state, not older than the last durable one.
 #[test]
 fn power_cuts_leave_a_committed_state() {
     let disk = SimDisk::new(CAPACITY);
@@ -352,9 +353,10 @@ fn power_cuts_leave_a_committed_state() {
     println!("{images} images");
 }
 
-/// A process that gives each of its short-lived tables a new name has many handles, which no transaction is to pay for.
+/// A process that gives each of its short-lived tables a new name has many handles, which must not
+/// slow down transactions.
 #[test]
-fn a_transaction_has_the_tables_that_it_opened_and_no_others() {
+fn a_transaction_has_only_the_tables_that_it_opened() {
     let (_, engine) = new_database();
     for number in 0..5000 {
         engine.handle(format!("table {number}").as_bytes());

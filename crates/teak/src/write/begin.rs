@@ -14,7 +14,7 @@ use crate::{
         event_delivery::EventDelivery,
         named_edits::NamedEdits,
         open_table::OpenTables,
-        pages::{WriteLimits, WritePages},
+        pages::{WritePages, limits::WriteLimits},
         transaction::WriteTransaction,
         transaction_status::TransactionStatus,
         transaction_timing::TransactionTiming,
@@ -49,7 +49,7 @@ impl WriteTransaction {
         let Some(writer_lock) = engine.try_acquire_writer(limit)? else {
             return Ok(None);
         };
-        refuse_stale(state, engine.flusher.base()?.transaction())?;
+        refuse_stale(state, engine.committer.base()?.transaction())?;
         Self::begin_in(engine, writer_lock, DropBacklog::Some).map(Some)
     }
 
@@ -79,7 +79,7 @@ impl WriteTransaction {
         let storage = Arc::clone(&engine.file.storage);
         Self {
             engine: Arc::clone(engine),
-            event_delivery: EventDelivery::new(&engine.flusher),
+            event_delivery: EventDelivery::new(&engine.committer),
             catalog: base.catalog,
             pages: WritePages::new(storage, mapping, &base, writer, limits),
             tables: OpenTables::default(),
@@ -122,16 +122,16 @@ pub(crate) struct WriteStart {
 impl WriteStart {
     /// Reclaims free space, for a thread that holds the writer lock.
     fn new(engine: &Arc<Engine>, writer: &mut HeldWriterLock) -> Result<Self> {
-        let shared = engine.flusher.shared.as_ref();
+        let shared = engine.committer.shared.as_ref();
         shared
             .iter()
             .for_each(|shared| shared.reclaim_dead_processes());
-        let (base, pins, durable) = engine.flusher.beginning(&writer.named)?;
+        let (base, pins, flushed) = engine.committer.beginning(&writer.named)?;
         let newest = base.transaction();
         if writer.newest.transaction != newest || !pins.contains(newest) {
             // A flush may have failed since this thread got the writer lock. Its commit is then
             // taken back.
-            engine.flusher.refuse_poisoned()?;
+            engine.committer.refuse_poisoned()?;
             assert!(
                 shared.is_some(),
                 "a writer without other processes continues from the newest commit, which is pinned"
@@ -139,10 +139,10 @@ impl WriteStart {
             writer.is_stale = true;
             return Err(no_such_commit());
         }
-        writer.written.forget(durable);
+        writer.written.forget(flushed);
         let pending = writer.space.pending_count();
         let used = writer.space.used_count();
-        writer.shrink.high_water.note(used, durable);
+        writer.shrink.high_water.note(used, flushed);
         writer.space.reclaim(&pins);
         assert!(
             pending >= writer.space.pending_count(),
@@ -152,12 +152,12 @@ impl WriteStart {
             writer.arena.is_empty(),
             "a transaction begins without pages of the one before"
         );
-        let counters = &engine.flusher.counters;
+        let counters = &engine.committer.counters;
         counters.note_reclaimed(pending - writer.space.pending_count());
         let old_bytes = engine.file_bytes();
-        let is_cut = writer.cut_file(&engine.file.storage, durable);
+        let is_cut = writer.cut_file(&engine.file.storage, flushed);
         if engine.file_bytes() < old_bytes {
-            engine.flusher.events.note(|| Event::Shrunk {
+            engine.committer.events.note(|| Event::Shrunk {
                 old_bytes,
                 file_bytes: engine.file_bytes(),
             });

@@ -24,18 +24,18 @@ impl WriteTransaction {
             return Err(Error::InvalidArgument(text.into()));
         }
         let unfinished = EndedByPanic(self);
-        let committed = unfinished.0.commit_in_place();
+        let committed = unfinished.0.commit_and_stay();
         mem::forget(unfinished);
         let note = self.timing.commit_note.take();
         if let (Ok(transaction), Some(note)) = (&committed, note) {
             note.note(
-                &self.engine.flusher.events,
+                &self.engine.committer.events,
                 *transaction,
                 self.pages.limits.durability,
             );
         }
         // Wakers may want the writer lock, which is still held here.
-        self.engine.flusher.wake_all_in_background();
+        self.engine.committer.wake_all_in_background();
         match committed {
             Ok(transaction) => {
                 // The commit stands. If the transaction cannot continue, its next use returns an
@@ -52,7 +52,7 @@ impl WriteTransaction {
         }
     }
 
-    fn commit_in_place(&mut self) -> Result<TransactionId> {
+    fn commit_and_stay(&mut self) -> Result<TransactionId> {
         let transaction = self
             .write()
             .map_err(|error| error.at(&self.engine.file.path))?
@@ -64,7 +64,7 @@ impl WriteTransaction {
         self.undo();
         if !self.pages.limits.durability.is_seen_at_once() {
             self.engine
-                .named(self.engine.flusher.wait_without_waking(transaction))?;
+                .named(self.engine.committer.wait_without_waking(transaction))?;
         }
         Ok(transaction)
     }
@@ -84,7 +84,7 @@ impl WriteTransaction {
     pub(crate) fn roll_back(&mut self) -> Result<()> {
         self.engine.refuse_forked()?;
         self.undo();
-        let begun = match self.engine.flusher.refuse_poisoned() {
+        let begun = match self.engine.refuse_poisoned() {
             Ok(()) => self.begin_again(),
             poisoned => poisoned,
         };
@@ -110,7 +110,7 @@ impl WriteTransaction {
         let note = self.timing.commit_note.take();
         drop(self);
         if written.is_err() {
-            engine.flusher.wake_all();
+            engine.committer.wake_all();
         }
         let transaction = engine.named(written)?.transaction();
         assert!(
@@ -119,7 +119,7 @@ impl WriteTransaction {
         );
         // Readers must not see a state that a failure may take back.
         if !durability.is_seen_at_once() || transaction > engine.visible() {
-            engine.named(engine.flusher.wait(transaction))?;
+            engine.named(engine.committer.wait(transaction))?;
         }
         engine.note_and_deliver_commit(note, transaction, durability);
         Ok(slot.begin())
@@ -131,7 +131,7 @@ impl WriteTransaction {
         let state = self.write()?;
         if state.transaction() == self.base.transaction() {
             // The unchanged state may have been deferred.
-            self.engine.flusher.write_deferred()?;
+            self.engine.committer.write_deferred()?;
         }
         Ok(state)
     }

@@ -1,16 +1,16 @@
 //! Delivery of the events of a write transaction.
 
-use crate::commit::flusher::Flusher;
+use crate::commit::committer::Committer;
 use std::sync::Arc;
 
 /// Delivers the events of a write transaction when it is dropped. It is dropped after the writer
 /// lock is released.
 #[derive(Debug)]
-pub(crate) struct EventDelivery(Option<Arc<Flusher>>);
+pub(crate) struct EventDelivery(Option<Arc<Committer>>);
 
 impl EventDelivery {
-    pub(crate) fn new(flusher: &Arc<Flusher>) -> Self {
-        Self(Some(Arc::clone(flusher)).filter(|flusher| flusher.events.is_wanted()))
+    pub(crate) fn new(committer: &Arc<Committer>) -> Self {
+        Self(Some(Arc::clone(committer)).filter(|committer| committer.events.is_wanted()))
     }
 
     /// Leaves delivery to the next transaction, because the writer lock is kept.
@@ -21,8 +21,8 @@ impl EventDelivery {
 
 impl Drop for EventDelivery {
     fn drop(&mut self) {
-        if let Some(flusher) = &self.0 {
-            flusher.events.deliver();
+        if let Some(committer) = &self.0 {
+            committer.events.deliver();
         }
     }
 }

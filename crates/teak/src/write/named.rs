@@ -99,8 +99,8 @@ impl Engine {
         for (name, named) in all {
             let reader = match held.entry((named.transaction, named.catalog)) {
                 Entry::Occupied(reader) => Ok(reader.get().clone()),
-                Entry::Vacant(place) => (self.hold_one_named(state, &name, &named))
-                    .map(|reader| place.insert(reader).clone()),
+                Entry::Vacant(slot) => (self.hold_one_named(state, &name, &named))
+                    .map(|reader| slot.insert(reader).clone()),
             };
             match reader {
                 Err(error @ Error::Corrupted { .. }) => fault(error)?,
@@ -131,8 +131,8 @@ impl Engine {
         let newest = self.begin_read()?;
         let all = newest.all_named()?;
         // Writers use cached pins of readers; here they are read again.
-        let mut pins = self.flusher.own_pins();
-        self.flusher.published.add_pinned(&mut pins)?;
+        let mut pins = self.committer.own_pins();
+        self.committer.published.add_pinned(&mut pins)?;
         pins.extend(all.iter().map(|(_, named)| named.transaction));
         pins.sort_unstable();
         pins.dedup();
@@ -141,9 +141,9 @@ impl Engine {
             false => newest.space(&pins[..].into())?.kept_alone(&pins),
         };
         let info = |(name, named): (Vec<u8>, NamedSnapshot)| {
-            let place = pins.binary_search(&named.transaction);
+            let slot = pins.binary_search(&named.transaction);
             let is_newest = named.transaction == newest.transaction();
-            let kept_pages = place
+            let kept_pages = slot
                 .ok()
                 .filter(|_| !is_newest)
                 .map_or(0, |index| kept[index]);
@@ -226,8 +226,8 @@ impl WriteTransaction {
     /// commit that changes the list.
     pub(crate) fn name_base(&mut self) {
         for change in &mut self.named.changes {
-            if let NamedChange::Create(_, which) = change {
-                *which = SnapshotSource::Base;
+            if let NamedChange::Create(_, source) = change {
+                *source = SnapshotSource::Base;
             }
         }
     }
@@ -241,7 +241,7 @@ impl WriteTransaction {
             self.named.pins.is_none(),
             "the list is written once, as the last step before the commit"
         );
-        let oldest = self.engine.flusher.own_pins().into_iter().min();
+        let oldest = self.engine.committer.own_pins().into_iter().min();
         let before = &self.pages.writer.named;
         let mut over = before.dropped.clone();
         over.retain(|pin| !pin.counts_for(oldest));
@@ -268,8 +268,8 @@ impl WriteTransaction {
             }
             for change in &changes {
                 match change {
-                    NamedChange::Create(name, which) => {
-                        let named = match which {
+                    NamedChange::Create(name, source) => {
+                        let named = match source {
                             SnapshotSource::ThisCommit => &made,
                             SnapshotSource::Base => &base,
                         };

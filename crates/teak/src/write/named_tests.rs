@@ -5,7 +5,7 @@ use crate::record::durability::Durability;
 use crate::transaction_tests::test_kit::{fill, new_database, put, records};
 
 #[test]
-fn what_is_remembered_of_the_list_is_what_stands_there() {
+fn the_cached_list_matches_the_stored_one() {
     let (_disk, engine) = new_database();
     fill(&engine, records(5, b"first"));
     for round in 0..120_u8 {

@@ -12,7 +12,7 @@ pub(crate) struct OpenTable {
     pub(crate) root: Option<TreeRoot>,
     /// Whether the root differs from the one in the catalog.
     pub(crate) is_changed: bool,
-    /// The number of the transaction's last change to this table; 0 if the table is as it was
+    /// The number of the transaction's last change to this table; 0 if the table is as
     /// committed.
     pub(crate) version: u64,
     /// The path to the position where a key was last inserted or removed, or would have been. Empty

@@ -1,5 +1,5 @@
-//! Tables in orders of the application: what the file records of them, and recovery, which compares
-//! no keys.
+//! Tables in custom orders: the records about them in the file, and recovery, which compares no
+//! keys.
 
 use crate::{
     Error, Result,
@@ -45,9 +45,10 @@ fn create_ordered(txn: &mut WriteTransaction, name: &[u8]) {
     txn.create_table(handle, name, root).unwrap();
 }
 
-/// The feature is there from the commit on that creates such a table, also when the table is gone; and with no other.
+/// The feature is set from the commit that creates such a table on, even after the table is
+/// dropped, and with no other table.
 #[test]
-fn such_a_table_is_noted_for_good() {
+fn such_a_table_is_marked_permanently() {
     let disk = SimDisk::new(CAPACITY);
     let engine = open(&disk, true, BOOT, settings_with(knowing)).unwrap();
     let mut txn = WriteTransaction::begin(&engine).unwrap();

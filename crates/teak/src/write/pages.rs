@@ -1,52 +1,47 @@
 //! The pages of a write transaction: those of its base state, and its own.
 
+pub(crate) mod ask_readers;
 mod copy_sources;
+mod early_writes;
 mod extents;
 mod kept_pages;
+mod large_values;
+pub(crate) mod limits;
 mod parked_trees;
 mod recent_pages;
-mod reclaim;
 mod savepoints;
+mod source;
 mod supply;
 mod transaction_file;
 pub(crate) mod zone;
 
 use crate::{
-    Checksum, Error, Extent, Geometry, PageNumber, Result, TransactionId,
+    Checksum, Error, Extent, PageNumber, Result, TransactionId,
     alloc::PlacementPolicy,
-    btree::{
-        PageSink, PageSource, TreeRoot,
-        reading::{Faults, IoWaitEstimator, unreadable},
-    },
-    io::{Mapping, Storage, prefetch_lines},
+    btree::{PageSink, PageSource, TreeRoot},
+    io::{Mapping, Storage},
     page::{header::Header, value::ValueExtent},
     planted::planted,
 };
 use crate::{
-    commit::disk::{UnwrittenPage, WRITING_PAGES, write_pages},
+    commit::disk::UnwrittenPage,
     instance::{arena::Arena, held_writer_lock::HeldWriterLock},
-    io::file_reads::into_extents,
     observe::metrics::WriteWork,
     read::{
-        slow_readers::SlowReaders,
-        snapshot::{Snapshot, outside, value_in},
+        snapshot::{Snapshot, outside},
         verified_bitmap::VerifiedBitmap,
     },
-    record::durability::Durability,
 };
 use copy_sources::CopySources;
 use kept_pages::SavepointPages;
+use limits::WriteLimits;
 use parked_trees::ParkedTrees;
 use recent_pages::RecentPages;
-use std::{io::IoSlice, sync::Arc};
+use std::sync::Arc;
 use supply::{FIRST_EXTENT_LEN, PageSupply};
 use transaction_file::TransactionFile;
 
 const EXTENT_LEN_MAX: u32 = 1024;
-/// Lazy transactions store values up to this many bytes through the mapped file. A system call
-/// costs more for such values, and less for longer ones.
-const STORED_VALUE_MAX: u64 = 64 << 10;
-
 /// Page access of one transaction: reading pages, and building new ones.
 #[derive(Debug)]
 pub(crate) struct WritePages {
@@ -55,7 +50,7 @@ pub(crate) struct WritePages {
     /// The file, as this transaction maps and extends it.
     pub(crate) file: TransactionFile,
     /// The pages of the base state whose checksums were verified.
-    checked: VerifiedBitmap,
+    verified: VerifiedBitmap,
     transaction: TransactionId,
     pub(crate) limits: WriteLimits,
     /// The source of new pages.
@@ -89,7 +84,7 @@ impl WritePages {
         );
         Self {
             file: TransactionFile::new(storage, mapping, base.record.page_size as usize),
-            checked: base.checked.clone(),
+            verified: base.verified.clone(),
             transaction: base.transaction().next(),
             limits,
             writer,
@@ -165,15 +160,10 @@ impl WritePages {
 
     /// From now on takes the lowest free pages, however short their extents are. With `None`, takes
     /// the extents that are best to write.
-    pub(crate) fn place_low(&mut self, boundary: Option<u64>) {
+    pub(crate) fn allocate_low(&mut self, boundary: Option<u64>) {
         self.give_back_rest();
         self.supply.low_boundary = boundary;
         self.supply.next_extent_len = FIRST_EXTENT_LEN;
-    }
-
-    /// Bytes of pages that were built and are still in memory.
-    pub(crate) fn dirty_bytes(&self) -> usize {
-        self.arena().resident_bytes() + self.arena().mapped_bytes()
     }
 
     pub(crate) fn size_limit_pages(&self) -> u64 {
@@ -195,19 +185,6 @@ impl WritePages {
         self.checksum_oldest_recent(number);
     }
 
-    /// Computes the checksum of a leaf while the leaf is still in the processor's cache. By then
-    /// enough pages were allocated after it that it will hardly change. Inner pages wait for the
-    /// checksums of their children.
-    fn checksum_oldest_recent(&mut self, newest: PageNumber) {
-        let oldest = self.recent.replace_oldest(newest);
-        if let Some(page) = self.writer.arena.page(oldest)
-            && Header::read(page).is_leaf()
-        {
-            let checksum = Checksum::of(page);
-            self.writer.arena.set_checksum(oldest, checksum);
-        }
-    }
-
     /// Makes the mapping cover the present length of the file.
     pub(crate) fn refresh_mapping(&mut self) -> Result<()> {
         let mapping = self
@@ -223,129 +200,8 @@ impl WritePages {
         Ok(())
     }
 
-    /// Makes a page writable again that was written early. It is built at its final position if
-    /// that can be mapped, so that later changes need no second write, and otherwise in memory.
-    fn bring_back(&mut self, number: PageNumber) -> Result<()> {
-        self.make_room()?;
-        let offset = self.offset_of(number);
-        let page = self
-            .file
-            .pages(&self.writer)
-            .bytes(offset, self.file.page_size)
-            .ok_or_else(|| outside(&self.file.mapping, number))?;
-        if self
-            .arena()
-            .checksum(number)
-            .is_some_and(|checksum| checksum != Checksum::of(page))
-        {
-            let detail = "it was written early, and other bytes stand there now";
-            return Err(Error::corrupted(number, "write", detail));
-        }
-        if !self.arena().is_mapped(number)
-            && let Some(bytes) = self.mapped_extent(Extent::new(number.0, 1))?
-        {
-            self.writer.arena.map(Extent::new(number.0, 1), bytes);
-        }
-        let is_mapped = self.arena().is_mapped(number);
-        let written = self.file.pages(&self.writer);
-        let bytes = self.writer.arena.make_resident(number);
-        if !is_mapped {
-            let page = written.bytes(offset, self.file.page_size);
-            bytes.copy_from_slice(page.ok_or_else(|| outside(&self.file.mapping, number))?);
-        }
-        Ok(())
-    }
-
-    /// Writes a large value to its final position.
-    fn write_value(&mut self, extent: Extent, value: &[u8]) -> Result<()> {
-        self.writer.flusher().refuse_evicted()?;
-        let (offset, len) = (
-            self.offset_of(extent.start),
-            u64::from(extent.len) << self.file.page_shift,
-        );
-        if len <= STORED_VALUE_MAX
-            && let Some(mut bytes) = self.writable_extent(extent)?
-        {
-            bytes[..value.len()].copy_from_slice(value);
-            bytes[value.len()..].fill(0);
-            self.file.storage.mark_written(offset, len);
-            return Ok(());
-        }
-        assert!(
-            value.len() as u64 <= len,
-            "the pages of a large value have room for it"
-        );
-        let rest = vec![0; len as usize - value.len()];
-        self.file
-            .storage
-            .write(offset, &[IoSlice::new(value), IoSlice::new(&rest)])
-            .map_err(Error::io("writing a large value"))
-    }
-
-    /// Bytes of pages that count against the memory limit. A lazy transaction may build any number
-    /// of pages in the mapped file.
-    fn counted_bytes(&self) -> usize {
-        match self.limits.durability {
-            Durability::Lazy => self.arena().resident_bytes(),
-            _ => self.dirty_bytes(),
-        }
-    }
-
-    /// If more pages are in memory than allowed, writes leaves to their final positions, unless
-    /// they are built there. No reader can see them there yet. Inner pages stay in memory because
-    /// their checksums are not known yet.
-    fn make_room(&mut self) -> Result<()> {
-        if self.counted_bytes() < self.limits.room_at {
-            return Ok(());
-        }
-        self.writer.flusher().refuse_evicted()?;
-        let mut leaves = Vec::new();
-        let mut parts = Vec::new();
-        self.writer.arena.for_each_unwritten(|number, page| {
-            if Header::read(page).is_leaf() {
-                leaves.push((number, Checksum::of(page)));
-                parts.push((number, page));
-            }
-        });
-        write_pages(&*self.file.storage, self.file.page_size, &parts)
-            .map_err(Error::io(WRITING_PAGES))?;
-        self.writer.flusher().counters.note_early(leaves.len());
-        if self.limits.durability != Durability::Lazy {
-            self.writer.arena.for_each_mapped(|number, page| {
-                if Header::read(page).is_leaf() {
-                    leaves.push((number, Checksum::of(page)));
-                }
-            });
-        }
-        for (number, checksum) in leaves {
-            self.writer.arena.note_early_write(number, checksum);
-        }
-        // Raises the threshold if mostly inner pages are left, so that they are not all visited
-        // again for each new page.
-        let left = self.counted_bytes();
-        debug_assert!(
-            left <= self.dirty_bytes(),
-            "no page counts against the memory limit that is not in memory"
-        );
-        self.limits.room_at = self.limits.memory_bytes.max(left + left / 4);
-        Ok(())
-    }
-
-    /// All pages that are not at their final position yet, for the final write.
-    pub(crate) fn unwritten_pages(&mut self) -> Vec<(PageNumber, &[u8])> {
-        let mut pages = Vec::new();
-        self.writer
-            .arena
-            .for_each_unwritten(|number, page| pages.push((number, page)));
-        assert!(
-            pages.is_sorted_by(|(a, _), (b, _)| a < b),
-            "pages are written in the order of their numbers, each once"
-        );
-        pages
-    }
-
     /// Gives back pages that were taken and not used. Returns all extents that were written.
-    pub(crate) fn settle(&mut self) -> Vec<Extent> {
+    pub(crate) fn close_extents(&mut self) -> Vec<Extent> {
         let written = self.give_back_unused();
         assert!(
             self.supply.is_empty(),
@@ -366,7 +222,7 @@ impl WritePages {
         written
     }
 
-    /// Like [`Self::settle`], without assertions: this runs while a panic unwinds, too.
+    /// Like [`Self::close_extents`], without assertions: this runs while a panic unwinds, too.
     fn give_back_unused(&mut self) -> Vec<Extent> {
         self.give_back_rest();
         self.writer.arena.written_extents()
@@ -387,7 +243,7 @@ impl WritePages {
     /// Notes that committed pages are no longer used.
     pub(crate) fn bury(&mut self, extent: Extent, birth: TransactionId) -> Result<()> {
         if birth >= self.transaction {
-            let detail = "it says that it was born in a transaction to come";
+            let detail = "its birth is in the future";
             return Err(Error::corrupted(extent.start, "write", detail));
         }
         debug_assert!(
@@ -404,133 +260,6 @@ impl WritePages {
             _ => self.deaths.push((extent, birth)),
         }
         Ok(())
-    }
-}
-
-/// The limits of a transaction.
-#[derive(Clone, Debug)]
-pub(crate) struct WriteLimits {
-    pub(crate) durability: Durability,
-    pub(crate) memory_bytes: usize,
-    /// Leaves are written early above this many bytes of pages in memory. Never less than
-    /// `memory_bytes`.
-    pub(crate) room_at: usize,
-    pub(crate) geometry: Geometry,
-    /// Handles slow readers before the file grows. Removed once it has answered that the file
-    /// should grow.
-    pub(crate) slow_readers: Option<SlowReaders>,
-    /// A tree is parked if releasing it takes more work than this.
-    pub(crate) parks_above: u64,
-}
-
-impl PageSource for WritePages {
-    #[inline]
-    fn page_size(&self) -> usize {
-        self.file.page_size
-    }
-
-    fn page_limit(&self) -> u64 {
-        self.writer.space.page_count()
-    }
-
-    #[inline]
-    fn page(&self, number: PageNumber) -> Result<&[u8]> {
-        if let Some(page) = self.arena().page(number) {
-            return Ok(page);
-        }
-        if let Some(page) = self.unwritten(number) {
-            return Ok(&page.bytes);
-        }
-        let pages = self.file.pages(&self.writer);
-        match pages.bytes(self.offset_of(number), self.file.page_size) {
-            Some(page) if number.0 >= crate::alloc::FIRST_PAGE => Ok(page),
-            _ => Err(outside(&self.file.mapping, number)),
-        }
-    }
-
-    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
-        value_in(
-            self.file.pages(&self.writer),
-            self.file.page_size,
-            self.writer.space.page_count(),
-            extent,
-        )
-    }
-
-    #[inline]
-    fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
-        match self.arena().page(number) {
-            Some(page) => prefetch_lines(page.get(offset..).unwrap_or_default(), lines),
-            None => (self.file.mapping).prefetch(self.offset_of(number) + offset as u64, lines),
-        }
-    }
-
-    #[inline]
-    fn io_wait(&self) -> &IoWaitEstimator {
-        self.file.mapping.io_wait()
-    }
-
-    fn announce(&self, pages: &mut [PageNumber]) {
-        // Pages that this transaction built are in memory already.
-        let places = into_extents(pages).into_iter().filter_map(|extent| {
-            let len = u64::from(extent.len) << self.file.page_shift;
-            (!self.arena().is_fresh(extent.start)).then(|| (self.offset_of(extent.start), len))
-        });
-        self.file.mapping.announce_all(places);
-    }
-
-    #[inline]
-    fn faults(&self) -> &'static Faults {
-        self.file.mapping.faults()
-    }
-
-    /// Fails if the system had no space for pages built in the mapped file, or could not read them
-    /// back.
-    #[inline]
-    fn refuse_lost(&self) -> Result<()> {
-        let mut writable = self.file.writable.iter();
-        match writable.find(|(mapping, before)| mapping.faults().are_more_than(*before)) {
-            Some((mapping, _)) => Err(unreadable(mapping.faults(), self.file.page_size)),
-            None => Ok(()),
-        }
-    }
-
-    /// Pages that this transaction wrote have no checksum yet, or none that is stored anywhere.
-    #[inline]
-    fn needs_check(&self, number: PageNumber) -> bool {
-        self.checked.is_unverified(number)
-            && !self.arena().is_written(number)
-            && self.unwritten(number).is_none()
-    }
-
-    #[cold]
-    fn check_page(
-        &self,
-        number: PageNumber,
-        checksum: Checksum,
-        written: TransactionId,
-        operation: &'static str,
-    ) -> Result<()> {
-        let page = self.page(number)?;
-        self.checked.compare_page(
-            &self.file.mapping,
-            page,
-            (number, checksum),
-            written.min(self.base()),
-            operation,
-        )
-    }
-
-    #[cold]
-    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
-        let value = self.value(extent)?;
-        self.checked.compare_value(
-            &self.file.mapping,
-            self.file.page_size,
-            value,
-            extent,
-            self.base(),
-        )
     }
 }
 
@@ -646,7 +375,7 @@ impl PageSink for WritePages {
         let birth = Header::read(self.page(number)?).birth;
         planted!(FreeOwn => { self.writer.space.give_back(Extent::new(number.0, 1)); return Ok(()) });
         if birth >= self.transaction {
-            let detail = "the page says that it is born in a transaction to come";
+            let detail = "its birth is in the future";
             return Err(Error::corrupted(number, "write", detail));
         }
         if self.deaths.len() as u64 >= self.writer.space.page_count() {

@@ -179,7 +179,7 @@ impl WriteTransaction {
 
     pub(crate) fn refuse_broken(&self) -> Result<()> {
         self.engine.refuse_forked()?;
-        self.engine.flusher.refuse_evicted()?;
+        self.engine.committer.refuse_evicted()?;
         if self.status.is_broken {
             Err(Error::TransactionBroken)
         } else {

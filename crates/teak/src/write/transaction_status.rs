@@ -1,6 +1,6 @@
 //! The status and the kind of a write transaction.
 
-/// What may still be done with a write transaction, and how it commits.
+/// The operations that a write transaction still allows, and how it commits.
 ///
 /// Invariant: once `is_broken` is set, only a rollback is possible.
 #[derive(Clone, Copy, Default, Debug)]

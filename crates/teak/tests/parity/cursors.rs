@@ -1,13 +1,13 @@
 //! Cursors.
 
-use super::{Place, TREES, place, table};
+use super::{Fixture, TREES, fixture, table};
 use std::{cmp::Ordering, ops::ControlFlow};
 use teak::{DetachedCursor, Error};
 
-/// Nothing has to be bound, renewed or closed: each operation is told the transaction.
+/// Nothing has to be bound, renewed or closed: each operation gets the transaction.
 #[test]
 fn cursor_lifecycle() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
@@ -29,7 +29,7 @@ fn cursor_lifecycle() {
 /// `cursor_dbi`, `cursor_copy`: the name, and a clone.
 #[test]
 fn cursor_table_and_copy() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
@@ -42,7 +42,7 @@ fn cursor_table_and_copy() {
 
 #[test]
 fn cursor_compare() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let (mut one, mut other) = (DetachedCursor::new(&words), DetachedCursor::new(&words));
@@ -58,11 +58,11 @@ fn cursor_compare() {
 /// FIRST, LAST, NEXT, PREV, SET, SET_KEY, SET_RANGE, GET_CURRENT, TO_KEY_LT, _LE, _EQ, _GE, _GT.
 #[test]
 fn cursor_position_operations() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
-    // Where it is nowhere, NEXT is FIRST and PREV is LAST, and there is no current record.
+    // Without a position, NEXT is FIRST and PREV is LAST, and there is no current record.
     assert!(!cursor.current(&txn).unwrap());
     assert!(cursor.clone().prev(&txn).unwrap());
     let at = |moved: bool, cursor: &DetachedCursor| {
@@ -109,7 +109,7 @@ fn cursor_position_operations() {
 /// `cursor_eof`, `on_first`, `on_last`.
 #[test]
 fn cursor_state() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
@@ -125,10 +125,10 @@ fn cursor_state() {
     assert!(borrowing.is_first() && !borrowing.is_last());
 }
 
-/// After a removal both NEXT and GET_CURRENT lead to the record behind.
+/// After a removal, both NEXT and GET_CURRENT lead to the next record.
 #[test]
 fn cursor_put_and_del() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
@@ -155,7 +155,7 @@ fn cursor_put_and_del() {
 /// `cursor_get_batch`: a batch leaves the cursor on the first record that was not read.
 #[test]
 fn cursor_batch_get() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
@@ -189,7 +189,7 @@ fn cursor_batch_get() {
 /// `cursor_scan`, `scan_from`.
 #[test]
 fn cursor_scan() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
@@ -211,7 +211,7 @@ fn cursor_scan() {
 /// `cursor_distance`, `cursor_scroll`, `cursor_distribute`.
 #[test]
 fn cursor_distance_scroll_and_split() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let (mut one, mut other) = (words.cursor(&txn).unwrap(), words.cursor(&txn).unwrap());
@@ -224,10 +224,11 @@ fn cursor_distance_scroll_and_split() {
     assert_eq!(parts.into_iter().flatten().count(), 5);
 }
 
-/// A cursor whose transaction has ended goes on in another one; where the table is not there it stays in its place.
+/// A cursor whose transaction has ended continues in another one. If the table does not exist
+/// there, it keeps its position.
 #[test]
 fn cursor_after_its_transaction() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);

@@ -1,6 +1,6 @@
-//! Cursors over several values of a key: each operation of theirs that survives changes.
+//! Cursors over several values of a key: each operation of a detached cursor.
 
-use super::{Place, place};
+use super::{Fixture, fixture};
 use std::cmp::Ordering;
 use teak::{
     DeleteScope, DetachedCursor, Error, MultiTable, Result, TableOptions, ValueSize, WriteTxn,
@@ -26,7 +26,7 @@ fn all(table: &Raw, txn: &WriteTxn) -> Vec<String> {
         .collect()
 }
 
-/// Where a cursor is, if a step found something.
+/// The position of a cursor, if a step found something.
 fn at(cursor: &DetachedCursor, txn: &WriteTxn, moved: Result<bool>) -> String {
     match moved.unwrap() {
         true => {
@@ -37,22 +37,22 @@ fn at(cursor: &DetachedCursor, txn: &WriteTxn, moved: Result<bool>) -> String {
     }
 }
 
-/// All operations but those of packed values, each where it leads.
+/// All operations except those of packed values, with their results.
 #[test]
 fn cursor_position_operations_of_values() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
     let mut cursor = DetachedCursor::for_multi(&table);
-    macro_rules! leads {
-        ($($method:ident ($($argument:expr),*) => $place:expr;)*) => {
+    macro_rules! check_moves {
+        ($($method:ident ($($argument:expr),*) => $expected:expr;)*) => {
             $(
                 let moved = cursor.$method(&txn $(, $argument)*);
-                assert_eq!(at(&cursor, &txn, moved), $place, stringify!($method));
+                assert_eq!(at(&cursor, &txn, moved), $expected, stringify!($method));
             )*
         };
     }
-    leads! {
+    check_moves! {
         // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP, GET_CURRENT from nowhere.
         first_value() => "-"; last_value() => "-"; next_value() => "-"; prev_value() => "-";
         current() => "-";
@@ -60,7 +60,7 @@ fn cursor_position_operations_of_values() {
         next() => "a1"; next() => "a3"; prev() => "a1"; last() => "c4"; first() => "a1";
         // NEXT_NODUP, PREV_NODUP.
         next_key() => "b2"; next_key() => "c2"; prev_key() => "b2"; prev_key() => "a5";
-        // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP, and where these lead nowhere, GET_CURRENT.
+        // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP, and GET_CURRENT after a failed move.
         first_value() => "a1"; prev_value() => "-"; current() => "a1"; next_value() => "a3";
         last_value() => "a5"; next_value() => "-"; current() => "a5"; prev_value() => "a3";
         // SET, SET_KEY, SET_RANGE.
@@ -90,7 +90,7 @@ fn cursor_position_operations_of_values() {
 /// GET_MULTIPLE, NEXT_MULTIPLE, PREV_MULTIPLE, SEEK_AND_GET_MULTIPLE.
 #[test]
 fn cursor_multiple_operations() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
     let many: Vec<u8> = (0..=255).collect();
@@ -109,7 +109,7 @@ fn cursor_multiple_operations() {
 /// `cursor_eof`, `on_first`, `on_last`, `on_first_dup`, `on_last_dup`.
 #[test]
 fn cursor_state_of_values() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
     let mut cursor = DetachedCursor::for_multi(&table);
@@ -142,7 +142,7 @@ fn cursor_state_of_values() {
 /// `cursor_count`, `cursor_count_ex`.
 #[test]
 fn cursor_count() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
     let mut cursor = DetachedCursor::for_multi(&table);
@@ -156,7 +156,7 @@ fn cursor_count() {
 /// `cursor_compare`, with and without the values of a key.
 #[test]
 fn cursor_compare_of_values() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
     let mut one = DetachedCursor::for_multi(&table);
@@ -171,7 +171,7 @@ fn cursor_compare_of_values() {
 /// NOOVERWRITE, NODUPDATA, APPEND, APPENDDUP, CURRENT, ALLDUPS; deletion of one value and of all.
 #[test]
 fn cursor_put_and_del_of_values() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
     let mut cursor = DetachedCursor::for_multi(&table);
@@ -188,7 +188,7 @@ fn cursor_put_and_del_of_values() {
     assert_eq!(at(&cursor, &txn, Ok(true)), "b0");
     let expected = ["a1", "a3", "a4", "a5", "b0", "b2", "c2", "c4", "d1"];
     assert_eq!(all(&table, &txn), expected);
-    // After a removal both NEXT and GET_CURRENT lead to what is behind.
+    // After a removal, both NEXT and GET_CURRENT lead to the next pair.
     assert!(cursor.remove(&mut txn).unwrap() && !cursor.remove(&mut txn).unwrap());
     let mut other = cursor.clone();
     let moved = cursor.next(&txn);
@@ -203,8 +203,8 @@ fn cursor_put_and_del_of_values() {
 
 /// `cursor_bunch_delete` of the values of a key.
 #[test]
-fn bunch_delete_of_values() {
-    let Place { database, .. } = &place();
+fn delete_scopes_of_values() {
+    let Fixture { database, .. } = &fixture();
     for (scope, left) in [
         (DeleteScope::ValuesBefore, &["a3", "a5"][..]),
         (DeleteScope::ValuesUpToCurrent, &["a5"]),

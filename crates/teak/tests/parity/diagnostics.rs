@@ -1,16 +1,16 @@
-//! Checks, copies, and what is said of a database.
+//! Checks, copies, and information about a database.
 
-use super::{Place, TREES, place, table};
+use super::{Fixture, TREES, fixture, table};
 use std::{fs, ops::ControlFlow};
 use teak::{Database, Error, Transaction};
 
 #[test]
 fn check() {
-    let Place {
+    let Fixture {
         database,
         path,
         _directory,
-    } = place();
+    } = fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     words.insert(&mut txn, b"pine", b"to be damaged").unwrap();
@@ -35,7 +35,7 @@ fn check() {
 
 #[test]
 fn stat_and_info() {
-    let Place { database, path, .. } = &place();
+    let Fixture { database, path, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     table(&mut txn, &TREES);
     let transaction = txn.commit().unwrap();
@@ -53,10 +53,10 @@ fn stat_and_info() {
     drop(reader);
 }
 
-/// To a file, to anything that takes bytes, and densely; of a state that others go on from.
+/// To a file, to any writer, and compacted; of a state that changes meanwhile.
 #[test]
 fn copy() {
-    let Place { database, path, .. } = &place();
+    let Fixture { database, path, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     for number in 0..2000u32 {
@@ -101,10 +101,10 @@ fn copy() {
     assert!(!path.with_file_name("ended").exists());
 }
 
-/// Errors say what happened and what to do.
+/// Errors describe the problem and the remedy.
 #[test]
 fn errors() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let long = words.insert(&mut txn, &[7; 4000], b"").unwrap_err();

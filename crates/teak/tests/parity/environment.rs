@@ -1,6 +1,6 @@
-//! Databases: opening, closing, how long their files are; what they can hold.
+//! Databases: opening, closing, the length of their files, and their limits.
 
-use super::{Place, TREES, place, table};
+use super::{Fixture, TREES, fixture, table};
 use std::fs;
 use teak::{
     Database, Durability, Error, Geometry, Options, Table,
@@ -14,27 +14,27 @@ fn page_size() {
         let path = directory.path().join("some.teak");
         let options = Options::new().page_size(page_size);
         options.open(&path).unwrap().close().unwrap();
-        // It is the file's, whatever else is asked for.
+        // It belongs to the file, whatever else is requested.
         let database = Database::open(&path).unwrap();
         assert_eq!(database.page_size(), page_size);
     }
     for wrong in [0, 512, 2048, 5000, 131_072] {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let refused = Options::new()
             .page_size(wrong)
-            .open(place.path().join("wrong.teak"));
+            .open(directory.path().join("wrong.teak"));
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     }
 }
 
-/// It is not bounded by memory: what the budget does not hold is written before the commit.
+/// Memory does not limit it: pages beyond the budget are written before the commit.
 #[test]
 fn pages_of_a_write_transaction() {
-    let Place {
+    let Fixture {
         database,
         path,
         _directory,
-    } = place();
+    } = fixture();
     database.close().unwrap();
     let options = Options::new().write_memory_bytes(64 << 10);
     let database = options.open(&path).unwrap();
@@ -53,7 +53,7 @@ fn pages_of_a_write_transaction() {
 
 #[test]
 fn longest_value() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &[]);
     let long = vec![7; 33 << 20];
@@ -65,14 +65,14 @@ fn longest_value() {
     assert_eq!(words.get(&txn, b"short").unwrap(), Some(&b""[..]));
 }
 
-/// Keys as long as they may be make deep trees, and are found in them.
+/// Keys of the maximum length make deep trees, and are found in them.
 #[test]
 fn tree_height() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &[]);
     let longest = teak::limits(4096).unwrap().key_len_max;
-    // Two and two are alike but for the end, so that every other separator is as long as a key.
+    // Pairs differ only at the end, so that every other separator is as long as a key.
     let key = |number: u32| {
         let mut key = (number / 2).to_be_bytes().repeat(longest / 4 - 1);
         key.extend(number.to_be_bytes());
@@ -90,7 +90,7 @@ fn tree_height() {
 
 #[test]
 fn depth_of_nested_transactions() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &[]);
     let savepoints: Vec<_> = (0..200u32)
@@ -105,10 +105,10 @@ fn depth_of_nested_transactions() {
     }
 }
 
-/// Nothing has to be guessed: without limits the file grows as long as the disk has room.
+/// No size has to be guessed: without limits, the file grows as long as the disk has room.
 #[test]
 fn default_geometry() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let geometry = database.geometry().unwrap();
     assert_eq!(geometry, Geometry::default());
     assert_eq!(geometry.upper_limit_bytes, u64::MAX);
@@ -124,7 +124,7 @@ fn open() {
     let database = Options::new().create_new(true).open(&path).unwrap();
     let refused = Options::new().create_new(true).open(&path);
     assert!(matches!(refused, Err(Error::AlreadyExists(_))));
-    // Opened twice in one process, it is the same one.
+    // Opened twice in one process, it is one database.
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     txn.commit().unwrap();
@@ -140,16 +140,16 @@ fn open() {
 
 #[test]
 fn read_only() {
-    let Place {
+    let Fixture {
         database,
         path,
         _directory,
-    } = place();
+    } = fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     txn.set_durability(Durability::Lazy);
     txn.commit().unwrap();
-    // As a kill leaves it: who only reads needs nobody to repair it before, and repairs nothing.
+    // The state after a kill: a read-only process needs no repair before, and repairs nothing.
     let copy = path.with_file_name("copy.teak");
     fs::copy(&path, &copy).unwrap();
     let bytes = fs::read(&copy).unwrap();
@@ -160,14 +160,14 @@ fn read_only() {
     assert_eq!(fs::read(&copy).unwrap(), bytes);
 }
 
-/// Who opens without asking for anything takes what the file says.
+/// An open without options uses the stored ones.
 #[test]
 fn accede() {
-    let Place {
+    let Fixture {
         database,
         path,
         _directory,
-    } = place();
+    } = fixture();
     database.close().unwrap();
     let lazy = Options::new()
         .durability(Durability::Lazy)
@@ -179,7 +179,7 @@ fn accede() {
     table(&mut txn, &TREES);
     let transaction = txn.commit().unwrap();
     assert!(database.stat().unwrap().durable_transaction < transaction);
-    // Who asks for something else while it is open is told what.
+    // An open with other options while it is open is refused with the reason.
     let refused = Options::new().durability(Durability::Durable).open(&path);
     assert!(matches!(
         refused,
@@ -187,14 +187,14 @@ fn accede() {
     ));
 }
 
-/// Transactions that are open may go on to read, and nothing is lost.
+/// Open transactions may continue to read, and nothing is lost.
 #[test]
 fn close() {
-    let Place {
+    let Fixture {
         database,
         path,
         _directory,
-    } = place();
+    } = fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     txn.set_durability(Durability::Lazy);
@@ -211,7 +211,7 @@ fn close() {
 
 #[test]
 fn geometry_at_run_time() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let limited = |bytes| Geometry {
         upper_limit_bytes: bytes,
         ..Geometry::default()
@@ -241,18 +241,18 @@ fn geometry_at_run_time() {
 
 #[test]
 fn path() {
-    let Place { database, path, .. } = &place();
+    let Fixture { database, path, .. } = &fixture();
     assert_eq!(database.path(), path);
 }
 
-/// Each page is compared with its checksum when it is first read, without being asked for.
+/// Each page is verified when it is first read, without a request.
 #[test]
 fn validation() {
-    let Place {
+    let Fixture {
         database,
         path,
         _directory,
-    } = place();
+    } = fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     words.insert(&mut txn, b"pine", b"to be damaged").unwrap();

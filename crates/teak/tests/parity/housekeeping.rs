@@ -1,6 +1,6 @@
-//! Limits, what can be seen of a database and its pages.
+//! Limits, and information about a database and its pages.
 
-use super::{Place, TREES, place, table};
+use super::{Fixture, TREES, fixture, table};
 use std::{collections::BTreeMap, fs, ops::ControlFlow, time::Duration};
 use teak::{Database, Error, Options, PageUse, codec::Bytes};
 
@@ -28,7 +28,7 @@ fn limits() {
             page_size as u64 * u64::from(u32::MAX)
         );
         assert!(limits.value_len_max < limits.file_bytes_max);
-        // A value that is as long stands in pages of its own.
+        // A value of this length has pages of its own.
         words.clear(&mut txn).unwrap();
         words
             .insert(&mut txn, b"", &vec![7; limits.inline_record_len_max])
@@ -47,14 +47,14 @@ fn limits() {
     }
 }
 
-/// `preopen_snapinfo`: also while somebody has it open, and of what is no database.
+/// `preopen_snapinfo`: also while it is open, and of other files.
 #[test]
 fn preopen_info() {
-    let Place {
+    let Fixture {
         database,
         path,
         _directory,
-    } = place();
+    } = fixture();
     let mut txn = database.begin_write().unwrap();
     table(&mut txn, &TREES);
     let transaction = txn.commit().unwrap();
@@ -85,7 +85,7 @@ fn preopen_info() {
             Err(Error::NotADatabase { .. })
         ));
     }
-    // One damaged record is not all of them.
+    // One damaged record leaves others.
     let mut bytes = fs::read(&path).unwrap();
     bytes[100] ^= 1;
     fs::write(&path, bytes).unwrap();
@@ -97,7 +97,7 @@ fn preopen_info() {
 /// `env_pgwalk`.
 #[test]
 fn page_walk() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     for number in 0..5000u32 {
@@ -145,7 +145,7 @@ fn page_walk() {
 /// `is_dirty`: exact, and for any bytes.
 #[test]
 fn is_dirty() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     words.insert(&mut txn, b"large", &[7; 100_000]).unwrap();
@@ -183,7 +183,7 @@ fn is_dirty() {
 /// `env_warmup`.
 #[test]
 fn warm_up() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     words
@@ -194,11 +194,11 @@ fn warm_up() {
         let stat = database.stat().unwrap();
         (stat.page_count - stat.free_pages) * 4096
     };
-    for how in [teak::WarmUp::Ask, teak::WarmUp::Read] {
-        let warmed = database.warm_up(how, Duration::from_secs(3600)).unwrap();
+    for method in [teak::WarmUp::Ask, teak::WarmUp::Read] {
+        let warmed = database.warm_up(method, Duration::from_secs(3600)).unwrap();
         assert!(warmed.is_whole);
         assert!((20 << 20..=used(database)).contains(&warmed.bytes));
-        let warmed = database.warm_up(how, Duration::ZERO).unwrap();
+        let warmed = database.warm_up(method, Duration::ZERO).unwrap();
         assert!(!warmed.is_whole && warmed.bytes == 0);
     }
     let mut txn = database.begin_write().unwrap();
@@ -216,7 +216,7 @@ fn warm_up() {
 /// The counts of `env_info`.
 #[test]
 fn metrics() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     assert_eq!(database.metrics().commits, 0);
     let mut txn = database.begin_write().unwrap();
     table(&mut txn, &TREES);

@@ -1,4 +1,5 @@
-//! What LMDB and libmdbx offer, row by row: a test for each row of their features says how it is done here. `rows.txt` has all rows.
+//! Features of LMDB and libmdbx, row by row: a test for each row shows the corresponding feature
+//! here. `rows.txt` has all rows.
 
 mod cursors;
 mod cursors_of_values;
@@ -22,16 +23,16 @@ use tempfile::TempDir;
 type Raw = Table<Bytes, Bytes>;
 
 /// A database in a directory of its own.
-struct Place {
+struct Fixture {
     _directory: TempDir,
     path: PathBuf,
     database: Database,
 }
 
-fn place() -> Place {
+fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("some.teak");
-    Place {
+    Fixture {
         database: Database::open(&path).unwrap(),
         path,
         _directory: directory,

@@ -1,6 +1,6 @@
 //! Operations on single records.
 
-use super::{place, table};
+use super::{fixture, table};
 use teak::{
     Action, CacheOutcome, CachedLookup, Durability, Error, Exactness, Swap, Table, Transaction,
     codec::{Bytes, Str},
@@ -8,16 +8,16 @@ use teak::{
 
 #[test]
 fn get() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b"]);
     assert_eq!(table.get(&txn, b"b").unwrap(), Some(&[1][..]));
     assert_eq!(table.get(&txn, b"c").unwrap(), None);
     txn.commit().unwrap();
-    let txn = place.database.begin_read().unwrap();
+    let txn = fixture.database.begin_read().unwrap();
     let value = table.get(&txn, b"a").unwrap();
-    // The slice is of the mapped file, for as long as the transaction.
-    let mut other = place.database.begin_write().unwrap();
+    // The slice belongs to the mapped file, for as long as the transaction.
+    let mut other = fixture.database.begin_write().unwrap();
     table.insert(&mut other, b"a", b"another").unwrap();
     other.commit().unwrap();
     assert_eq!(value, Some(&[0][..]));
@@ -25,8 +25,8 @@ fn get() {
 
 #[test]
 fn get_ex() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a"]);
     let record = table.get_record(&txn, b"a").unwrap();
     assert_eq!(record, Some((b"a".to_vec(), &[0][..])));
@@ -37,8 +37,8 @@ fn get_ex() {
 
 #[test]
 fn lower_bound_get() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["b", "d"]);
     let found = |key| {
         let found = table.get_or_next(&txn, key).unwrap();
@@ -51,12 +51,12 @@ fn lower_bound_get() {
 
 #[test]
 fn cached_get() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a"]);
     txn.commit().unwrap();
     let (txn, mut cached) = (
-        place.database.begin_read().unwrap(),
+        fixture.database.begin_read().unwrap(),
         CachedLookup::default(),
     );
     let mut get = |txn: &_| {
@@ -65,44 +65,44 @@ fn cached_get() {
     };
     assert_eq!(get(&txn), (Some(vec![0]), CacheOutcome::Miss));
     assert_eq!(get(&txn), (Some(vec![0]), CacheOutcome::Hit));
-    let mut change = place.database.begin_write().unwrap();
+    let mut change = fixture.database.begin_write().unwrap();
     table.remove(&mut change, b"a").unwrap();
     change.commit().unwrap();
-    let txn = place.database.begin_read().unwrap();
+    let txn = fixture.database.begin_read().unwrap();
     assert_eq!(get(&txn), (None, CacheOutcome::Miss));
     assert_eq!(
         get(&txn),
         (None, CacheOutcome::Hit),
-        "that there is none is kept, too"
+        "a missing record is cached, too"
     );
 }
 
 /// The flags of a put are methods.
 #[test]
 fn put() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["b"]);
-    // NOOVERWRITE: what is there is told.
+    // NOOVERWRITE: the existing value is returned.
     assert!(!table.insert_new(&mut txn, b"b", b"x").unwrap());
     let there = table.get_or_insert(&mut txn, b"b", b"x").unwrap();
     assert_eq!(there.as_deref(), Some(&[0][..]));
     assert_eq!(table.get_or_insert(&mut txn, b"c", b"new").unwrap(), None);
-    // CURRENT: only if it is there.
+    // CURRENT: only if it exists.
     assert!(!table.update(&mut txn, b"a", b"x").unwrap());
     assert!(table.update(&mut txn, b"b", b"x").unwrap());
     // RESERVE: filled in place.
     let fill = |space: &mut [u8]| space.fill(7);
     table.insert_with(&mut txn, b"d", 100_000, fill).unwrap();
     assert_eq!(table.get(&txn, b"d").unwrap(), Some(&[7; 100_000][..]));
-    // APPEND: out of order nothing changes, and the transaction goes on.
+    // APPEND: out of order nothing changes, and the transaction continues.
     let refused = table.append(&mut txn, b"a", b"x");
     assert!(matches!(refused, Err(Error::NotSorted { .. })));
     table.append(&mut txn, b"e", b"x").unwrap();
-    // UPSERT; the same value again changes no page.
+    // UPSERT; an equal value changes no page.
     table.insert(&mut txn, b"e", b"y").unwrap();
     let id = txn.commit().unwrap();
-    let mut txn = place.database.begin_write().unwrap();
+    let mut txn = fixture.database.begin_write().unwrap();
     txn.set_durability(Durability::Lazy);
     table.insert(&mut txn, b"e", b"y").unwrap();
     assert_eq!(txn.commit().unwrap(), id);
@@ -111,19 +111,19 @@ fn put() {
 /// The flags for several values are methods of their tables.
 #[test]
 fn put_among_several_values() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = txn.create_multi_table::<Str, Bytes>("sets").unwrap();
     // NODUPDATA.
     assert!(table.insert(&mut txn, "a", b"1").unwrap());
     assert!(!table.insert(&mut txn, "a", b"1").unwrap());
-    // NOOVERWRITE: the first value is told.
+    // NOOVERWRITE: the first value is returned.
     let first = table.insert_new_key(&mut txn, "a", b"2").unwrap();
     assert_eq!(first.as_deref(), Some(&b"1"[..]));
     // CURRENT and NOOVERWRITE: one of the values becomes another.
     assert!(table.replace(&mut txn, "a", b"1", b"5").unwrap());
     assert!(!table.replace(&mut txn, "a", b"1", b"6").unwrap());
-    // MULTIPLE: how many were new.
+    // MULTIPLE: returns the number of new ones.
     let values = [&b"4"[..], b"5", b"6"];
     assert_eq!(table.insert_values(&mut txn, "a", &values).unwrap(), 2);
     // APPENDDUP.
@@ -139,18 +139,18 @@ fn put_among_several_values() {
 
 #[test]
 fn replace() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table: Table<Str, Str> = txn.create_table("words").unwrap();
     assert_eq!(table.replace(&mut txn, "a", "1").unwrap(), None);
     assert_eq!(
         table.replace(&mut txn, "a", "2").unwrap().as_deref(),
         Some("1")
     );
-    // Without a new value it is taken out.
+    // Without a new value, the record is removed.
     assert_eq!(table.take(&mut txn, "a").unwrap().as_deref(), Some("2"));
     assert_eq!(table.take(&mut txn, "a").unwrap(), None);
-    // With conditions, and by what is there.
+    // Conditional changes.
     let swap = table.compare_and_swap(&mut txn, "a", Some("2"), Some("3"));
     assert_eq!(swap.unwrap(), Swap::Other(None));
     let swap = table.compare_and_swap(&mut txn, "a", None, Some("3"));
@@ -165,8 +165,8 @@ fn replace() {
 
 #[test]
 fn del() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b"]);
     assert!(!table.remove_if(&mut txn, b"a", b"another value").unwrap());
     assert!(table.remove_if(&mut txn, b"a", &[0]).unwrap());
@@ -181,8 +181,8 @@ fn del() {
 
 #[test]
 fn put_and_del_of_many() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &[]);
     let records = [(&b"b"[..], &b"1"[..]), (b"a", b"2"), (b"b", b"3")];
     assert_eq!(table.insert_many(&mut txn, &records).unwrap(), 2);

@@ -1,13 +1,13 @@
-//! Ranges and bunches of records, and tables as a whole.
+//! Ranges and bunches of records, and whole tables.
 
-use super::{Place, Raw, TREES, place, table};
+use super::{Fixture, Raw, TREES, fixture, table};
 use teak::{DeleteScope, DetachedCursor, Error, TableOptions, codec::Bytes};
 
-/// Behind all others, from the leaves up, and many at once.
+/// After all others, bottom-up, and in batches.
 #[test]
 fn bulk_insert() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let words = table(&mut txn, &["a"]);
     words.append(&mut txn, b"b", b"").unwrap();
     let refused = words.append(&mut txn, b"aa", b"");
@@ -22,11 +22,11 @@ fn bulk_insert() {
     assert!(stat.leaf_pages < full + full / 5, "{stat:?}");
 }
 
-/// Between bounds that hold, and exact in a table that counts.
+/// Between valid bounds, and exact in a table with counts.
 #[test]
 fn estimates() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let counted = TableOptions::new().counted(true);
     let exact: Raw = txn.create_table_with("exact", counted).unwrap();
     let about: Raw = txn.create_table("about").unwrap();
@@ -51,7 +51,7 @@ fn estimates() {
 /// `cursor_delete_range`.
 #[test]
 fn range_delete() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let removed = words.remove_range(&mut txn, &b"elm"[..]..=&b"oak"[..]);
@@ -59,10 +59,11 @@ fn range_delete() {
     assert_eq!(words.remove_range(&mut txn, ..).unwrap(), 2);
 }
 
-/// `cursor_bunch_delete`: BEFORE and AFTER, with the current record and without, WHOLE, CURRENT_VALUE.
+/// `cursor_bunch_delete`: BEFORE and AFTER, with the current record and without, WHOLE,
+/// CURRENT_VALUE.
 #[test]
-fn bunch_delete() {
-    let Place { database, .. } = &place();
+fn delete_scopes() {
+    let Fixture { database, .. } = &fixture();
     for (scope, left) in [
         (DeleteScope::Before, &["fir", "oak", "yew"][..]),
         (DeleteScope::UpToCurrent, &["oak", "yew"]),
@@ -91,7 +92,7 @@ fn bunch_delete() {
 /// `drop` with and without deletion.
 #[test]
 fn drop_and_empty() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     words.clear(&mut txn).unwrap();
@@ -100,10 +101,10 @@ fn drop_and_empty() {
     assert!(!txn.drop_table("words").unwrap());
 }
 
-/// What has no row there: from one table to another.
+/// Features without a row: moving between tables.
 #[test]
 fn copying_and_moving() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let others = txn.create_table::<Bytes, Bytes>("others").unwrap();

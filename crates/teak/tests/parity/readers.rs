@@ -1,13 +1,13 @@
-//! Readers that stay long.
+//! Long-lived readers.
 
-use super::{Place, TREES, place, table};
+use super::{Fixture, TREES, fixture, table};
 use crate::processes::Other;
 use teak::{Error, SlowReaderChoice, codec::Bytes};
 
-/// Each reader with all that is known of it; one that dies is gone from the list by itself.
+/// Each reader with all known details. A dead one disappears from the list automatically.
 #[test]
 fn reader_table() {
-    let Place { database, path, .. } = &place();
+    let Fixture { database, path, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     table(&mut txn, &TREES);
     let first = txn.commit().unwrap();
@@ -31,10 +31,10 @@ fn reader_table() {
     }
 }
 
-/// A state that is gone is an error of whoever wants it, and nothing else.
+/// A lost state is an error only for its reader.
 #[test]
 fn snapshot_that_is_gone() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     txn.commit().unwrap();
@@ -49,7 +49,7 @@ fn snapshot_that_is_gone() {
     assert!(words.contains(&txn, b"ash").unwrap());
 }
 
-/// All that can be done about a slow reader.
+/// All possible reactions to a slow reader.
 #[test]
 fn slow_reader_choices() {
     let all = [
@@ -59,11 +59,11 @@ fn slow_reader_choices() {
         SlowReaderChoice::GiveUp,
     ];
     for choice in all {
-        let Place {
+        let Fixture {
             database,
             path,
             _directory,
-        } = place();
+        } = fixture();
         database.close().unwrap();
         let options = teak::Options::new().on_slow_reader(move |slow| match slow.asked {
             0..3 => choice,

@@ -1,6 +1,6 @@
-//! Answers in the situations whose codes were observed of libmdbx.
+//! Results in the situations whose return codes were observed with libmdbx.
 
-use super::{place, table};
+use super::{fixture, table};
 use std::ops::Bound;
 use teak::{
     Deletion, DetachedCursor, Error, Geometry, KeyOrder, Options, Table, TableOptions, Transaction,
@@ -11,8 +11,8 @@ use teak::{
 /// `MDBX_DUPFIXED` and `MDBX_INTEGERDUP` without `MDBX_DUPSORT`.
 #[test]
 fn values_of_one_size_without_several() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     for options in [
         TableOptions::new().value_size(ValueSize::Bytes(8)),
         TableOptions::new().value_order(KeyOrder::Integer),
@@ -25,14 +25,14 @@ fn values_of_one_size_without_several() {
 
 #[test]
 fn append_out_of_order() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "c"]);
     for key in [&b"b"[..], b"c"] {
         let refused = table.append(&mut txn, key, b"");
         assert!(matches!(refused, Err(Error::NotSorted { .. })));
     }
-    // Nothing has changed, and the transaction goes on.
+    // Nothing has changed, and the transaction continues.
     table.append(&mut txn, b"d", b"").unwrap();
     assert_eq!(table.len(&txn).unwrap(), 3);
     txn.commit().unwrap();
@@ -41,8 +41,8 @@ fn append_out_of_order() {
 /// SET b, del, GET_CURRENT, NEXT, NEXT, eof, on_last.
 #[test]
 fn a_cursor_where_its_record_was_removed() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b", "c", "d"]);
     let mut cursor = DetachedCursor::new(&table);
     assert!(cursor.seek_exact(&txn, b"b").unwrap());
@@ -54,11 +54,11 @@ fn a_cursor_where_its_record_was_removed() {
     assert!(cursor.is_after_last(&txn).unwrap());
 }
 
-/// `mdbx_estimate_range`, forwards and the wrong way round.
+/// `mdbx_estimate_range`, forwards and in the wrong direction.
 #[test]
 fn estimates_of_one_record_and_of_none() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b", "c", "d"]);
     let one = table.estimate_range(&txn, &b"c"[..]..&b"d"[..]).unwrap();
     assert_eq!((one.at_least, one.records, one.at_most), (1, 1, 1));
@@ -68,18 +68,18 @@ fn estimates_of_one_record_and_of_none() {
 
 #[test]
 fn deleting_a_database_that_is_not_there() {
-    let place = place();
-    let nothing = place.path.with_file_name("nothing.teak");
+    let fixture = fixture();
+    let nothing = fixture.path.with_file_name("nothing.teak");
     for deletion in [Deletion::IfUnused, Deletion::WhenUnused, Deletion::Now] {
         assert!(!teak::delete(&nothing, deletion).unwrap());
     }
 }
 
-/// `mdbx_cursor_delete_range` from the first of 50,002 records up to the last, which stays.
+/// `mdbx_cursor_delete_range` from the first of 50,002 records up to the last one, which stays.
 #[test]
 fn a_range_up_to_the_last_record() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table: Table<U32, Str> = txn.create_table("numbers").unwrap();
     let numbers = (0..50_002_u32).map(|number| (number.to_be_bytes(), "text"));
     table.bulk_load(&mut txn, numbers).unwrap();
@@ -91,10 +91,10 @@ fn a_range_up_to_the_last_record() {
 
 #[test]
 fn sizes_that_do_not_fit() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let plain = table(&mut txn, &[]);
-    let max = place.database.max_key_len();
+    let max = fixture.database.max_key_len();
     plain.insert(&mut txn, &vec![1; max], b"").unwrap();
     let refused = plain.insert(&mut txn, &vec![1; max + 1], b"");
     assert!(
@@ -122,34 +122,34 @@ fn sizes_that_do_not_fit() {
         let refused = integers.insert(&mut txn, other, "");
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     }
-    // A refused operation leaves the transaction as it was.
+    // A refused operation leaves the transaction unchanged.
     txn.commit().unwrap();
 }
 
-/// A reader beside the writer, and several readers, in one thread; a second writer is told.
+/// Readers and a writer in one thread are allowed; a second writer is refused.
 #[test]
 fn transactions_of_one_thread() {
-    let place = place();
-    let txn = place.database.begin_write().unwrap();
-    let readers = [(); 3].map(|()| place.database.begin_read().unwrap());
-    assert!(place.database.try_begin_write().unwrap().is_none());
+    let fixture = fixture();
+    let txn = fixture.database.begin_write().unwrap();
+    let readers = [(); 3].map(|()| fixture.database.begin_read().unwrap());
+    assert!(fixture.database.try_begin_write().unwrap().is_none());
     drop((txn, readers));
-    assert!(place.database.try_begin_write().unwrap().is_some());
+    assert!(fixture.database.try_begin_write().unwrap().is_some());
 }
 
 #[test]
 fn writing_where_only_reading_is_possible() {
-    let place = place();
-    place.database.close().unwrap();
-    let database = Options::new().read_only(true).open(&place.path).unwrap();
+    let fixture = fixture();
+    fixture.database.close().unwrap();
+    let database = Options::new().read_only(true).open(&fixture.path).unwrap();
     let refused = database.begin_write();
     assert!(matches!(refused, Err(Error::ReadOnly)));
 }
 
 #[test]
 fn zero_length_key_and_value() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &[]);
     table.insert(&mut txn, b"", b"").unwrap();
     assert_eq!(table.get(&txn, b"").unwrap(), Some(&b""[..]));
@@ -157,8 +157,8 @@ fn zero_length_key_and_value() {
 
 #[test]
 fn del_of_another_value() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a"]);
     assert!(!table.remove_if(&mut txn, b"a", b"other").unwrap());
     assert_eq!(table.len(&txn).unwrap(), 1);
@@ -166,8 +166,8 @@ fn del_of_another_value() {
 
 #[test]
 fn current_of_several_values() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let sets = txn.create_multi_table::<Str, Str>("sets").unwrap();
     sets.insert_values(&mut txn, "a", &["1", "2"]).unwrap();
     assert!(
@@ -183,54 +183,55 @@ fn current_of_several_values() {
 
 #[test]
 fn nothing_newer_and_nothing_to_flush() {
-    let place = place();
-    let mut reader = place.database.begin_read().unwrap();
+    let fixture = fixture();
+    let mut reader = fixture.database.begin_read().unwrap();
     assert!(!reader.refresh().unwrap(), "it reads the newest state");
-    let mut txn = place.database.begin_write().unwrap();
+    let mut txn = fixture.database.begin_write().unwrap();
     table(&mut txn, &["a"]);
     txn.commit().unwrap();
     assert!(reader.refresh().unwrap());
-    place.database.sync().unwrap();
-    place.database.sync().unwrap();
+    fixture.database.sync().unwrap();
+    fixture.database.sync().unwrap();
 }
 
 #[test]
 fn parked_readers() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a"]);
     txn.commit().unwrap();
-    let parked = place.database.begin_read().unwrap().park().unwrap();
-    let mut txn = place.database.begin_write().unwrap();
+    let parked = fixture.database.begin_read().unwrap().park().unwrap();
+    let mut txn = fixture.database.begin_write().unwrap();
     table.insert(&mut txn, b"b", b"").unwrap();
     txn.commit().unwrap();
-    // It cannot be read by mistake: it is of another type. It has its state still, as nobody wanted the space.
+    // It cannot be read by mistake, because it has another type. It still has its state, because no
+    // writer needed the space.
     let txn = parked.resume().unwrap();
     assert_eq!(table.len(&txn).unwrap(), 1);
 }
 
 #[test]
-fn upper_limits_below_what_is_used() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+fn upper_limits_below_the_used_size() {
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &[]);
     table.insert(&mut txn, b"large", &[1; 1 << 20]).unwrap();
     txn.commit().unwrap();
-    let mut txn = place.database.begin_write().unwrap();
-    let geometry = place.database.geometry().unwrap();
+    let mut txn = fixture.database.begin_write().unwrap();
+    let geometry = fixture.database.geometry().unwrap();
     let small = Geometry {
         upper_limit_bytes: 1 << 16,
         ..geometry
     };
-    // It holds for what comes; what is there stays.
+    // It applies to future commits; existing data stays.
     txn.set_geometry(small).unwrap();
     txn.commit().unwrap();
-    let mut txn = place.database.begin_write().unwrap();
+    let mut txn = fixture.database.begin_write().unwrap();
     let full = table
         .insert(&mut txn, b"more", &[2; 1 << 20])
         .and_then(|()| txn.commit());
     assert!(matches!(full, Err(Error::Full { .. })), "{full:?}");
-    let txn = place.database.begin_read().unwrap();
+    let txn = fixture.database.begin_read().unwrap();
     assert_eq!(
         table.get(&txn, b"large").unwrap().map(<[u8]>::len),
         Some(1 << 20)

@@ -1,4 +1,4 @@
-//! The list of rows: each has a test, or a line that says what is different here.
+//! The list of rows: each has a test, or a documented difference.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +22,8 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The functions of the engine's tests behind whose `#[test]` nothing stands but what else is said of them.
+/// The functions after `#[test]` attributes in the engine's tests, with or without other attributes
+/// in between.
 fn tests() -> BTreeSet<String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut tests = BTreeSet::new();
@@ -38,7 +39,7 @@ fn tests() -> BTreeSet<String> {
     tests
 }
 
-/// What stands in the first column of the tables of differences.
+/// The first column of the tables of differences.
 fn differences() -> Vec<&'static str> {
     let rows = DIFFERENCES
         .lines()
@@ -54,16 +55,16 @@ fn every_row_has_a_test_or_a_difference() {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let (row, place) = line
+        let (row, location) = line
             .split_once(" = ")
             .unwrap_or_else(|| panic!("{line:?} names no test and no difference"));
-        let is_there = match place.strip_prefix("differences: ") {
+        let is_there = match location.strip_prefix("differences: ") {
             Some(words) => differences.iter().any(|first| first.contains(words)),
-            None => tests.contains(place),
+            None => tests.contains(location),
         };
-        assert!(is_there, "{row:?} is to be found at {place:?}, and is not");
-        let before = seen.insert(row, place);
-        assert!(before.is_none(), "{row:?} stands there twice");
+        assert!(is_there, "{row:?} should be at {location:?}");
+        let before = seen.insert(row, location);
+        assert!(before.is_none(), "{row:?} is listed twice");
     }
     assert!(seen.len() > 100);
 }

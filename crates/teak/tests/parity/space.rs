@@ -1,6 +1,6 @@
-//! Free space: when it is used again, and what can be seen of it.
+//! Free space: when it is reused, and information about it.
 
-use super::{Place, place};
+use super::{Fixture, fixture};
 use teak::{
     Database, PageUse, Table,
     codec::{Bytes, U64},
@@ -18,10 +18,10 @@ fn fill(database: &Database, count: u64, byte: u8) -> Numbers {
     numbers
 }
 
-/// Whoever is gone keeps nothing: the same work again and again takes no more of the file.
+/// Ended readers keep nothing: repeated work takes no more of the file.
 #[test]
 fn reclaim() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     for round in 0..4 {
         fill(database, 1000, round);
     }
@@ -33,10 +33,10 @@ fn reclaim() {
     assert!(database.metrics().reclaimed_pages > 30 * 250);
 }
 
-/// A transaction that gives up what it has just taken needs no more for it.
+/// A transaction that frees its own new pages needs no additional pages for that.
 #[test]
 fn loose_pages() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let numbers: Numbers = txn.create_table("numbers").unwrap();
     for round in 0..50 {
@@ -50,12 +50,12 @@ fn loose_pages() {
     assert!(database.stat().unwrap().file_bytes < 2 << 20);
 }
 
-/// Many pages that die in one commit are noted in few, and come back at once.
+/// Many pages that die in one commit are recorded in few pages, and are reused together.
 #[test]
 fn many_deaths_at_once() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let numbers = fill(database, 40_000, 1);
-    // Every other page, so that they do not lie in a row.
+    // Every other page, so that they are not consecutive.
     let some = || (0..40_000).filter(|number| number / 4 % 2 == 0);
     let mut file_bytes = Vec::new();
     for round in 0..6 {
@@ -76,10 +76,10 @@ fn many_deaths_at_once() {
     assert!(database.check(&mut |_| {}).unwrap().is_clean());
 }
 
-/// What is free and what is pending, in numbers and page by page.
+/// Free and pending pages, as counts and page by page.
 #[test]
 fn gc_info() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let stat = database.stat().unwrap();
     assert_eq!(stat.free_pages + stat.pending_pages, 0);
     fill(database, 1000, 1);
@@ -92,7 +92,7 @@ fn gc_info() {
     let kinds = database.page_kinds().unwrap();
     let count = |kind| kinds.iter().filter(|is| **is == kind).count() as u64;
     assert_eq!(kinds.len() as u64, stat.page_count);
-    // What only readers keep is not told apart from what is free.
+    // Pages kept only for readers are not distinguished from free ones.
     let sum = stat.free_pages + stat.pending_pages;
     assert_eq!(count(PageUse::Free) + count(PageUse::Pending), sum);
 }

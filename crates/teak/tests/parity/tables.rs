@@ -1,6 +1,6 @@
-//! Tables: what is done with them as a whole.
+//! Operations on whole tables.
 
-use super::{place, table};
+use super::{fixture, table};
 use std::cmp::Ordering;
 use teak::{
     Comparison, Database, Error, KeyOrder, Options, Table, TableOptions, Transaction, ValueSize,
@@ -15,11 +15,11 @@ fn by_length(a: &[u8], b: &[u8]) -> Ordering {
 
 #[test]
 fn open_and_create() {
-    let place = place();
-    let txn = place.database.begin_read().unwrap();
+    let fixture = fixture();
+    let txn = fixture.database.begin_read().unwrap();
     let missing = txn.open_table::<Str, Str>("words");
     assert!(matches!(missing, Err(Error::TableNotFound(_))));
-    let mut txn = place.database.begin_write().unwrap();
+    let mut txn = fixture.database.begin_write().unwrap();
     // Names are bytes.
     let name = [0, 0xff, b'x'];
     let table = txn.create_table::<Str, Str>(name).unwrap();
@@ -27,32 +27,32 @@ fn open_and_create() {
     let refused = txn.create_table_with::<Str, Str>(name, other);
     assert!(matches!(refused, Err(Error::TableMismatch { .. })));
     txn.commit().unwrap();
-    // A handle is of the database, and serves all transactions from then on.
-    let txn = place.database.begin_read().unwrap();
+    // A handle belongs to the database, and serves all transactions from then on.
+    let txn = fixture.database.begin_read().unwrap();
     assert_eq!(table.len(&txn).unwrap(), 0);
     assert_eq!(txn.tables().unwrap()[0].name, name);
 }
 
-/// There is no number of tables to be set before.
+/// The number of tables needs no limit.
 #[test]
 fn any_number_of_tables() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     for number in 0..2_000 {
         txn.create_table::<Str, Str>(format!("{number:04}"))
             .unwrap();
     }
     txn.commit().unwrap();
-    let txn = place.database.begin_read().unwrap();
+    let txn = fixture.database.begin_read().unwrap();
     assert_eq!(txn.tables().unwrap().len(), 2_000);
 }
 
 #[test]
 fn custom_comparators() {
-    let place = place();
-    place.database.close().unwrap();
+    let fixture = fixture();
+    fixture.database.close().unwrap();
     let options = Options::new().comparison(&BY_LENGTH);
-    let database = options.open(&place.path).unwrap();
+    let database = options.open(&fixture.path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let order = TableOptions::new().order(KeyOrder::Custom(&BY_LENGTH));
     let table = txn.create_table_with::<Str, Str>("words", order).unwrap();
@@ -67,17 +67,18 @@ fn custom_comparators() {
     assert_eq!(keys, ["a", "b", "bb", "ccc"]);
     txn.commit().unwrap();
     database.close().unwrap();
-    // Who does not bring it cannot open the table.
-    let txn = Database::open(&place.path).unwrap().begin_read().unwrap();
+    // Without the comparison, the table cannot be opened.
+    let txn = Database::open(&fixture.path).unwrap().begin_read().unwrap();
     let missing = txn.open_table::<Str, Str>("words");
     assert!(matches!(missing, Err(Error::ComparisonMissing { .. })));
 }
 
-/// REVERSEKEY, INTEGERKEY and those of several values are options, checked when the table is opened.
+/// REVERSEKEY, INTEGERKEY and those for several values are options, checked when the table is
+/// opened.
 #[test]
 fn key_and_value_flags() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let reverse = TableOptions::new().order(KeyOrder::ReverseBytes);
     let table = txn
         .create_table_with::<Str, Str>("reverse", reverse)
@@ -88,7 +89,7 @@ fn key_and_value_flags() {
     assert_eq!(table.first(&txn).unwrap().unwrap().0, "ba");
     let integer = TableOptions::new().order(KeyOrder::Integer);
     let table: Table<Bytes, Str> = txn.create_table_with("integers", integer).unwrap();
-    // The first key decides how long they are.
+    // The first key decides the length.
     table.insert(&mut txn, &7_u32.to_ne_bytes(), "").unwrap();
     let refused = table.insert(&mut txn, &7_u64.to_ne_bytes(), "");
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
@@ -100,7 +101,7 @@ fn key_and_value_flags() {
         .unwrap();
     let first = table.retype::<NativeU32, Str>().first(&txn).unwrap();
     assert_eq!(first, Some((7, "")));
-    // What makes no sense together is refused.
+    // Contradictory options are refused.
     let values = TableOptions::new().value_size(ValueSize::Bytes(8));
     let refused = txn.create_table_with::<Str, Str>("plain", values);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
@@ -114,8 +115,8 @@ fn key_and_value_flags() {
 /// Codecs keep the order of numbers.
 #[test]
 fn value_to_key_helpers() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let signed = txn.create_table::<I64, U64>("signed").unwrap();
     for key in [3, -5, 0, i64::MIN] {
         signed.insert(&mut txn, key, 0).unwrap();
@@ -140,8 +141,8 @@ fn value_to_key_helpers() {
 
 #[test]
 fn rename() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     table(&mut txn, &["a"]);
     txn.create_table::<Str, Str>("other").unwrap();
     let taken = txn.rename_table("words", "other");
@@ -160,8 +161,8 @@ fn rename() {
 
 #[test]
 fn drop_and_empty_tables() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a"]);
     table.clear(&mut txn).unwrap();
     assert!(table.is_empty(&txn).unwrap());
@@ -172,25 +173,25 @@ fn drop_and_empty_tables() {
 
 #[test]
 fn stat() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b"]);
     table.insert(&mut txn, b"large", &[0; 50_000]).unwrap();
     let id = txn.commit().unwrap();
-    let txn = place.database.begin_read().unwrap();
+    let txn = fixture.database.begin_read().unwrap();
     let stat = table.stat(&txn).unwrap();
     assert_eq!((stat.records, stat.depth, stat.leaf_pages), (3, 1, 1));
     assert_eq!(
         stat.value_pages,
-        50_000_u64.div_ceil(place.database.page_size() as u64)
+        50_000_u64.div_ceil(fixture.database.page_size() as u64)
     );
     assert_eq!(stat.changed, id, "the transaction of the last change");
 }
 
 #[test]
 fn enumerate_tables() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     table(&mut txn, &["a", "b"]);
     txn.create_multi_table::<Str, Str>("sets").unwrap();
     let tables = txn.tables().unwrap();
@@ -202,8 +203,8 @@ fn enumerate_tables() {
 
 #[test]
 fn sequence() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &[]);
     assert_eq!(
         table.draw_sequence(&mut txn, 5).unwrap(),

@@ -1,13 +1,13 @@
-//! Transactions: whose they are, and how they end.
+//! Transactions: their owners, and their ends.
 
-use super::{Place, TREES, place, table};
+use super::{Fixture, TREES, fixture, table};
 use std::{thread, time::Duration};
 use teak::{Durability, Error, Options, Transaction};
 
-/// Any thread may go on with what another one has begun.
+/// Any thread may continue a transaction of another one.
 #[test]
 fn thread_ownership() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     thread::scope(|scope| {
@@ -29,7 +29,7 @@ fn thread_ownership() {
 
 #[test]
 fn abort() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     txn.abort();
@@ -38,15 +38,15 @@ fn abort() {
     table(&mut txn, &TREES);
     drop(txn);
     assert_eq!(database.stat().unwrap().transaction.0, 0);
-    // A handle that came with it is a name, and means what has that name.
+    // A handle from a dropped transaction is a name, and refers to the table with that name.
     let txn = database.begin_read().unwrap();
     assert!(matches!(words.len(&txn), Err(Error::TableNotFound(_))));
 }
 
-/// One transaction may be weaker than the others, or stronger.
+/// One transaction may be weaker or stronger than the others.
 #[test]
 fn weaker_commits() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let first = txn.commit().unwrap();
@@ -62,7 +62,8 @@ fn weaker_commits() {
     assert_eq!(txn.commit().unwrap(), durable());
 }
 
-/// Lazy commits become durable by themselves once there is enough of them, or when they are old enough.
+/// Lazy commits become durable automatically when there are enough of them, or when they are old
+/// enough.
 #[test]
 fn thresholds() {
     let options = Options::new().durability(Durability::Lazy);
@@ -86,7 +87,7 @@ fn thresholds() {
 
 #[test]
 fn id() {
-    let Place { database, .. } = &place();
+    let Fixture { database, .. } = &fixture();
     let before = database.begin_read().unwrap().id();
     let mut txn = database.begin_write().unwrap();
     assert_eq!(txn.id().0, before.0 + 1);

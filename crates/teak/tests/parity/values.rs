@@ -1,6 +1,6 @@
 //! Several values of a key.
 
-use super::place;
+use super::fixture;
 use std::ops::{Bound, ControlFlow};
 use teak::{
     Error, KeyOrder, MultiTable, TableOptions, ValueSize, WriteTxn,
@@ -18,11 +18,11 @@ fn values(table: &Raw, txn: &WriteTxn, key: &[u8]) -> Vec<Vec<u8>> {
     values.collect::<teak::Result<_>>().unwrap()
 }
 
-/// One value beside its key, a few as a set in the leaf, many as a tree, and back again.
+/// One value next to its key, a few as a set in the leaf, many as a nested tree, and back again.
 #[test]
 fn storage_of_values() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = create(&mut txn, TableOptions::new());
     let leaf_pages = |txn: &WriteTxn| table.stat(txn).unwrap().leaf_pages;
     table.insert(&mut txn, b"key", b"one").unwrap();
@@ -46,15 +46,15 @@ fn storage_of_values() {
 
 #[test]
 fn dupfixed() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = create(
         &mut txn,
         TableOptions::new().value_size(ValueSize::Bytes(8)),
     );
     let all: Vec<u8> = (0..10_000_u64).flat_map(u64::to_be_bytes).collect();
     assert_eq!(table.insert_packed(&mut txn, b"key", &all).unwrap(), 10_000);
-    // An array without anything between the values: 504 of them would fill a page of 4 KiB.
+    // A packed array: 504 of these values would fill a page of 4 KiB.
     let stat = table.stat(&txn).unwrap();
     assert!(stat.leaf_pages <= 10_000 / 504 + 12, "{stat:?}");
     let mut read = Vec::new();
@@ -71,8 +71,8 @@ fn dupfixed() {
 
 #[test]
 fn integerdup_and_reversedup() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let options = TableOptions::new().value_order(KeyOrder::Integer);
     let table: MultiTable<Str, NativeU64> =
         txn.create_multi_table_with("integers", options).unwrap();
@@ -97,8 +97,8 @@ fn integerdup_and_reversedup() {
 
 #[test]
 fn zero_length_keys_and_values() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = create(&mut txn, TableOptions::new());
     table.insert_values(&mut txn, b"", &[b"x", b""]).unwrap();
     assert_eq!(values(&table, &txn, b""), [&b""[..], b"x"]);
@@ -109,8 +109,8 @@ fn zero_length_keys_and_values() {
 
 #[test]
 fn alldups() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = create(&mut txn, TableOptions::new());
     table.insert_values(&mut txn, b"a", &[b"1", b"2"]).unwrap();
     assert_eq!(table.set_values(&mut txn, b"a", &[b"3"]).unwrap(), 2);
@@ -121,8 +121,8 @@ fn alldups() {
 
 #[test]
 fn count_of_values() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = create(&mut txn, TableOptions::new());
     let many: Vec<_> = (0..50_000_u32).map(u32::to_be_bytes).collect();
     let many: Vec<&[u8]> = many.iter().map(|value| &value[..]).collect();
@@ -136,11 +136,11 @@ fn count_of_values() {
     assert_eq!(cursor.count(), 1);
 }
 
-/// The operations of cursors that are about several values.
+/// The operations of cursors for several values.
 #[test]
 fn positions_among_values() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = create(&mut txn, TableOptions::new());
     for (key, all) in [(b"a", "135"), (b"c", "24")] {
         for value in all.bytes() {
@@ -179,8 +179,8 @@ fn positions_among_values() {
 
 #[test]
 fn ranges_of_pairs() {
-    let place = place();
-    let mut txn = place.database.begin_write().unwrap();
+    let fixture = fixture();
+    let mut txn = fixture.database.begin_write().unwrap();
     let table = create(&mut txn, TableOptions::new());
     for key in [b"a", b"b", b"c"] {
         table

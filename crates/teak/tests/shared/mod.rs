@@ -1,10 +1,10 @@
-//! What tests of several files need.
+//! Helpers for the tests of several files.
 
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A directory that goes away, and the path of a database in it.
-pub(crate) fn place() -> (TempDir, PathBuf) {
+/// A temporary directory, and the path of a database in it.
+pub(crate) fn temporary_path() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("some.teak");
     (directory, path)

@@ -28,9 +28,9 @@ impl<'a> Resolver<'a> {
     }
 
     /// The files that define the item at `path`, as written in `module`. A path that leads to a
-    /// module has none: what the code takes from that module is a path of its own.
+    /// module has none, because code takes items from that module by paths of their own.
     pub(super) fn definitions(&mut self, module: usize, path: &[String]) -> Vec<&'a Path> {
-        // A lone name that comes through a glob may as well be a variable.
+        // A lone name that comes through a glob may also be a variable.
         let is_explicit = self.modules.modules[module].names.contains_key(&path[0]);
         if path.len() == 1 && !is_explicit {
             return Vec::new();
@@ -76,7 +76,7 @@ impl<'a> Resolver<'a> {
         targets
     }
 
-    /// Follows one segment further. An item keeps what follows it: variants, associated items.
+    /// Follows one segment further. For an item the rest is ignored: variants, associated items.
     fn step(&mut self, targets: Vec<Target>, segment: &str) -> Vec<Target> {
         let has_module = targets
             .iter()

@@ -1,4 +1,4 @@
-//! Imports and cycles of small crates made for it.
+//! Imports and cycles of small test crates.
 
 use super::{Cycles, components, imports};
 use crate::{
@@ -178,7 +178,7 @@ fn tests_may_import_everything() {
 }
 
 #[test]
-fn conditions_that_hold_in_product_code_are_no_tests() {
+fn conditions_that_hold_in_product_code_are_not_tests() {
     let found = edges(&[
         ("lib.rs", "mod a; mod b;"),
         (
@@ -204,7 +204,7 @@ fn a_path_attribute_names_the_file() {
 }
 
 #[test]
-fn macros_are_read_and_make_names() {
+fn macros_are_read_and_define_names() {
     let found = edges(&[
         ("lib.rs", "mod a; mod b; mod c;"),
         (
@@ -221,7 +221,7 @@ fn macros_are_read_and_make_names() {
 }
 
 #[test]
-fn comments_strings_and_other_crates_are_no_imports() {
+fn comments_strings_and_other_crates_are_not_imports() {
     let found = edges(&[
         ("lib.rs", "mod a; mod b;"),
         (
@@ -248,7 +248,7 @@ fn a_cycle_of_three_is_one_component() {
 }
 
 #[test]
-fn a_cycle_in_a_crate_without_a_limit_is_a_complaint() {
+fn a_cycle_is_a_complaint() {
     let package = |of_b: &str| Package {
         name: "small".to_owned(),
         sources: sources(&[

@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use teak::{DeleteScope, Error, WriteTxn};
 
 impl ModelCursor {
-    /// Changes its table, where that is there, and the model of it.
+    /// Changes the table of a cursor, if it exists, and its model.
     pub(crate) fn change(
         &mut self,
         txn: &mut WriteTxn,

@@ -14,11 +14,11 @@ use crate::model::{
     violation::{ModelResult, expect_bytes, expect_same},
 };
 
-/// Key and value, as the engine had them.
+/// A key and its value, as returned by the engine.
 pub(super) type OwnedRecord = (Vec<u8>, Vec<u8>);
 
-/// Compares `seen` with the next `count` records from a position, or back from it. Returns the
-/// record after them.
+/// Compares `seen` with the next `count` records from a position, forwards or backwards. Returns
+/// the record after them.
 pub(super) fn expected_records(
     model: &AnyModel,
     position: &CursorPosition,
@@ -83,7 +83,7 @@ pub(super) fn expected_packed(
     Ok(last.map(|last| (key.clone(), last.clone())))
 }
 
-/// Whether a step finds a record, and the position after it; without one the cursor stays.
+/// Whether a step finds a record, and the next position. If it finds none, the cursor stays.
 pub(super) type ExpectedStep = (bool, Option<CursorPosition>);
 
 /// The expected result of a step.

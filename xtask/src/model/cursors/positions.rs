@@ -1,5 +1,4 @@
-//! Places among the records of a table, as the model has them. In a plain table pairs have no
-//! values.
+//! Positions among the records of a table in the model. In a plain table, pairs have no values.
 
 use super::super::{
     multi::oracle::Pair,
@@ -97,7 +96,7 @@ pub(super) fn last_of_key_or_before(model: &AnyModel, key: &ModelKey) -> Option<
     }
 }
 
-/// All records from one on, forwards or back.
+/// All records from one on, in either direction.
 pub(super) fn walk(
     model: &AnyModel,
     from: Option<Pair>,
@@ -120,7 +119,7 @@ pub(super) fn value_of<'m>(model: &'m AnyModel, pair: &'m Pair) -> &'m [u8] {
     }
 }
 
-/// How two records follow each other.
+/// The relation between two records.
 pub(super) fn compare(model: &AnyModel, one: &Pair, other: &Pair) -> Ordering {
     let is_before = |one: &Pair, other: &Pair| match model {
         AnyModel::Multi(table) => table.sorts_before(one, other),

@@ -9,13 +9,13 @@ use crate::model::{
 use fastrand::Rng;
 use teak::DeleteScope;
 
-/// Records in a table, above which cursors insert no more.
+/// The number of records in a table above which cursors insert no more.
 pub(in crate::model) const RECORDS_MAX: usize = 20_000;
 
-/// Cursors of an episode at one time.
+/// The maximum number of open cursors of an episode.
 pub(crate) const CURSORS_MAX: usize = 8;
 
-/// Where a cursor goes.
+/// The target of a cursor step.
 #[derive(Clone, Debug)]
 pub(crate) enum CursorStep {
     First,
@@ -47,12 +47,12 @@ pub(crate) enum CursorStep {
     SeekValueLessOrEqual(Pair),
 }
 
-/// Reads that take several records at a cursor, which continues after them.
+/// Reads that take several records at a cursor. The cursor continues after them.
 #[derive(Clone, Debug)]
 pub(crate) enum CursorRead {
-    /// So many records.
+    /// This many records.
     Records { count: usize, mode: ReadMethod },
-    /// Values of one size, as many as lie together.
+    /// Values of one size that are stored together.
     Packed { is_back: bool },
 }
 
@@ -97,7 +97,7 @@ pub(super) fn shapes(model: &AnyModel) -> (KeyShape, Option<KeyShape>) {
     }
 }
 
-/// All that can be removed beside a cursor.
+/// The scopes of removal at a cursor.
 const DELETE_SCOPES: [DeleteScope; 10] = [
     DeleteScope::Before,
     DeleteScope::UpToCurrent,
@@ -126,7 +126,7 @@ impl CursorRead {
 }
 
 impl CursorChange {
-    /// A change of a table, with a pair that it may be about.
+    /// A change of a table, with a pair that it may use.
     pub(crate) fn draw(rng: &mut Rng, model: &AnyModel, pair: Pair, value: ModelValue) -> Self {
         let is_full = model.len() > RECORDS_MAX;
         match rng.u8(0..20) {
@@ -136,7 +136,8 @@ impl CursorChange {
             10 if !is_full && model.multi().is_some() => Self::AppendValue(pair, value),
             11..14 => Self::Update(pair.1, value),
             14 if rng.u8(0..4) == 0 => Self::RemoveAllValues,
-            // Those of a key more often than those of the table, of which little stays.
+            // The scope of a key is more frequent than that of the table, which removes almost
+            // everything.
             15 if is_full || rng.u8(0..8) == 0 => Self::RemoveScope(DELETE_SCOPES[rng.usize(..5)]),
             16 => Self::RemoveScope(DELETE_SCOPES[rng.usize(5..DELETE_SCOPES.len())]),
             _ => Self::Remove,
@@ -180,7 +181,7 @@ impl CursorStep {
     }
 }
 
-/// A key of a table and, if its keys have several, a value.
+/// A key of a table and, if its keys have several values, a value.
 pub(crate) fn draw_pair(rng: &mut Rng, model: &AnyModel, domain: u64) -> Pair {
     let (keys, values) = shapes(model);
     let key_domain = model.multi().map_or(domain, |table| table.kind.key_domain);
@@ -195,7 +196,7 @@ pub(crate) fn draw_pair(rng: &mut Rng, model: &AnyModel, domain: u64) -> Pair {
 /// Operations on a cursor.
 #[derive(Clone, Debug)]
 pub(crate) enum CursorOperation {
-    /// Opens a cursor, which replaces the oldest one if there are enough.
+    /// Opens a cursor, which replaces the oldest one if there are too many.
     Open(ReadSource, Vec<u8>),
     Copy(usize),
     /// Unsets its position.

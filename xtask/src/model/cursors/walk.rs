@@ -22,13 +22,11 @@ struct Walker<'m, 't> {
     cursor: EngineCursor<'t>,
     model: &'m AnyModel,
     position: CursorPosition,
-    /// Whether a search has found nothing, after which it is on no record, but not at an end
-    /// either.
+    /// Whether a search found nothing. Then the cursor is on no record, but not at an end either.
     is_lost: bool,
 }
 
-/// Goes through the table `name`, which holds `model`, by steps, and reads something where they
-/// end.
+/// Steps through the table `name`, which holds `model`, and reads something at the last position.
 pub(crate) fn perform<T: Transaction>(
     txn: &T,
     name: &[u8],
@@ -139,7 +137,7 @@ impl Walker<'_, '_> {
 }
 
 impl EngineCursor<'_> {
-    /// Whether a step finds what it is for; `None` if there is no such step.
+    /// Whether a step finds its target; `None` if there is no such step.
     fn go(&mut self, step: &CursorStep) -> ModelResult<Option<bool>> {
         use CursorStep as Step;
         let found = match self {

@@ -114,7 +114,7 @@ impl DrawContext<'_> {
                 };
                 let tables = reader.map_or(self.committed, |index| self.readers[index]);
                 let (name, table) = pick(rng, tables, AnyModel::plain)?;
-                // A few keys again and again.
+                // Draws a few keys repeatedly.
                 let key = table
                     .kind
                     .shape
@@ -150,7 +150,7 @@ impl DrawContext<'_> {
         })
     }
 
-    /// Copies to a table that can take it, or makes one.
+    /// Copies to a compatible table, or creates one.
     fn draw_copy(&self, rng: &mut Rng) -> Option<ModelOperation> {
         let (from, source) = pick(rng, self.tables, Some)?;
         let to = self.table_name(rng);

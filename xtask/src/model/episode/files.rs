@@ -1,4 +1,4 @@
-//! Checks of the file of an episode, and opening it again.
+//! Checks of the file of an episode, and reopening.
 
 use super::ModelEpisode;
 use crate::model::{
@@ -34,7 +34,7 @@ impl ModelEpisode {
     }
 
     /// Opens a copy of the file in its present state, even during a write transaction. A killed
-    /// process would leave exactly this.
+    /// process would leave exactly this file.
     pub(super) fn open_copy(&self) -> ModelResult {
         let path = self.path.with_extension("copy");
         std::fs::copy(&self.path, &path)
@@ -78,7 +78,7 @@ impl ModelEpisode {
         let database = self.database()?;
         if !matches!(database.recovery(), Recovery::Clean) {
             return Err(ModelViolation::Other(format!(
-                "closed in order, and found {:?}",
+                "after a regular close, opening found {:?}",
                 database.recovery()
             )));
         }

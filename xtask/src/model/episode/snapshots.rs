@@ -40,7 +40,7 @@ impl ModelEpisode {
             writing.snapshots.insert(keep, Some(writing.tables.clone()));
         }
         writing.txn.roll_back_to_snapshot(name)?;
-        // Marks stay.
+        // Marks are not rolled back.
         tables.marks = writing.tables.marks;
         writing.tables = tables;
         reads::list_tables(&writing.txn, &writing.tables)

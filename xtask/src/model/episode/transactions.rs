@@ -22,7 +22,7 @@ use teak::{
 const CACHED_MAX: usize = 64;
 
 impl ModelEpisode {
-    /// Copies or moves a range of one table to another, which is as it has to be for that.
+    /// Copies or moves a range of one table to another one, which must be compatible.
     pub(super) fn copy_range(
         &mut self,
         from: &[u8],
@@ -73,7 +73,7 @@ impl ModelEpisode {
         expect_same("copied or moved", copied, expected as u64)
     }
 
-    /// Begins to write, in each way in turn.
+    /// Begins a write transaction, with each method in turn.
     pub(super) fn begin(&mut self) -> ModelResult<WriteTxn> {
         self.begins += 1;
         let database = self.database()?;
@@ -92,7 +92,7 @@ impl ModelEpisode {
         Ok(txn)
     }
 
-    /// Commits, in each way in turn.
+    /// Commits, with each method in turn.
     pub(super) fn commit_in_turn(&mut self, txn: WriteTxn) -> ModelResult<TransactionId> {
         self.commits += 1;
         let id = txn.id();
@@ -118,7 +118,7 @@ impl ModelEpisode {
         Ok(committed)
     }
 
-    /// Which transaction changed each table last.
+    /// The transaction that last changed each table.
     pub(super) fn changes(&self) -> ModelResult<BTreeMap<Vec<u8>, TransactionId>> {
         let tables = self.database()?.begin_read()?.tables()?;
         Ok((tables.into_iter())
@@ -149,7 +149,7 @@ impl ModelEpisode {
         Ok(())
     }
 
-    /// Has all that was committed brought to the disk, in each way in turn.
+    /// Flushes all commits, with each method in turn.
     pub(super) fn sync(&mut self) -> ModelResult {
         self.syncs += 1;
         let database = self.database()?;
@@ -206,7 +206,7 @@ impl ModelEpisode {
         expect_same("leaves of no table", strange, Vec::new())
     }
 
-    /// Looks a record up where it was before.
+    /// Looks up a record with a cached hint.
     pub(super) fn get_cached(
         &mut self,
         reader: Option<usize>,
@@ -244,10 +244,10 @@ impl ModelEpisode {
         expect_same("marks", txn.marks(), tables.marks)
     }
 
-    /// Has the file in memory, and then not.
+    /// Warms up the file, or locks it in memory and unlocks it.
     pub(super) fn warm_up(&self, mode: WarmUp) -> ModelResult {
         let database = self.database()?;
-        // How much may be locked is the system's choice.
+        // The system decides how much may be locked.
         match database.warm_up(mode, Duration::from_secs(1)) {
             Err(Error::Io { .. }) if mode == WarmUp::Lock => {}
             warmed => {
@@ -287,7 +287,7 @@ impl ModelEpisode {
         Ok(self.writing()?.txn.set_geometry(geometry)?)
     }
 
-    /// Commits, and has a reader of just that state.
+    /// Commits, and begins a reader of exactly that state.
     pub(super) fn commit_and_read(&mut self) -> ModelResult {
         let Some(writing) = self.writing.take() else {
             return Ok(());
@@ -305,7 +305,7 @@ impl ModelEpisode {
         Ok(())
     }
 
-    /// Begins to write on the state of a reader, which must be the newest.
+    /// Begins a write transaction on the state of a reader, which must be the newest one.
     pub(super) fn begin_at(&mut self, reader: usize) -> ModelResult {
         let txn = &self.readers[reader].txn;
         let is_newest = self.database()?.begin_read()?.id() == txn.id();
@@ -339,7 +339,7 @@ impl ModelEpisode {
         reads::list_tables(&reader.txn, &reader.tables)
     }
 
-    /// Parks a reader and goes on with it, if there is no other of its state, which may be a clone.
+    /// Parks and resumes a reader, if no other reader, such as a clone, has its state.
     pub(super) fn park(&mut self, reader: usize) -> ModelResult {
         let ModelReader { txn, tables } = self.readers.swap_remove(reader);
         let id = txn.id();
@@ -358,7 +358,7 @@ impl ModelEpisode {
         }
     }
 
-    /// Compacts, which must change no records.
+    /// Compacts, which must not change any records.
     pub(super) fn compact(&mut self) -> ModelResult {
         let mut steps = 0;
         let compacted = self.database()?.compact(&mut |_| {

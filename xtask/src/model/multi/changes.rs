@@ -26,7 +26,7 @@ pub(crate) enum MultiChange {
     SetValues(ModelKey, Vec<ModelKey>),
     Append(Pair),
     AppendValue(Pair),
-    /// This value becomes the other one, or goes, whatever the key has.
+    /// This value becomes the other one, or is removed, whatever the key has.
     Modify(Pair, Option<ModelKey>),
     CompareAndSwap(ModelKey, Option<ModelKey>, Option<ModelKey>),
     Remove(Pair),
@@ -36,16 +36,16 @@ pub(crate) enum MultiChange {
     RemovePairs(PairRange),
     BulkLoad(Vec<Pair>),
     BulkLoadUnsorted(Vec<Pair>, usize),
-    /// Pairs that are not sorted where they have to be: refused, and undone.
+    /// Unsorted pairs where they must be sorted: refused, and rolled back.
     BulkLoadWrong(Vec<Pair>),
-    /// A value that no page can carry, or that has another size than all others.
+    /// A value that is too long, or has another size than all others.
     InsertWrong(ModelKey, usize),
     Clear,
     /// Changes within a nested transaction, and whether it is kept.
     Nested(Vec<MultiChange>, bool),
 }
 
-/// Changes `table` in `txn` and `model` alike.
+/// Changes `table` in `txn` and `model` in the same way.
 pub(crate) fn perform(
     txn: &mut WriteTxn,
     table: &RawMultiTable,

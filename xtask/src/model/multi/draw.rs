@@ -1,4 +1,4 @@
-//! Draws what is done with tables in which a key has several values.
+//! Draws operations on tables in which a key has several values.
 
 use super::super::{
     counting::TableCounting,
@@ -14,7 +14,7 @@ use super::{
 use fastrand::Rng;
 use teak::{KeyOrder, ValueSize};
 
-/// Pairs in a table, above which pairs are rather removed.
+/// The number of pairs in a table above which pairs are removed more often.
 const PAIRS_MAX: usize = 20_000;
 
 const ORDERS: [KeyOrder; 5] = [
@@ -173,7 +173,7 @@ impl MultiDrawContext<'_> {
         (self.key(rng), self.value(rng))
     }
 
-    /// A pair that is often there.
+    /// A pair that often exists.
     fn probe(&self, rng: &mut Rng) -> Pair {
         let pair = self.pair(rng);
         match rng.u8(0..3) {
@@ -193,7 +193,7 @@ impl MultiDrawContext<'_> {
         (0..count).map(|_| self.probe(rng)).collect()
     }
 
-    /// Sorted pairs that are all after the table's last.
+    /// Sorted pairs that are all after the table's last one.
     fn pairs_after(&self, rng: &mut Rng) -> Vec<Pair> {
         let count = rng.usize(0..1000);
         let pairs: Vec<_> = (0..count).map(|_| self.pair(rng)).collect();
@@ -209,7 +209,7 @@ impl MultiDrawContext<'_> {
         (draw_bound(rng, low), draw_bound(rng, high))
     }
 
-    /// Mostly a few pairs wide, at times anything.
+    /// A range of a few pairs in most cases, sometimes an arbitrary one.
     fn range_pairs(&self, rng: &mut Rng) -> PairRange {
         let low = self.probe(rng);
         let mut high = low.clone();

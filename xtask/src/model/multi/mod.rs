@@ -1,4 +1,4 @@
-//! Tables in which a key has several values: their model, and what is done to both.
+//! Tables in which a key has several values: their model, and the operations on both.
 
 pub(super) mod changes;
 pub(super) mod draw;

@@ -50,7 +50,7 @@ impl MultiKind {
 #[derive(Clone, Debug)]
 pub(crate) struct MultiModel {
     pub(crate) kind: MultiKind,
-    /// Sort forms of keys and values. No key is there without a value.
+    /// Sort forms of keys and values. Every key has at least one value.
     keys: BTreeMap<ModelKey, BTreeSet<ModelKey>>,
     len: usize,
     pub(crate) sequence: u64,
@@ -66,7 +66,7 @@ impl MultiModel {
         }
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -88,12 +88,12 @@ impl MultiModel {
         is_new
     }
 
-    /// How many of these are new.
+    /// The number of new pairs among these.
     pub(crate) fn insert_all(&mut self, pairs: &[Pair]) -> u64 {
         pairs.iter().filter(|pair| self.insert(pair)).count() as u64
     }
 
-    /// Whether the pair was there.
+    /// Whether the pair existed.
     pub(crate) fn remove(&mut self, (key, value): &Pair) -> bool {
         let (key, value) = (self.key_form(key), self.value_form(value));
         let Some(values) = self.keys.get_mut(&key) else {
@@ -107,7 +107,7 @@ impl MultiModel {
         was_there
     }
 
-    /// How many values the key had.
+    /// The number of values that the key had.
     pub(crate) fn remove_key(&mut self, key: &[u8]) -> u64 {
         let values = self.keys.remove(&self.key_form(key));
         let count = values.map_or(0, |values| values.len());
@@ -115,7 +115,7 @@ impl MultiModel {
         count as u64
     }
 
-    /// How many of these were there.
+    /// The number of these pairs that existed.
     pub(crate) fn remove_all(&mut self, pairs: &[Pair]) -> u64 {
         pairs.iter().filter(|pair| self.remove(pair)).count() as u64
     }
@@ -226,7 +226,7 @@ impl MultiModel {
         self.form(left) < self.form(right)
     }
 
-    /// Sorts pairs as the table does; none is there twice then.
+    /// Sorts pairs in table order, without duplicates.
     pub(crate) fn sorted(&self, pairs: &[Pair]) -> Vec<Pair> {
         let sorted: BTreeSet<_> = pairs.iter().map(|pair| self.form(pair)).collect();
         let pairs = sorted
@@ -258,7 +258,7 @@ impl MultiModel {
 
 type PairBounds<'r> = (Bound<(&'r [u8], &'r [u8])>, Bound<(&'r [u8], &'r [u8])>);
 
-/// A range as the engine takes it.
+/// The range in the engine's form.
 pub(crate) fn borrowed_pairs((low, high): &PairRange) -> PairBounds<'_> {
     (
         low.as_ref().map(|(key, value)| (&**key, &**value)),

@@ -1,4 +1,4 @@
-//! Reads of a table in which a key has several values, each compared with the model as it goes.
+//! Reads of a table in which a key has several values, each compared with the model.
 
 use super::{
     super::{
@@ -22,7 +22,7 @@ use teak::{Exactness, PairDifference, ReadTxn, Transaction};
 /// A read of one table.
 #[derive(Clone, Debug)]
 pub(crate) enum MultiRead {
-    /// All that is known of a key.
+    /// Everything about one key.
     Key(ModelKey),
     Contains(Pair),
     Keys,
@@ -67,7 +67,7 @@ pub(crate) fn perform<T: Transaction>(
     }
 }
 
-/// Reads by what has a hold on the transaction.
+/// Reads with handles that own a share of the transaction.
 pub(crate) fn perform_owned(
     txn: &ReadTxn,
     name: &[u8],
@@ -129,14 +129,14 @@ pub(crate) fn verify<T: Transaction>(
     expect_same("len", table.len(txn)?, model.len() as u64)
 }
 
-/// A state of a table, as the engine and as the model have it.
+/// A state of a table, in the engine and in the model.
 type MultiState<'s> = (&'s ReadTxn, Option<&'s Arc<AnyModel>>);
 
-/// Compares what differs between two states with what differs between their models.
+/// Compares the differences between two states with those between their models.
 pub(crate) fn compare(name: &[u8], older: MultiState<'_>, newer: MultiState<'_>) -> ModelResult {
     let models = [older.1, newer.1].map(|table| table.map(|table| table.multi()));
     let (old, new) = match models {
-        // Dropped, and created as one of the other kind: refused.
+        // The table was dropped and created with another kind, which is refused.
         [Some(None), _] | [_, Some(None)] => return Ok(()),
         [old, new] => (old.flatten(), new.flatten()),
     };

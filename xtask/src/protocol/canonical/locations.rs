@@ -6,7 +6,7 @@ use crate::protocol::state::{
 };
 use arrayvec::ArrayVec;
 
-/// Gives the contents of a location other numbers; the table has the new one for each.
+/// Renumbers the contents of a location; the table has the new number of each.
 pub(super) fn rename(location: &mut Location, table: &[u8; Contents::BITS as usize]) {
     let set = |contents| members(contents).fold(0, |set, old| set | only(table[usize::from(old)]));
     location.cache = table[usize::from(location.cache)];
@@ -15,8 +15,8 @@ pub(super) fn rename(location: &mut Location, table: &[u8; Contents::BITS as usi
     location.flushing = location.flushing.map(|old| table[usize::from(old)]);
 }
 
-/// Counts the contents of each page in the order of the commits that expect them; what none expects
-/// is all the same.
+/// Numbers the contents of each page in the order of the commits that expect them. All contents
+/// that no commit expects are equal.
 pub(super) fn name_contents(state: &mut ProtocolState) {
     for (page, location) in state.pages.iter_mut().enumerate() {
         let mut table = [0; Contents::BITS as usize];
@@ -37,7 +37,7 @@ pub(super) fn name_contents(state: &mut ProtocolState) {
     }
 }
 
-/// The references to each page from the commits, in their order.
+/// The references of the commits to each page, in order.
 type References = ArrayVec<Vec<(CommitIndex, u8, u8, u8)>, PAGES_MAX>;
 
 fn references(state: &ProtocolState) -> References {
@@ -98,7 +98,7 @@ pub(super) fn sort_pages(state: &mut ProtocolState) {
     }
 }
 
-/// The bits of a set whose members come into this order.
+/// The bits of a set whose members are sorted in this order.
 fn moved(set: u8, order: &[u8]) -> u8 {
     let members = order.iter().zip(0..);
     members.fold(0, |new, (old, at)| new | (set >> old & 1) << at)

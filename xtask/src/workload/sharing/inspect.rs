@@ -16,11 +16,11 @@ use teak::{
     codec::{Str, U64},
 };
 
-/// Inspects the database at `path`, and commits, closes and opens it again; those commits are part
-/// of `order` then. `member` is a number that no program has.
+/// Inspects the database at `path`, then commits, closes and opens it again. Those commits are
+/// added to `order`. `member` is a number that no program has.
 ///
 /// # Errors
-/// Everything that should not be.
+/// Every violation.
 pub(crate) fn inspect(
     path: &Path,
     order: &mut CommitOrder,
@@ -28,7 +28,7 @@ pub(crate) fn inspect(
 ) -> Result<InspectedDatabase, Failure> {
     if !path.exists() {
         return if order.is_file_promised() {
-            Err(Failure("there is no database".to_owned()))
+            Err(failure!("there is no database"))
         } else {
             Ok(InspectedDatabase {
                 number: None,
@@ -61,9 +61,7 @@ pub(crate) fn inspect(
     let database = open(path, order)?;
     if database.recovery() != Recovery::Clean {
         let recovery = database.recovery();
-        return Err(Failure(format!(
-            "opening what was closed says {recovery:?}"
-        )));
+        bail!("opening after a close reports {recovery:?}");
     }
     expect_state(&database.begin_read()?, &marks, &state)?;
     expect_clean(&database)?;
@@ -94,9 +92,7 @@ fn marks(txn: &ReadTxn) -> Result<Vec<CommitMark>, Failure> {
             Some(mark) if number == marks.len() as u64 + 1 => marks.push(mark),
             _ => {
                 let last = marks.len();
-                return Err(Failure(format!(
-                    "commit {last} is followed by {number}, {text:?}"
-                )));
+                bail!("commit {last} is followed by {number}, {text:?}");
             }
         }
     }
@@ -111,7 +107,7 @@ fn expect_recovery(
 ) -> Result<(), Failure> {
     let transaction = database.stat()?.transaction;
     let is_right = match recovery {
-        // Nothing reports commits that were lost after a close without a trace.
+        // No report mentions commits that a power cut lost after a close without a trace.
         Recovery::Clean => order.may_be_closed(number),
         Recovery::Verified { last } => *last == transaction,
         Recovery::RolledBack { from, to, .. } => *to == transaction && from > to,
@@ -120,19 +116,17 @@ fn expect_recovery(
     if is_right {
         return Ok(());
     }
-    Err(Failure(format!(
-        "opening says {recovery:?}, which is not so: transaction {transaction}, commit {number}"
-    )))
+    Err(failure!(
+        "opening reports {recovery:?}, but expected was transaction {transaction}, commit {number}"
+    ))
 }
 
-/// Fails unless the database holds what these commits left, no more and no less.
+/// Fails unless the database holds exactly the contents after these commits.
 fn expect_state(txn: &ReadTxn, marks: &[CommitMark], state: &TableState) -> Result<(), Failure> {
     let found = self::marks(txn)?;
     if found != marks {
         let (found, expected) = (found.last(), marks.last());
-        return Err(Failure(format!(
-            "the newest commit is {found:?}, not {expected:?}"
-        )));
+        bail!("the newest commit is {found:?}, not {expected:?}");
     }
     match marks {
         [] => Ok(()),

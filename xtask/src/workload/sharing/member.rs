@@ -1,22 +1,22 @@
-//! One of the programs that commit to a database at once: `cargo xtask member`.
+//! One of the programs that commit to a database at the same time: `cargo xtask member`.
 //!
-//! It says on its standard output, each line by one call to the system: `found N` when the database
-//! is open, `begin N` before a commit is made, `seen N` when it has returned, `durable N` when all
-//! up to it is said to be durable, `closing N` before the database is closed. All numbers are those
+//! It reports on its standard output, each line by one system call: `found N` when the database is
+//! open, `begin N` before a commit, `seen N` when it has returned, `durable N` when all commits up
+//! to N are reported as durable, `closing N` before the database is closed. All numbers are those
 //! of the order.
 
 use super::{
     super::{
         CommitScript,
         commit::{AfterCommit, WorkloadCommit},
-        victim::{change, open_options, say},
+        victim::{PendingTickets, change, close, commit_with, open_options, say},
     },
     CommitMark,
 };
 use crate::Failure;
-use std::{collections::VecDeque, path::PathBuf, time::Duration};
+use std::path::PathBuf;
 use teak::{
-    Database, Durability, Table, Ticket, Transaction, WriteTxn,
+    Database, Durability, Table, Transaction, WriteTxn,
     codec::{Str, U64},
 };
 
@@ -32,10 +32,10 @@ pub(crate) struct MemberArguments {
     seed: u64,
     #[arg(long, value_enum)]
     script: CommitScript,
-    /// A number that no other program over this database has
+    /// A number that no other program on this database has
     #[arg(long)]
     member: u32,
-    /// How many commits to make; without end if it is not given
+    /// Number of commits to make; endless if it is not given
     #[arg(long)]
     commits: Option<u64>,
     #[arg(long, default_value_t = 4096)]
@@ -44,7 +44,7 @@ pub(crate) struct MemberArguments {
     journal_bytes: u64,
 }
 
-/// Which commits a program makes: all kinds, or mostly one.
+/// The kinds of commits of a program: all kinds, or mostly one.
 #[derive(Clone, Copy, Debug)]
 enum CommitHabit {
     Mixed,
@@ -58,19 +58,18 @@ pub(crate) fn run(arguments: &MemberArguments) -> Result<(), Failure> {
     while member.count < last {
         member = member.step()?;
     }
-    member.close()
+    close(member.database, member.number)
 }
 
 struct Member<'a> {
     arguments: &'a MemberArguments,
     habit: CommitHabit,
     database: Database,
-    /// How many commits it has begun.
+    /// The number of commits that it has begun.
     count: u64,
-    /// The number of its newest one, or the one that it found.
+    /// The number of its newest commit, or of the one that it found.
     number: u64,
-    /// Of commits that may become durable, oldest first.
-    tickets: VecDeque<(u64, Ticket)>,
+    tickets: PendingTickets,
 }
 
 impl<'a> Member<'a> {
@@ -86,7 +85,7 @@ impl<'a> Member<'a> {
             database,
             count,
             number,
-            tickets: VecDeque::new(),
+            tickets: PendingTickets::default(),
         })
     }
 
@@ -101,31 +100,21 @@ impl<'a> Member<'a> {
         self.number = newest(&txn)? + 1;
         say("begin", self.number)?;
         make(&mut txn, self.number, mark, &commit)?;
-        self.commit(txn, self.habit.durability(commit.durability, self.count))?;
+        let durability = self.habit.durability(commit.durability, self.count);
+        let ticket = commit_with(&self.database, txn, durability)?;
+        say("seen", self.number)?;
+        if durability == Durability::Durable {
+            say("durable", self.number)?;
+        } else {
+            self.tickets.push(self.number, ticket);
+        }
         if commit.then == AfterCommit::Reopen {
             let (arguments, count) = (self.arguments, self.count);
-            self.close()?;
+            close(self.database, self.number)?;
             return Self::open(arguments, count);
         }
         self.follow(commit.then)?;
         Ok(self)
-    }
-
-    fn commit(&mut self, mut txn: WriteTxn, durability: Durability) -> Result<(), Failure> {
-        let ticket = match durability {
-            Durability::Async => txn.commit_async()?,
-            durability => {
-                txn.set_durability(durability);
-                let transaction = txn.commit()?;
-                self.database.ticket(transaction)?
-            }
-        };
-        say("seen", self.number)?;
-        if durability == Durability::Durable {
-            return say("durable", self.number);
-        }
-        self.tickets.push_back((self.number, ticket));
-        Ok(())
     }
 
     fn follow(&mut self, then: AfterCommit) -> Result<(), Failure> {
@@ -137,36 +126,21 @@ impl<'a> Member<'a> {
                 say("durable", seen)?;
             }
             AfterCommit::Wait => {
-                // A lazy commit may have no flush.
-                let limit = Duration::from_millis(2);
-                if let Some((number, ticket)) = self.tickets.back()
-                    && ticket.wait_timeout(limit)?
-                {
-                    say("durable", *number)?;
+                if let Some(number) = self.tickets.wait()? {
+                    say("durable", number)?;
                 }
             }
             AfterCommit::Nothing | AfterCommit::Reopen => {}
         }
-        let mut durable = None;
-        while let Some((number, ticket)) = self.tickets.front() {
-            if !ticket.is_durable()? {
-                break;
-            }
-            durable = Some(*number);
-            self.tickets.pop_front();
+        match self.tickets.take_durable()?.last() {
+            Some(number) => say("durable", *number),
+            None => Ok(()),
         }
-        durable.map_or(Ok(()), |number| say("durable", number))
-    }
-
-    fn close(self) -> Result<(), Failure> {
-        say("closing", self.number)?;
-        self.database.close()?;
-        say("durable", self.number)
     }
 }
 
 impl CommitHabit {
-    /// Follows from the seed and the number of the program.
+    /// Depends on the seed and the number of the program.
     fn of(arguments: &MemberArguments) -> Self {
         let seed = arguments.seed ^ u64::from(arguments.member).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         match fastrand::Rng::with_seed(seed).u8(0..6) {
@@ -185,7 +159,7 @@ impl CommitHabit {
     }
 }
 
-/// Makes the changes of a commit, and notes which it is.
+/// Makes the changes of a commit, and stores its mark.
 pub(super) fn make(
     txn: &mut WriteTxn,
     number: u64,
@@ -198,7 +172,7 @@ pub(super) fn make(
     Ok(())
 }
 
-/// The number of the newest commit; 0 if there was none.
+/// The number of the newest commit; 0 if there is none.
 pub(super) fn newest(txn: &impl Transaction) -> Result<u64, Failure> {
     let order: Table<U64, Str> = match txn.open_table(ORDER) {
         Ok(order) => order,

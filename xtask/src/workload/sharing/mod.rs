@@ -1,11 +1,10 @@
-//! Several programs that commit to one database at once, and say what they were promised; and what
-//! looks at what a power cut leaves of that.
+//! Several programs that commit to one database at the same time and report their promises, and the
+//! inspection after a power cut.
 //!
 //! Each commit has a number in the *order*: one more than the newest number that its program read.
 //! Its *mark* is its program, and the count of that program's commits before it. The database
-//! stores the marks of all its commits next to the records, so its contents name the state that
-//! they should be, and the state follows from the marks alone. A lost number is used again, with
-//! another mark.
+//! stores the marks of all its commits next to the records. So its contents identify the expected
+//! state, which depends only on the marks. A lost number is used again with another mark.
 
 mod account;
 mod inspect;
@@ -20,16 +19,16 @@ pub(crate) use inspect::inspect;
 pub(crate) use member::{MemberArguments, run};
 pub(crate) use order::{BootAccounts, CommitOrder};
 
-use super::{CommitScript, commit::Origin};
-use crate::{Failure, campaign::child::own_task};
+use super::{CommitScript, commit::Origin, plan::words};
+use crate::Failure;
 use std::{ffi::OsString, path::Path};
 
-/// Which commit it is, wherever it stands in the order.
+/// The identity of a commit, independent of its position in the order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CommitMark {
-    /// A number that no other program over this database has.
+    /// A number that no other program on this database has.
     pub(crate) member: u32,
-    /// Of the commits that this program has begun.
+    /// The count of the commits that this program has begun.
     pub(crate) count: u64,
 }
 
@@ -71,7 +70,7 @@ pub(crate) struct MemberPlan<'a> {
     pub(crate) path: &'a Path,
     pub(crate) common: SharedPlan,
     pub(crate) member: u32,
-    /// None for commits without end.
+    /// `None` for commits without end.
     pub(crate) commits: Option<u64>,
 }
 
@@ -84,16 +83,13 @@ impl MemberPlan<'_> {
             journal_bytes,
             script,
         } = self.common;
-        let mut words = own_task("member")?;
-        words.extend(["--path".into(), self.path.into()]);
-        words.extend(["--seed".into(), seed.to_string().into()]);
-        words.extend(["--script".into(), script.name().into()]);
-        words.extend(["--member".into(), self.member.to_string().into()]);
-        words.extend(["--page-size".into(), page_size.to_string().into()]);
-        words.extend(["--journal-bytes".into(), journal_bytes.to_string().into()]);
-        if let Some(commits) = self.commits {
-            words.extend(["--commits".into(), commits.to_string().into()]);
-        }
-        Ok(words)
+        let flags = [
+            ("--seed", seed.to_string()),
+            ("--script", script.name()),
+            ("--member", self.member.to_string()),
+            ("--page-size", page_size.to_string()),
+            ("--journal-bytes", journal_bytes.to_string()),
+        ];
+        words("member", self.path, &flags, self.commits)
     }
 }

@@ -13,9 +13,9 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 /// The claims about a number of the order.
 #[derive(Clone, Default, Debug)]
 struct NumberClaims {
-    /// The commits that were to get it.
+    /// The commits that were begun with this number.
     begun: Vec<CommitMark>,
-    /// The one that got it and returned.
+    /// The commit that got the number and returned.
     returned: Option<CommitMark>,
 }
 
@@ -34,7 +34,7 @@ impl BootAccounts {
         self.accounts.push((member, account));
     }
 
-    /// The newest commit when the first of them opened the database; none if none of them came so
+    /// The newest commit when the first program opened the database; `None` if no program got that
     /// far.
     fn found(&self) -> Option<u64> {
         let accounts = self.accounts.iter().map(|(_, account)| account);
@@ -52,14 +52,13 @@ pub(crate) struct CommitOrder {
     pub(crate) common: SharedPlan,
     /// The claims by number, after the settled ones.
     claims: BTreeMap<u64, NumberClaims>,
-    /// No power cut takes it any more.
+    /// The newest commit that no power cut can lose.
     durable: u64,
     /// Whether there must be a database.
     is_file_promised: bool,
-    /// In which states the database may have been closed.
+    /// The states in which the database may have been closed.
     closed: Vec<RangeInclusive<u64>>,
-    /// The commits that were found to be there and durable, the first of the order first, and what
-    /// they led to.
+    /// The commits that were found durable, oldest first, and the resulting state.
     settled: Vec<CommitMark>,
     state: TableState,
 }
@@ -100,7 +99,7 @@ impl CommitOrder {
         self.is_file_promised
     }
 
-    /// Whether the database may have been closed in this state, with no later commit.
+    /// Whether the database may have been closed in this state, without a later commit.
     pub(super) fn may_be_closed(&self, number: u64) -> bool {
         self.closed.iter().any(|closed| closed.contains(&number))
     }
@@ -108,7 +107,7 @@ impl CommitOrder {
     /// Adds the output of the programs of one more boot.
     ///
     /// # Errors
-    /// If they found or made what cannot be.
+    /// If the programs found or made an impossible state.
     pub(crate) fn live(&mut self, boot: &BootAccounts) -> Result<(), Failure> {
         let Some(found) = boot.found() else {
             return Ok(());
@@ -120,7 +119,7 @@ impl CommitOrder {
             false => Vec::new(),
         };
         self.is_file_promised = true;
-        // A found state is flushed before anything is built on it.
+        // A found state is flushed before a commit is based on it.
         self.durable = found.max(boot.durable);
         for (member, account) in &boot.accounts {
             self.claim(*member, account, found)?;
@@ -143,15 +142,13 @@ impl CommitOrder {
         for seen in &account.seen {
             let mark = account.begun.iter().find(|(number, _)| number == seen);
             let (_, mark) = mark.ok_or_else(|| {
-                Failure(format!(
-                    "member {member} saw commit {seen}, which it had not begun"
-                ))
+                failure!("commit {seen} of member {member} returned without a begin")
             })?;
             let claims = self.claims.entry(*seen).or_default();
             if *seen <= found || claims.returned.is_some_and(|other| other != *mark) {
-                return Err(Failure(format!(
-                    "commit {seen} returned to {mark:?}, and was there before: {claims:?}, {found} found"
-                )));
+                bail!(
+                    "commit {seen} of {mark:?} returned, but the number was taken: {claims:?}, {found} found"
+                );
             }
             claims.returned = Some(*mark);
         }
@@ -166,9 +163,7 @@ impl CommitOrder {
             .zip(found + 1..)
             .find(|(is, should_be)| is != should_be);
         gap.map_or(Ok(()), |(is, should_be)| {
-            Err(Failure(format!(
-                "commit {is} was begun, and {should_be} was not"
-            )))
+            Err(failure!("commit {is} was begun, but {should_be} was not"))
         })
     }
 
@@ -178,19 +173,17 @@ impl CommitOrder {
             return Ok(());
         }
         let possible = self.possible();
-        Err(Failure(format!(
-            "commit {number} is the newest; it should be {possible}"
-        )))
+        Err(failure!(
+            "commit {number} is the newest; allowed is {possible}"
+        ))
     }
 
-    /// Fails unless these may be the commits that the database holds, in their order; the state
-    /// that they lead to.
+    /// Fails unless these may be the commits of the database, in order. Returns the resulting
+    /// state.
     pub(super) fn state_after(&self, marks: &[CommitMark]) -> Result<TableState, Failure> {
         let settled = self.settled.len();
         if marks.len() < settled || marks[..settled] != self.settled {
-            return Err(Failure(format!(
-                "the first {settled} commits are other ones"
-            )));
+            bail!("the first {settled} commits have changed");
         }
         let mut state = self.state.clone();
         for (number, mark) in (1..).zip(marks).skip(settled) {
@@ -199,11 +192,10 @@ impl CommitOrder {
                 Some(returned) => returned == *mark,
                 None => claims.begun.contains(mark),
             };
-            if !fits {
-                return Err(Failure(format!(
-                    "commit {number} is {mark:?}, but there was {claims:?}"
-                )));
-            }
+            ensure!(
+                fits,
+                "commit {number} is {mark:?}, but there was {claims:?}"
+            );
             self.add(&mut state, *mark);
         }
         Ok(state)
@@ -219,7 +211,7 @@ impl CommitOrder {
         WorkloadCommit::draw(mark.origin(self.common.seed), self.common.script)
     }
 
-    /// Notes that the database was closed with exactly these commits, which led to `state`.
+    /// Records that the database was closed with exactly these commits and this state.
     pub(super) fn settle(&mut self, marks: Vec<CommitMark>, state: TableState) {
         let number = marks.len() as u64;
         self.claims.clear();

@@ -1,4 +1,4 @@
-//! Tests of the output of programs, and of the states that follow from it.
+//! Tests of the output of programs, and of the resulting states.
 
 use super::{
     super::CommitScript, BootAccounts, CommitMark, CommitOrder, MemberAccount, SharedPlan,
@@ -15,7 +15,7 @@ fn mark(member: u32, count: u64) -> CommitMark {
     CommitMark { member, count }
 }
 
-/// The order after a boot in which these programs printed this. Everything printed was promised.
+/// The order after a boot in which the programs printed these lines. All of them are promises.
 fn after(said: &[(u32, &str)]) -> Result<CommitOrder, crate::Failure> {
     let (mut order, mut boot) = (CommitOrder::nothing(COMMON), BootAccounts::default());
     for (member, said) in said {
@@ -49,7 +49,7 @@ fn a_promise_to_one_program_holds_for_all_commits() {
 }
 
 #[test]
-fn the_last_commit_of_a_killed_program_may_be_there_or_replaced() {
+fn the_last_commit_of_a_killed_program_may_exist_or_be_replaced() {
     let order = after(&[(1, "found 0\nbegin 1\n"), (2, "found 0\nbegin 1\n")]).unwrap();
     order.state_after(&[mark(1, 1)]).unwrap();
     order.state_after(&[mark(2, 1)]).unwrap();
@@ -57,7 +57,7 @@ fn the_last_commit_of_a_killed_program_may_be_there_or_replaced() {
 }
 
 #[test]
-fn one_number_is_of_one_commit_that_returned() {
+fn a_number_belongs_to_one_returned_commit() {
     let twice = [
         (1, "found 0\nbegin 1\nseen 1\n"),
         (2, "found 0\nbegin 1\nseen 1\n"),
@@ -67,7 +67,7 @@ fn one_number_is_of_one_commit_that_returned() {
 }
 
 #[test]
-fn marks_are_read_as_they_are_written() {
+fn marks_are_parsed_from_their_text() {
     let written = mark(12, 345);
     assert_eq!(CommitMark::parse(&written.text()), Some(written));
     assert_eq!(CommitMark::parse("12 of life 3"), None);

@@ -16,7 +16,7 @@ use std::{collections::HashMap, path::Path};
 
 /// Keys per lookup call.
 const GROUP: usize = 512;
-/// The memory of an entry, about as a node counts it: key, value and overhead.
+/// The approximate memory of an entry in a node: key, value and overhead.
 const ENTRY_BYTES: u64 = 136;
 /// Coins of a transaction while the first ones are loaded.
 const BATCH: usize = 10_000;
@@ -84,7 +84,7 @@ impl Coins {
         let touched = (block.spent.len() + block.created.len()) as u64;
         let mut wanted = Vec::new();
         for coin in block.spent {
-            // One that was never written need not be removed either.
+            // A coin that was never written need not be removed.
             if self.changes.remove(&coin) != Some(CoinChange::Created) {
                 wanted.push(coin);
                 self.changes.insert(coin, CoinChange::Spent);
@@ -99,7 +99,7 @@ impl Coins {
     /// Takes all changes for writing: new coins and spent ones.
     fn take_changes(&mut self) -> (RecordBlock, RecordBlock) {
         let mut changes: Vec<(Coin, CoinChange)> = self.changes.drain().collect();
-        // The order of the map is another in each process.
+        // The order of the map differs between processes.
         changes.sort_unstable_by_key(|(coin, _)| *coin);
         let of = |wanted: CoinChange| -> Vec<Coin> {
             let changes = changes.iter().filter(|(_, change)| *change == wanted);

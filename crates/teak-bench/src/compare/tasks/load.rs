@@ -14,10 +14,10 @@ use std::path::Path;
 
 /// Records of a transaction.
 const BATCH: usize = 10_000;
-/// How often the size of the files is noted.
+/// The number of samples of the files' size.
 const SIZES: u64 = 20;
 
-/// In any order, a batch a transaction.
+/// In any order, one batch per transaction.
 pub(crate) fn load_random<S: Store>(
     store: &S,
     model: &DatabaseModel,
@@ -27,7 +27,7 @@ pub(crate) fn load_random<S: Store>(
     load_in_batches(store, model, directory, &numbers, ArrivalOrder::Random)
 }
 
-/// In the order of keys, a batch a transaction, by the call that the engine has for that.
+/// In the order of keys, one batch per transaction, with the engine's call for that.
 pub(crate) fn load_sorted<S: Store>(
     store: &S,
     model: &DatabaseModel,
@@ -37,7 +37,7 @@ pub(crate) fn load_sorted<S: Store>(
     load_in_batches(store, model, directory, &numbers, ArrivalOrder::Sorted)
 }
 
-/// In any order, all at once, by the best that the engine has.
+/// In any order, all records at once, with the engine's best call.
 pub(crate) fn load_bulk<S: Store>(
     store: &S,
     model: &DatabaseModel,
@@ -51,7 +51,7 @@ pub(crate) fn load_bulk<S: Store>(
     meter.finish_at_rest(store)
 }
 
-/// In which order records come.
+/// The order of the records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ArrivalOrder {
     Random,
@@ -69,7 +69,7 @@ fn load_in_batches<S: Store>(
     let mut connection = store.connect()?;
     let total = numbers.len() as u64;
     let (mut loaded, mut noted) = (0, 0);
-    // Whole batches, but for the last.
+    // All batches are full except the last.
     let step = (ahead(model) as usize).next_multiple_of(BATCH);
     for numbers in numbers.chunks(step) {
         let block = block(model, numbers.iter().copied());

@@ -24,7 +24,7 @@ const TIMED_EVERY: u64 = 5;
 const ZIPF_EXPONENT: f64 = 0.99;
 
 /// Looks up keys, first without individual times, then others with them.
-pub(crate) fn look_up<S: Store>(
+pub(crate) fn lookup<S: Store>(
     store: &S,
     model: &DatabaseModel,
     part: TaskPart,
@@ -37,9 +37,9 @@ pub(crate) fn look_up<S: Store>(
     let mut connection = store.connect()?;
     let mut meter = Meter::new(directory)?;
     let work = part.task.work;
-    let mut digest = look_up_each(&mut connection, work, timed, &mut meter.latencies)?;
+    let mut digest = get_each(&mut connection, work, timed, &mut meter.latencies)?;
     meter.run(part.operations, |_, found| {
-        *found = look_up_each(&mut connection, work, black_box(keys), &mut NoTimer)?;
+        *found = get_each(&mut connection, work, black_box(keys), &mut NoTimer)?;
         Ok(())
     })?;
     digest.add(meter.digest);
@@ -73,7 +73,7 @@ fn keys(model: &DatabaseModel, part: TaskPart, count: u64) -> Result<(RecordBloc
     Ok((block, expected))
 }
 
-fn look_up_each(
+fn get_each(
     connection: &mut impl Connection,
     work: CompareWorkload,
     keys: &[&[u8]],
@@ -115,7 +115,7 @@ fn look_up_each(
     Ok(digest)
 }
 
-/// Looks at each byte: some engines have copied them by then, others leave them where they are.
+/// Reads each byte, because some engines have copied the value and others have not.
 fn read(value: &[u8]) -> u64 {
     value.iter().map(|&byte| u64::from(byte)).sum()
 }

@@ -12,7 +12,7 @@ mod write;
 
 pub(super) use coins::{Coins, replay};
 pub(super) use load::{load_bulk, load_random, load_sorted};
-pub(super) use lookup::look_up;
+pub(super) use lookup::lookup;
 pub(super) use range::{range, scan};
 pub(super) use threads::{commits, mixed};
 pub(super) use write::{crud, delete, put_each, update};

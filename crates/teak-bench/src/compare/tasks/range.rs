@@ -1,4 +1,4 @@
-//! Scans of everything, and short ranges.
+//! Scans of all records, and short ranges.
 
 use crate::{
     compare::{
@@ -17,7 +17,7 @@ use std::path::Path;
 /// One range of this many more is timed individually.
 const TIMED_EVERY: u64 = 5;
 
-/// Goes over everything.
+/// Scans all records.
 pub(crate) fn scan<S: Store>(
     store: &S,
     model: &DatabaseModel,
@@ -25,7 +25,7 @@ pub(crate) fn scan<S: Store>(
     directory: &Path,
 ) -> Result<PartResult> {
     let expected = model.digest();
-    let way = match part.task.work {
+    let direction = match part.task.work {
         CompareWorkload::ScanBack => ScanDirection::Backwards,
         _ => ScanDirection::Forwards,
     };
@@ -34,7 +34,9 @@ pub(crate) fn scan<S: Store>(
     let live = model.live();
     meter.run(live.end - live.start, |_, digest| {
         let mut transaction = connection.read()?;
-        transaction.scan(way, u64::MAX, |key, value| digest.add_record(key, value))
+        transaction.scan(direction, u64::MAX, |key, value| {
+            digest.add_record(key, value)
+        })
     })?;
     let found = meter.digest;
     ensure!(

@@ -21,10 +21,10 @@ use std::{
     thread::{self, ScopedJoinHandle},
 };
 
-/// Records that are put again while others read.
+/// Records that are rewritten while others read.
 const REWRITTEN: usize = 10_000;
 
-/// Commits of one record each, in turn a new value for an old key and a new key, from all threads at once.
+/// Commits of one record from all threads: alternately a new value for an old key, and a new key.
 pub(crate) fn commits<S: Store>(
     store: &S,
     model: &mut DatabaseModel,
@@ -43,7 +43,7 @@ pub(crate) fn commits<S: Store>(
         };
         block.add(model, number);
     }
-    // Threads commit in any order: a record that comes twice has its last value both times.
+    // Threads commit in any order, so a record that occurs twice has its last value both times.
     let numbers = block.pairs();
     let mut last = std::collections::HashMap::new();
     for (key, value) in &numbers {
@@ -82,7 +82,7 @@ pub(crate) fn commits<S: Store>(
     meter.finish_durable(store)
 }
 
-/// Lookups from several threads, while another one rewrites records with their present values, one
+/// Lookups from several threads, while another one rewrites records with their current values, one
 /// transaction each, without waiting for the disk, until the lookups are done.
 pub(crate) fn mixed<S: Store>(
     store: &S,

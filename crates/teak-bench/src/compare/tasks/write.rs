@@ -17,7 +17,7 @@ use anyhow::{Result, ensure};
 use fastrand::Rng;
 use std::path::Path;
 
-/// Records of a transaction that removes.
+/// Records per transaction of a removal.
 const BATCH: usize = 10_000;
 
 /// New values for random records, a transaction each.
@@ -92,15 +92,15 @@ pub(crate) fn crud<S: Store>(
         let count = left.min(ahead(model) / 4 + 1);
         let mut block = RecordBlock::default();
         for _ in 0..count {
-            let looked_up = model.pick(&mut rng);
-            block.add_key(model, looked_up);
-            model.add_found(looked_up, &mut expected);
+            let lookup = model.pick(&mut rng);
+            block.add_key(model, lookup);
+            model.add_found(lookup, &mut expected);
             let (updated, removed) = (model.pick(&mut rng), model.remove());
             for _ in 0..2 {
                 let number = model.insert();
                 block.add(model, number);
             }
-            // One that is removed would be there again.
+            // A removed record would be inserted again.
             let updated = updated.max(removed + 1);
             model.update(updated);
             block.add(model, updated);
@@ -109,12 +109,12 @@ pub(crate) fn crud<S: Store>(
         let pairs = block.pairs();
         let (transactions, _) = pairs.as_chunks();
         meter.run(count, |latencies, digest| {
-            for [looked_up, first, second, updated, removed] in transactions {
+            for [lookup, first, second, updated, removed] in transactions {
                 latencies.time(|| {
                     let mut transaction = connection.write()?;
                     transaction.put(first.0, first.1)?;
                     transaction.put(second.0, second.1)?;
-                    transaction.get(looked_up.0, |value| digest.add_value(value))?;
+                    transaction.get(lookup.0, |value| digest.add_value(value))?;
                     transaction.put(updated.0, updated.1)?;
                     transaction.remove(removed.0)?;
                     transaction.commit()
@@ -135,7 +135,7 @@ pub(crate) fn crud<S: Store>(
     }
 }
 
-/// Removes the oldest records, which are anywhere in the order of keys.
+/// Removes the oldest records, whose keys are in random order.
 pub(crate) fn delete<S: Store>(
     store: &S,
     model: &mut DatabaseModel,

@@ -15,7 +15,7 @@ use anyhow::Result;
 use std::path::Path;
 
 impl Lmdb {
-    /// Creates the environment in `directory`, with a table of some kind. None counts.
+    /// Creates the environment in `directory`, with a table of some kind. Tables are not counted.
     pub(in crate::engines) fn open_kind(
         directory: &Path,
         opening: &OpenSettings,

@@ -33,7 +33,8 @@ pub(crate) struct Lmdb {
 }
 
 impl Lmdb {
-    /// Opens the environment in `directory`, or creates it, with room for the data many times over.
+    /// Opens the environment in `directory`, or creates it. The map has room for many times the
+    /// data.
     pub(crate) fn open(
         directory: &Path,
         opening: &OpenSettings,
@@ -338,7 +339,8 @@ fn add(transaction: &LmdbTransaction<'_>, key: &Key, digest: &mut Digest) -> Res
     Ok(())
 }
 
-/// Pages on the free list. Each of its records is an array of numbers, the first of which is their count.
+/// Pages on the free list. Each of its records is an array of numbers, the first of which is their
+/// count.
 fn free_pages(environment: &LmdbEnvironment) -> Result<u64> {
     let transaction = environment.begin(LmdbAccess::Read)?;
     let mut cursor = transaction.cursor(LmdbTable::FreeList)?;

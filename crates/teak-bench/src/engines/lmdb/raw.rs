@@ -44,21 +44,21 @@ pub(super) enum LmdbTable {
 /// A movement of a cursor.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LmdbMove {
-    /// To the next record; the first, if it has not been anywhere.
+    /// To the next record, or the first if the cursor has no position.
     Next,
-    /// To the one before; the last, if it has not been anywhere.
+    /// To the previous record, or the last if the cursor has no position.
     Previous,
     /// To the next key, past all values of the current one.
     NextKey,
 }
 
-/// How an environment is opened.
+/// Options for opening an environment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LmdbSettings {
     pub(super) flags: c_uint,
-    /// The largest size of the file.
+    /// The maximum size of the file.
     pub(super) map_bytes: usize,
-    /// How many slots for readers there are, if not as many as by default.
+    /// The number of reader slots, if not the default.
     pub(super) max_readers: Option<u32>,
     /// The flags of the unnamed database.
     pub(super) table_flags: c_uint,
@@ -109,7 +109,7 @@ impl LmdbEnvironment {
         begin_within(self, ptr::null_mut(), flags)
     }
 
-    /// Brings all commits to the disk.
+    /// Flushes all commits.
     pub(super) fn sync(&self) -> Result<()> {
         // SAFETY: the environment is open.
         check(unsafe { ffi::mdb_env_sync(self.handle.as_ptr(), 1) })
@@ -231,7 +231,7 @@ impl<'e> LmdbTransaction<'e> {
         LmdbResetTransaction { transaction: self }
     }
 
-    /// Opens a cursor, on nothing yet.
+    /// Opens a cursor without a position.
     pub(super) fn cursor(&self, table: LmdbTable) -> Result<LmdbCursor<'_>> {
         let mut handle = ptr::null_mut();
         let (transaction, table) = (self.handle.as_ptr(), table as c_uint);
@@ -249,7 +249,8 @@ impl<'e> LmdbTransaction<'e> {
 impl Drop for LmdbTransaction<'_> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the handle is live (running, or at rest), and everything that borrowed it has ended.
+        // SAFETY: the handle is live (running, or at rest), and everything that borrowed it has
+        // ended.
         unsafe { ffi::mdb_txn_abort(self.handle.as_ptr()) }
     }
 }
@@ -337,7 +338,7 @@ fn borrowed(bytes: &[u8]) -> ffi::MDB_val {
 ///
 /// # Safety
 ///
-/// `value` was written by a call that succeeded, and `'a` ends before its transaction ends or changes anything.
+/// A successful call wrote `value`, and `'a` ends before the transaction ends or changes anything.
 #[inline]
 unsafe fn as_slice<'a>(value: ffi::MDB_val) -> &'a [u8] {
     if value.mv_size == 0 {

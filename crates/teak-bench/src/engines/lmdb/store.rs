@@ -1,4 +1,4 @@
-//! LMDB as the works of `compare` see it.
+//! LMDB for the workloads of `compare`.
 
 use super::{
     Lmdb,

@@ -1,9 +1,9 @@
-//! The functions that RocksDB and LevelDB share, as in their C headers, without the prefixes of
-//! their names.
+//! The functions that RocksDB and LevelDB share, with the names of their C headers without
+//! prefixes.
 
 use std::ffi::{c_char, c_uchar, c_void};
 
-/// Something of the library's.
+/// An object of the library.
 pub(super) type LibraryHandle = *mut c_void;
 
 /// The functions of a library.

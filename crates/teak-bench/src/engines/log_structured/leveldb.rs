@@ -1,4 +1,4 @@
-//! LevelDB, as its C interface opens it.
+//! LevelDB, opened through its C interface.
 
 use super::{
     LogStructured,
@@ -14,7 +14,7 @@ use std::{
 
 /// The size of the write buffer in memory.
 const BUFFER_BYTES: usize = 64 << 20;
-/// The size of the write buffer where memory is limited.
+/// The size of the write buffer if memory is limited.
 const BUFFER_BYTES_MIN: usize = 4 << 20;
 const FILE_BYTES: usize = 32 << 20;
 const BLOOM_BITS: c_int = 10;

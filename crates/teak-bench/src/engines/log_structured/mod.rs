@@ -31,11 +31,11 @@ use std::{
 pub(crate) struct LogStructured {
     calls: &'static LogStructuredCalls,
     database: LibraryHandle,
-    /// How commits are written.
+    /// The options for writing commits.
     commits: LibraryHandle,
-    /// How all that has been written is brought to the disk.
+    /// The options for flushing everything written.
     sync: LibraryHandle,
-    /// How it is read without a snapshot.
+    /// The options for reading without a snapshot.
     reads: LibraryHandle,
     /// RocksDB's own lookups; dropped before the database.
     #[cfg(feature = "rocksdb")]
@@ -46,7 +46,7 @@ pub(crate) struct LogStructured {
 // time.
 unsafe impl Sync for LogStructured {}
 
-/// A snapshot, and how it is read.
+/// A snapshot, and the options for reading it.
 pub(crate) struct LogStructuredRead<'s> {
     store: &'s LogStructured,
     snapshot: LibraryHandle,
@@ -78,7 +78,7 @@ impl LogStructured {
         }
     }
 
-    fn look_up(
+    fn lookup(
         &self,
         options: LibraryHandle,
         key: &[u8],
@@ -200,7 +200,7 @@ impl Drop for LogStructuredRead<'_> {
 
 impl LookupTransaction for LogStructuredRead<'_> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
-        self.store.look_up(self.options, key, &mut see)
+        self.store.lookup(self.options, key, &mut see)
     }
 }
 
@@ -216,7 +216,7 @@ impl Read for LogStructuredRead<'_> {
 
     fn scan(
         &mut self,
-        way: ScanDirection<'_>,
+        direction: ScanDirection<'_>,
         most: u64,
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
@@ -226,7 +226,7 @@ impl Read for LogStructuredRead<'_> {
         let cursor = unsafe { (calls.create_iterator)(self.store.database, self.options) };
         // SAFETY: the iterator is valid; the bytes it points to do not change until it moves.
         unsafe {
-            match way {
+            match direction {
                 ScanDirection::Forwards => (calls.iter_seek_to_first)(cursor),
                 ScanDirection::Backwards => (calls.iter_seek_to_last)(cursor),
                 ScanDirection::From(key) => {
@@ -243,7 +243,7 @@ impl Read for LogStructuredRead<'_> {
                     slice::from_raw_parts(value.cast::<u8>(), value_len),
                 );
                 left -= 1;
-                match way {
+                match direction {
                     ScanDirection::Backwards => (calls.iter_prev)(cursor),
                     ScanDirection::Forwards | ScanDirection::From(_) => (calls.iter_next)(cursor),
                 }
@@ -265,7 +265,7 @@ impl Drop for LogStructuredWrite<'_> {
 
 impl LookupTransaction for LogStructuredWrite<'_> {
     fn get(&mut self, key: &[u8], mut see: impl FnMut(&[u8])) -> Result<bool> {
-        self.store.look_up(self.store.reads, key, &mut see)
+        self.store.lookup(self.store.reads, key, &mut see)
     }
 }
 
@@ -304,7 +304,7 @@ impl Errors {
         }
     }
 
-    /// Where the library writes its error text.
+    /// The pointer at which the library stores its error text.
     fn out_pointer(&mut self) -> *mut *mut c_char {
         &raw mut self.text
     }

@@ -16,7 +16,7 @@ use std::{
 
 /// The size of the write buffer in memory.
 const BUFFER_BYTES: usize = 64 << 20;
-/// The size of the write buffer where memory is limited.
+/// The size of the write buffer if memory is limited.
 const BUFFER_BYTES_MIN: usize = 4 << 20;
 const BLOOM_BITS: f64 = 10.0;
 const NO_COMPRESSION: c_int = 0;
@@ -90,8 +90,8 @@ pub(crate) fn open(
     let cache_bytes = usize::try_from(room.cache_bytes)?;
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let (mut errors, mut family) = (Errors::new(&FUNCTIONS), ptr::null_mut());
-    // SAFETY: options are made, set and used as the header says; cache, filter, table options and the
-    // family's handle live as long as the process.
+    // SAFETY: options are made, set and used as the header says; cache, filter, table options and
+    // the family's handle live as long as the process.
     let database = unsafe {
         let table = rocksdb_block_based_options_create();
         rocksdb_block_based_options_set_block_cache(table, rocksdb_cache_create_lru(cache_bytes));
@@ -107,7 +107,7 @@ pub(crate) fn open(
         rocksdb_options_increase_parallelism(options, threads.max(2) as c_int);
         rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
         rocksdb_options_set_block_based_table_factory(options, table);
-        // The one that every database has; it is opened by its name for the sake of its handle.
+        // The family that every database has. It is opened by name to get its handle.
         let (name, options_of_family) = (c"default".as_ptr(), options);
         let database = rocksdb_open_column_families(
             options,

@@ -18,7 +18,7 @@ use std::path::Path;
 const MANY: ffi::MDBX_db_flags_t = ffi::MDBX_CREATE | ffi::MDBX_DUPSORT;
 
 impl Mdbx {
-    /// Creates the environment in `directory`, with a table of some kind. None counts.
+    /// Creates the environment in `directory`, with a table of some kind. Tables are not counted.
     pub(in crate::engines) fn open_kind(
         directory: &Path,
         opening: &OpenSettings,

@@ -24,7 +24,7 @@ use std::{
 const FILE_NAME: &str = "bench.mdbx";
 const MAP_BYTES_SPARE: u64 = 1 << 30;
 const MAP_BYTES_PER_DATA_BYTE: u64 = 8;
-/// Few enough steps that growing is lost in the load.
+/// A growth step so large that growing takes a negligible part of a load.
 const GROWTH_STEP_BYTES: isize = 64 << 20;
 
 /// An open libmdbx environment.
@@ -34,7 +34,8 @@ pub(crate) struct Mdbx {
 }
 
 impl Mdbx {
-    /// Opens the environment in `directory`, or creates it, with room for the data many times over.
+    /// Opens the environment in `directory`, or creates it. The map has room for many times the
+    /// data.
     pub(crate) fn open(
         directory: &Path,
         opening: &OpenSettings,

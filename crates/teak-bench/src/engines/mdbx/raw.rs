@@ -34,21 +34,21 @@ pub(super) enum MdbxAccess {
     WriteLazily,
 }
 
-/// How the file grows.
+/// The growth of the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MdbxGeometry {
-    /// The largest size, for which addresses are set aside.
+    /// The maximum size, for which addresses are reserved.
     pub(super) upper_bytes: isize,
     /// The bytes by which the file grows.
     pub(super) step_bytes: isize,
 }
 
-/// How an environment is opened.
+/// Options for opening an environment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MdbxSettings {
     pub(super) flags: ffi::MDBX_env_flags_t,
     pub(super) geometry: MdbxGeometry,
-    /// How many slots for readers there are, if not as many as by default.
+    /// The number of reader slots, if not the default.
     pub(super) max_readers: Option<u32>,
     /// The flags of the unnamed database.
     pub(super) table_flags: ffi::MDBX_db_flags_t,
@@ -59,7 +59,8 @@ pub(crate) struct MdbxEnvironment {
     handle: NonNull<ffi::MDBX_env>,
 }
 
-// SAFETY: libmdbx lets threads begin transactions on one environment at the same time; it has locks of its own.
+// SAFETY: libmdbx lets threads begin transactions on one environment at the same time; it has locks
+// of its own.
 unsafe impl Sync for MdbxEnvironment {}
 
 impl MdbxEnvironment {
@@ -73,8 +74,8 @@ impl MdbxEnvironment {
         let handle = NonNull::new(handle).context("libmdbx gave no environment")?;
         // From here on the drop closes it, even if opening fails, as libmdbx requires.
         let environment = Self { handle };
-        // Zero is the minimum, and never to shrink; a negative number keeps the present value or
-        // the default.
+        // Zero is the minimum size, and disables shrinking. A negative number keeps the current
+        // value or the default.
         let (lower, now, shrink, page_size) = (0, -1, 0, -1);
         let (flags, geometry) = (settings.flags, settings.geometry);
         let (upper, step) = (geometry.upper_bytes, geometry.step_bytes);
@@ -112,11 +113,11 @@ impl MdbxEnvironment {
         check(unsafe { ffi::mdbx_env_set_option(self.handle.as_ptr(), option, value) })
     }
 
-    /// Brings all commits to the disk.
+    /// Flushes all commits.
     pub(super) fn sync(&self) -> Result<()> {
         // SAFETY: the environment is open.
         match unsafe { ffi::mdbx_env_sync_ex(self.handle.as_ptr(), true, false) } {
-            // There was nothing to bring there.
+            // There was nothing to flush.
             ffi::MDBX_RESULT_TRUE => Ok(()),
             code => check(code),
         }
@@ -192,7 +193,7 @@ impl<'e> MdbxTransaction<'e> {
         check(unsafe { ffi::mdbx_del(self.handle.as_ptr(), RECORDS, &raw const key, ptr::null()) })
     }
 
-    /// Readies the unnamed database; ends the transaction.
+    /// Prepares the unnamed database and ends the transaction.
     fn prepare(self, flags: ffi::MDBX_db_flags_t) -> Result<()> {
         let mut table = 0;
         let (handle, no_name) = (self.handle.as_ptr(), ptr::null());
@@ -223,7 +224,7 @@ impl<'e> MdbxTransaction<'e> {
         Ok(MdbxResetTransaction { transaction: self })
     }
 
-    /// Opens a cursor, on nothing yet.
+    /// Opens a cursor without a position.
     pub(super) fn cursor(&self) -> Result<MdbxCursor<'_>> {
         let mut handle = ptr::null_mut();
         // SAFETY: the transaction is live, the table is always open, and `handle` is memory for the
@@ -236,13 +237,13 @@ impl<'e> MdbxTransaction<'e> {
         })
     }
 
-    /// Pages that hold something.
+    /// Pages in use.
     pub(super) fn used_pages(&self) -> Result<u64> {
         let info = self.gc_info()?;
         Ok((info.pages_allocated - info.pages_gc) as u64)
     }
 
-    /// Pages that the newest state has no use for.
+    /// Pages that the newest state does not use.
     pub(super) fn dead_pages(&self) -> Result<u64> {
         Ok(self.gc_info()?.pages_gc as u64)
     }
@@ -266,7 +267,8 @@ impl<'e> MdbxTransaction<'e> {
 impl Drop for MdbxTransaction<'_> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the handle is live (running, or at rest), and everything that borrowed it has ended.
+        // SAFETY: the handle is live (running, or at rest), and everything that borrowed it has
+        // ended.
         unsafe { ffi::mdbx_txn_abort_ex(self.handle.as_ptr(), ptr::null_mut()) };
     }
 }
@@ -289,9 +291,9 @@ impl<'e> MdbxResetTransaction<'e> {
 /// A movement of a cursor.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MdbxMove {
-    /// To the next record; the first, if it has not been anywhere.
+    /// To the next record, or the first if the cursor has no position.
     Next,
-    /// To the one before; the last, if it has not been anywhere.
+    /// To the previous record, or the last if the cursor has no position.
     Previous,
     /// To the next key, past all values of the current one.
     NextKey,
@@ -374,7 +376,7 @@ fn borrowed(bytes: &[u8]) -> ffi::MDBX_val {
 ///
 /// # Safety
 ///
-/// `value` was written by a call that succeeded, and `'a` ends before its transaction ends or changes anything.
+/// A successful call wrote `value`, and `'a` ends before the transaction ends or changes anything.
 #[inline]
 unsafe fn as_slice<'a>(value: ffi::MDBX_val) -> &'a [u8] {
     if value.iov_len == 0 {

@@ -1,4 +1,4 @@
-//! libmdbx as the works of `compare` see it.
+//! libmdbx for the workloads of `compare`.
 
 use super::{
     Mdbx,
@@ -15,12 +15,12 @@ use std::time::Duration;
 impl Mdbx {
     /// Sets the age at which unflushed commits are flushed by a later one.
     pub(crate) fn flush_after(&self, age: Duration) -> Result<()> {
-        // In parts of 65,536 of a second.
+        // In units of 1/65,536 of a second.
         let parts = age.as_secs() << 16;
         self.environment.set(ffi::MDBX_opt_sync_period, parts)
     }
 
-    /// Has write transactions keep no more than this in memory.
+    /// Limits the memory of write transactions.
     pub(crate) fn limit_transactions(&self, bytes: u64) -> Result<()> {
         let pages = bytes / self.environment.page_size()?;
         self.environment.set(ffi::MDBX_opt_txn_dp_limit, pages)

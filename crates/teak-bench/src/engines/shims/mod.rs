@@ -273,7 +273,7 @@ impl LookupTransaction for ShimTransaction<'_> {
 impl Read for ShimTransaction<'_> {
     fn scan(
         &mut self,
-        way: ScanDirection<'_>,
+        direction: ScanDirection<'_>,
         most: u64,
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
@@ -283,7 +283,7 @@ impl Read for ShimTransaction<'_> {
             (calls.cursor)(self.handle, &raw mut cursor)
         })?;
         let (mut data, mut lens) = ([ptr::null(); 2], [0; 2]);
-        let step = match way {
+        let step = match direction {
             ScanDirection::Backwards => calls.previous,
             ScanDirection::Forwards | ScanDirection::From(_) => calls.next,
         };
@@ -306,7 +306,7 @@ impl Read for ShimTransaction<'_> {
             }
             code
         };
-        let mut code = match way {
+        let mut code = match direction {
             ScanDirection::From(key) => go(Some(key)),
             ScanDirection::Forwards | ScanDirection::Backwards => go(None),
         };

@@ -152,7 +152,7 @@ impl KindsEngine for TeakKinds {
         Ok(digest)
     }
 
-    /// One key is asked for its values, of several each by the cursor.
+    /// The values of one key come from one call, those of several keys from a cursor.
     fn scan_packed(&mut self) -> Result<PackedSum> {
         let (txn, table) = (self.database.begin_read()?, self.pairs()?);
         let mut sum = PackedSum::default();

@@ -1,4 +1,4 @@
-//! Teak as the works of `compare` see it.
+//! Teak for the workloads of `compare`.
 
 use super::Teak;
 use crate::engines::{
@@ -11,7 +11,7 @@ use anyhow::Result;
 use std::iter;
 use teak::{BulkOptions, ReadTxn, Ticket, WriteTxn};
 
-/// Records that are asked for at a time while unsorted ones are loaded.
+/// Records per request while unsorted records are loaded.
 const LOAD_BATCH: usize = 10_000;
 
 /// A key and its value.
@@ -130,12 +130,12 @@ impl Read for TeakRead<'_> {
 
     fn scan(
         &mut self,
-        way: ScanDirection<'_>,
+        direction: ScanDirection<'_>,
         most: u64,
         mut see: impl FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let mut cursor = self.teak.table.cursor(&self.transaction)?;
-        let mut found = match way {
+        let mut found = match direction {
             ScanDirection::Forwards => cursor.first()?,
             ScanDirection::Backwards => cursor.last()?,
             ScanDirection::From(key) => cursor.seek(key)?,
@@ -147,7 +147,7 @@ impl Read for TeakRead<'_> {
             if left == 0 {
                 break;
             }
-            found = match way {
+            found = match direction {
                 ScanDirection::Backwards => cursor.prev()?,
                 ScanDirection::Forwards | ScanDirection::From(_) => cursor.next()?,
             };

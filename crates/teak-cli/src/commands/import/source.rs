@@ -44,18 +44,19 @@ impl ForeignSource {
         Ok(Self { path, environment })
     }
 
-    /// Refuses to make the database where the source is, or where its engine or the database would have a lock file.
+    /// Refuses to make the database where the source is, or where its engine or the database would
+    /// have a lock file.
     pub(super) fn refuse_target(&self, target: &Path) -> Result<(), Failure> {
         outputs::refuse_inputs(target, &[&self.path])?;
-        let beside = |suffix| {
+        let with_suffix = |suffix| {
             let mut name = self.path.as_os_str().to_owned();
             name.push(suffix);
             PathBuf::from(name)
         };
         let in_directory = |name| self.path.with_file_name(name);
         let lock_files = match self.environment.engine() {
-            Engine::Lmdb => [beside("-lock"), in_directory("lock.mdb")],
-            Engine::Mdbx => [beside("-lck"), in_directory("mdbx.lck")],
+            Engine::Lmdb => [with_suffix("-lock"), in_directory("lock.mdb")],
+            Engine::Mdbx => [with_suffix("-lck"), in_directory("mdbx.lck")],
         };
         for lock_file in lock_files {
             outputs::refuse_name(target, &lock_file, "the lock file of the source")?;

@@ -6,7 +6,7 @@ use std::fs;
 /// Regression: an import did not notice a concurrent writer, and reported records out of order when
 /// it read pages that were in use again.
 #[test]
-fn that_the_source_changed_comes_before_what_follows_from_it() {
+fn a_changed_source_is_reported_before_its_consequences() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("data.mdb");
     let made = concat!(

@@ -21,7 +21,7 @@ pub(super) struct StagingDirectory {
 
 impl StagingDirectory {
     /// Creates a directory next to `target`, which must not exist.
-    pub(super) fn beside(target: &Path) -> Result<Self, Failure> {
+    pub(super) fn next_to(target: &Path) -> Result<Self, Failure> {
         if target.symlink_metadata().is_ok() {
             return Err(teak::Error::AlreadyExists(target.to_path_buf()).into());
         }

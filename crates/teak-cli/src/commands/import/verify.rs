@@ -12,7 +12,8 @@ use std::fs::File;
 use teak::{Database, ReadTxn};
 use teak_foreign::{Records, TableScan};
 
-/// Checks the database, compares all tables of the plan, and makes sure that the source has not changed since it was opened.
+/// Checks the database, compares all tables of the plan, and makes sure that the source has not
+/// changed since it was opened.
 pub(super) fn run(
     source: &ForeignSource,
     plan: &ImportPlan,

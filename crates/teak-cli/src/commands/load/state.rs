@@ -16,8 +16,8 @@ use teak::{Database, ReadTxn, TransactionId, WriteTxn};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExpectedTable {
     pub(super) checksum: Checksum,
-    /// Whether only the number of records is known: the input had keys more than once, and which value
-    /// counts was settled while it was sorted.
+    /// Whether only the number of records is known: the input had keys more than once, and which
+    /// value counts was settled while it was sorted.
     pub(super) is_count: bool,
 }
 
@@ -218,7 +218,8 @@ impl<'a> LoadState<'a> {
         }
     }
 
-    /// Reads all tables of the load back, as its last commit left them, and compares. Gives the number of records read.
+    /// Reads all tables of the load back, as its last commit left them, and compares. Gives the
+    /// number of records read.
     pub(super) fn verify(&self) -> Result<u64, Failure> {
         let mut verified = 0;
         let Some(seen) = &self.seen else {

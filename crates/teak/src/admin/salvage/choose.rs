@@ -10,7 +10,7 @@ use crate::{
     btree::PageSource,
     commit::journal::Redo,
     io::{Mapping, Pinned, Storage},
-    open::{inspect::records_in, recovery_audit::young_fault, slots::known_durable},
+    open::{inspect::records_in, recovery_audit::young_fault, slots::known_flushed},
     page::{
         comparison::Comparisons,
         header::{Header, PageKind},
@@ -58,14 +58,14 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<SalvageS
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let mut passed_over = Vec::new();
     let records = read_records(&mapping, storage.len(), path, &mut passed_over)?;
-    let known_durable = known_durable(&records);
+    let known_flushed = known_flushed(&records);
     if let Ok(Some(redo)) = Redo::read(&mapping, storage.len(), &records)
         && records
             .iter()
             .all(|record| record.sequence < redo.record.sequence)
     {
         passed_over.push(format!(
-            "commits up to {} stand in the journal only; opening the database for writing puts them in their place, if that is possible",
+            "commits up to {} exist only in the journal; opening the database for writing applies them if possible",
             redo.record.transaction
         ));
     }
@@ -77,7 +77,7 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<SalvageS
                 "commit {transaction}, record in page {slot}: {why}"
             ));
         };
-        let is_durable = transaction <= known_durable;
+        let is_durable = transaction <= known_flushed;
         let state = match Snapshot::unchecked(record, Arc::clone(&mapping)) {
             Ok(state) => StateToSave(state),
             Err(error) => {
@@ -99,7 +99,7 @@ pub(super) fn choose(storage: &Arc<dyn Storage>, path: &Path) -> Result<SalvageS
     }
     match second_best {
         Some((index, state)) => {
-            passed_over[index].push_str("; it is what is saved, for want of a better one");
+            passed_over[index].push_str("; used anyway, because no better state was found");
             Ok(SalvageState { state, passed_over })
         }
         None => {

@@ -237,7 +237,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn behaves_like_a_row_of_pages(steps in prop::collection::vec(step(), 1..120)) {
+    fn the_array_behaves_like_a_vector_of_pages(steps in prop::collection::vec(step(), 1..120)) {
         let mut map = FreeMap::new(PER_BITMAP, 0);
         let mut model: Vec<Is> = Vec::new();
         for step in steps {
@@ -262,7 +262,7 @@ proptest! {
 }
 
 #[test]
-fn bitmaps_say_that_pages_behind_the_end_are_free() {
+fn bitmaps_mark_pages_after_the_end_as_free() {
     let mut map = FreeMap::new(PER_BITMAP, 0);
     map.set_page_count(400);
     map.take(Extent::new(380, 15));

@@ -10,7 +10,7 @@ fn death(extent: Extent, birth: u64, died: u64) -> Death {
 }
 
 #[test]
-fn groups_come_back() {
+fn groups_survive_a_round_trip() {
     let taken = [
         Extent::new(4, 2),
         Extent::new(6, 1),
@@ -70,7 +70,7 @@ fn logs_that_make_no_sense_are_refused() {
         &[1, 1, 5, 0, 0],                            // a run without length
         &[1, 0, 1, 2, 9, 1],                         // born before all transactions
         &[1, 0, 1, 0, 9, 1],                         // died when it was born
-        &[1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 2, 0], // ends behind the last page number
+        &[1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 2, 0], // ends after the last page number
         &[
             0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0, 0,
         ], // 65 bits

@@ -70,7 +70,7 @@ fn a_page_is_not_pointed_to_twice() {
 }
 
 #[test]
-fn the_map_does_not_call_its_own_pages_free() {
+fn the_map_does_not_list_its_own_pages_as_free() {
     let world = world();
     let mut state = world.newest_state().clone();
     let own = load(&world, &state).unwrap().classify().own[0];
@@ -124,7 +124,7 @@ fn pages_beyond_the_end_of_the_file_are_not_in_use() {
 /// Entries of a future transaction were accepted: the difference between its id and that of the
 /// next commit overflowed, and a group after the last one of the log could not be appended.
 #[test]
-fn nothing_is_of_a_transaction_to_come() {
+fn nothing_belongs_to_a_future_transaction() {
     let mut world = world();
     let mut state = world.newest_state().clone();
     let own = load(&world, &state).unwrap().classify().own;
@@ -150,8 +150,8 @@ fn nothing_is_of_a_transaction_to_come() {
     }
     load(&world, &state).unwrap();
     let (_, last) = log::decode(&state.log).unwrap();
-    let late = TransactionId(u64::MAX);
-    log::append(&mut state.log, last, late, &[], [].into_iter());
+    let latest = TransactionId(u64::MAX);
+    log::append(&mut state.log, last, latest, &[], [].into_iter());
     assert!(load(&world, &state).is_err());
 }
 
@@ -159,7 +159,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn nothing_makes_it_panic(
+    fn no_input_makes_it_panic(
         changes in prop::collection::vec((any::<usize>(), 0..72usize, any::<u8>()), 0..4),
         log in prop::collection::vec((any::<usize>(), any::<u8>()), 0..4),
         root in prop::option::of((0..4u8, any::<u32>())),

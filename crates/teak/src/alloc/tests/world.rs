@@ -1,4 +1,5 @@
-//! A database without content: which transaction uses which page, and which states could see it.
+//! A database without content: the pages that each transaction uses, and the states that may see
+//! them.
 
 use super::{End, PinStep, Step, *};
 use crate::{
@@ -74,8 +75,7 @@ impl World {
         pins.into_iter().collect()
     }
 
-    /// The present pins, with the permanent ones as one slice that stays the same as long as they
-    /// do.
+    /// The current pins. The permanent ones are one slice that stays equal as long as they do.
     fn split_pins(&mut self) -> Pins {
         if !self.held.iter().eq(self.permanent.iter()) {
             self.permanent = self.held.iter().copied().collect();
@@ -155,7 +155,7 @@ impl World {
             );
             for (birth, died) in self.past.get(&page.0).into_iter().flatten() {
                 let sees = |pin: &TransactionId| *birth <= pin.0 && pin.0 < *died;
-                assert!(!self.pins().iter().any(sees), "{page} is still seen");
+                assert!(!self.pins().iter().any(sees), "{page} is still visible");
             }
         }
     }
@@ -299,11 +299,11 @@ impl World {
 }
 
 impl World {
-    /// Every pending page is seen by a pin.
+    /// Every pending page is visible to a pin.
     fn check_all_seen(&self, pins: &[TransactionId]) {
         for death in self.space.classify().pending {
             let sees = |pin: &TransactionId| death.birth <= *pin && *pin < death.died;
-            assert!(pins.iter().any(sees), "nobody sees {death:?}");
+            assert!(pins.iter().any(sees), "{death:?} is visible to no pin");
         }
     }
 }

@@ -82,8 +82,8 @@ pub fn u64_of_json_integer(integer: i64) -> Option<u64> {
 }
 
 macro_rules! number_codec {
-    ($name:ident, $item:ty as $number:ty, $map:expr, $unmap:expr, $to:ident, $from:ident, $text:literal, $how:literal) => {
-        #[doc = concat!($text, $how)]
+    ($name:ident, $item:ty as $number:ty, $map:expr, $unmap:expr, $to:ident, $from:ident, $text:literal, $suffix:literal) => {
+        #[doc = concat!($text, $suffix)]
         #[derive(Debug)]
         pub struct $name;
 

@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn mapped_numbers_come_back(bits in any::<u64>()) {
+    fn mapped_numbers_survive_a_round_trip(bits in any::<u64>()) {
         prop_assert_eq!(u64_of_f64(f64_of_u64(bits)), bits);
         prop_assert_eq!(u64_of_i64(i64_of_u64(bits)), bits);
         prop_assert_eq!(u32_of_f32(f32_of_u32(bits as u32)), bits as u32);

@@ -2,9 +2,9 @@
 
 use super::{
     CursorTable, DetachedCursor, Hint, TableVersion,
+    cursor_position::CursorPosition,
     cursor_step::{HintTarget, TreePath},
     delete_scope::DeleteScope,
-    place::CursorPosition,
 };
 use crate::{
     Result,

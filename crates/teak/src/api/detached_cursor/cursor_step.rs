@@ -1,6 +1,6 @@
 //! A cursor step: one move of a detached cursor in one state of its table.
 
-use super::place::CursorPosition;
+use super::cursor_position::CursorPosition;
 use crate::{
     Result,
     api::key_checks::{check_probe, check_value_probe},
@@ -199,7 +199,7 @@ impl<'s> CursorStep<'_, 's> {
             }
             BorrowedPath::Pair(cursor) if self.hint_target.is_here() => cursor.next(),
             BorrowedPath::Pair(cursor) => {
-                PairSearchKey::new(root, (self.key, self.value)).seek_after(cursor)
+                cursor.seek_after(&PairSearchKey::new(root, (self.key, self.value)))
             }
         }
     }
@@ -216,7 +216,7 @@ impl<'s> CursorStep<'_, 's> {
             }
             BorrowedPath::Pair(cursor) if self.hint_target.is_here() => cursor.prev(),
             BorrowedPath::Pair(cursor) => {
-                PairSearchKey::new(root, (self.key, self.value)).seek_before(cursor)
+                cursor.seek_before(&PairSearchKey::new(root, (self.key, self.value)))
             }
         }
     }
@@ -232,7 +232,7 @@ impl<'s> CursorStep<'_, 's> {
                 SearchKey::new(root, self.key).find(position, source, root)
             }
             BorrowedPath::Pair(cursor) => {
-                PairSearchKey::new(root, (self.key, self.value)).find(cursor)
+                cursor.find(&PairSearchKey::new(root, (self.key, self.value)))
             }
         }
     }
@@ -253,7 +253,7 @@ impl<'s> CursorStep<'_, 's> {
                 }
             }
             BorrowedPath::Pair(cursor) => {
-                PairSearchKey::new(root, (self.key, self.value)).seek_at_or_after(cursor)
+                cursor.seek_at_or_after(&PairSearchKey::new(root, (self.key, self.value)))
             }
         }
     }
@@ -273,7 +273,7 @@ impl<'s> CursorStep<'_, 's> {
                 }
             }
             BorrowedPath::Pair(cursor) => {
-                PairSearchKey::new(root, (self.key, self.value)).seek_at_or_before(cursor)
+                cursor.seek_at_or_before(&PairSearchKey::new(root, (self.key, self.value)))
             }
         }
     }
@@ -315,80 +315,63 @@ impl<'s> CursorStep<'_, 's> {
 
     /// Moves to the first value of the next key.
     pub(super) fn next_key(&mut self) -> Result<bool> {
-        match (&mut self.path, self.position) {
-            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
-                cursor.next_key()
-            }
-            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
-                PairSearchKey::new(self.root, (self.key, self.value)).seek_next_key(cursor)
-            }
-            _ => self.next(),
-        }
+        let moved = self.move_pair(PairCursor::next_key, PairCursor::seek_next_key);
+        moved.unwrap_or_else(|| self.next())
     }
 
     /// Moves to the last value of the previous key.
     pub(super) fn prev_key(&mut self) -> Result<bool> {
-        match (&mut self.path, self.position) {
-            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
-                cursor.prev_key()
-            }
-            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
-                PairSearchKey::new(self.root, (self.key, self.value)).seek_previous_key(cursor)
-            }
-            _ => self.prev(),
-        }
+        let moved = self.move_pair(PairCursor::prev_key, PairCursor::seek_previous_key);
+        moved.unwrap_or_else(|| self.prev())
     }
 
     /// Moves to the next value of the key; if there is none, the path stays valid.
     pub(super) fn next_value(&mut self) -> Result<bool> {
-        match (&mut self.path, self.position) {
-            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
-                cursor.next_value()
-            }
-            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
-                PairSearchKey::new(self.root, (self.key, self.value)).seek_next_value(cursor)
-            }
-            _ => Ok(false),
-        }
+        let moved = self.move_pair(PairCursor::next_value, PairCursor::seek_next_value);
+        moved.unwrap_or(Ok(false))
     }
 
     /// Moves to the previous value of the key; if there is none, the path stays valid.
     pub(super) fn prev_value(&mut self) -> Result<bool> {
-        match (&mut self.path, self.position) {
-            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
-                cursor.prev_value()
-            }
-            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
-                PairSearchKey::new(self.root, (self.key, self.value)).seek_previous_value(cursor)
-            }
-            _ => Ok(false),
-        }
+        let moved = self.move_pair(PairCursor::prev_value, PairCursor::seek_previous_value);
+        moved.unwrap_or(Ok(false))
     }
 
     /// Moves to the first value of the key.
     pub(super) fn first_value(&mut self) -> Result<bool> {
-        match (&mut self.path, self.position) {
-            (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
-                cursor.first_value()
-            }
-            (BorrowedPath::Pair(cursor), CursorPosition::At) => {
-                PairSearchKey::new(self.root, (self.key, self.value)).seek_first_value(cursor)
-            }
-            (BorrowedPath::Record(_), CursorPosition::At) => self.current_record(),
-            _ => Ok(false),
-        }
+        let moved = self.move_pair(PairCursor::first_value, PairCursor::seek_first_value);
+        moved.unwrap_or_else(|| self.only_value())
     }
 
     /// Moves to the last value of the key.
     pub(super) fn last_value(&mut self) -> Result<bool> {
+        let moved = self.move_pair(PairCursor::last_value, PairCursor::seek_last_value);
+        moved.unwrap_or_else(|| self.only_value())
+    }
+
+    /// Moves from a pair: with `step` if the path leads to it, and otherwise with a search. `None`
+    /// if the cursor is on no pair.
+    fn move_pair(
+        &mut self,
+        step: impl FnOnce(&mut PairCursor<'s, CursorPages<'s>>) -> Result<bool>,
+        search: impl FnOnce(&mut PairCursor<'s, CursorPages<'s>>, &PairSearchKey<'_>) -> Result<bool>,
+    ) -> Option<Result<bool>> {
         match (&mut self.path, self.position) {
             (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
-                cursor.last_value()
+                Some(step(cursor))
             }
             (BorrowedPath::Pair(cursor), CursorPosition::At) => {
-                PairSearchKey::new(self.root, (self.key, self.value)).seek_last_value(cursor)
+                let pair = PairSearchKey::new(self.root, (self.key, self.value));
+                Some(search(cursor, &pair))
             }
-            (BorrowedPath::Record(_), CursorPosition::At) => self.current_record(),
+            _ => None,
+        }
+    }
+
+    /// Moves to the only value of a key in a table with one value per key.
+    fn only_value(&mut self) -> Result<bool> {
+        match self.position {
+            CursorPosition::At => self.current_record(),
             _ => Ok(false),
         }
     }

@@ -1,6 +1,6 @@
 //! Delete scopes: the records on one side of a detached cursor.
 
-use super::{DetachedCursor, place::CursorPosition};
+use super::{DetachedCursor, cursor_position::CursorPosition};
 use crate::{
     Error, Result,
     api::WriteTxn,

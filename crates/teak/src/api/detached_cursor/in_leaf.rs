@@ -4,7 +4,7 @@
 //!
 //! If anything is wrong, nothing changes here; the general step is left to find the cause.
 
-use super::{DetachedCursor, Hint, cursor_step::TreePath, place::CursorPosition};
+use super::{DetachedCursor, Hint, cursor_position::CursorPosition, cursor_step::TreePath};
 use crate::{
     Result,
     api::Transaction,

@@ -1,4 +1,4 @@
-//! Steps within a leaf lead to the same records as steps that leave it.
+//! Steps within a leaf find the same records as steps that leave it.
 
 use super::DetachedCursor;
 use crate::{Database, Transaction, btree::position::StepDirection, codec::Bytes};
@@ -39,7 +39,7 @@ fn walk<T: Transaction>(txn: &T, cursor: &mut DetachedCursor, pairs: &Pairs, rng
             assert_eq!(*cursor.value(txn).unwrap(), pairs[at].1[..]);
         }
         if at + 1 < pairs.len() && pairs[at + 1].0 != pairs[at].0 {
-            assert!(!cursor.next_value(txn).unwrap(), "it stays where it is");
+            assert!(!cursor.next_value(txn).unwrap(), "the cursor does not move");
             assert_eq!(cursor.key(), pairs[at].0);
         }
     }
@@ -49,7 +49,7 @@ fn walk<T: Transaction>(txn: &T, cursor: &mut DetachedCursor, pairs: &Pairs, rng
 }
 
 #[test]
-fn steps_in_a_leaf_lead_where_others_lead() {
+fn steps_in_a_leaf_agree_with_other_steps() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("x.teak")).unwrap();
     let mut rng = Rng::with_seed(7);
@@ -111,7 +111,7 @@ fn steps_in_a_leaf_lead_where_others_lead() {
 }
 
 #[test]
-fn a_cancelled_reader_is_told_so_in_the_middle_of_a_leaf() {
+fn a_cancelled_reader_fails_in_the_middle_of_a_leaf() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("x.teak")).unwrap();
     let mut txn = database.begin_write().unwrap();

@@ -2,8 +2,8 @@
 
 use super::{
     DetachedCursor,
+    cursor_position::CursorPosition,
     cursor_step::{BorrowedPath, CursorStep},
-    place::CursorPosition,
 };
 use crate::{
     Result,
@@ -24,9 +24,7 @@ impl DetachedCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn first<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
-            cursor.first()
-        })
+        self.move_forward(txn, |cursor| cursor.first())
     }
 
     /// Moves to the last record; `false` if there is none.
@@ -37,9 +35,7 @@ impl DetachedCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn last<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        self.move_to(txn, Some(CursorPosition::BeforeFirst), |cursor| {
-            cursor.last()
-        })
+        self.move_back(txn, |cursor| cursor.last())
     }
 
     /// Moves to the first record after its position. If there is none, returns `false` and moves
@@ -54,7 +50,7 @@ impl DetachedCursor {
         if self.step_in_leaf(txn, StepDirection::Forward) {
             return Ok(true);
         }
-        self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| cursor.next())
+        self.move_forward(txn, |cursor| cursor.next())
     }
 
     /// Moves to the last record before its position. If there is none, returns `false` and moves
@@ -69,9 +65,7 @@ impl DetachedCursor {
         if self.step_in_leaf(txn, StepDirection::Backward) {
             return Ok(true);
         }
-        self.move_to(txn, Some(CursorPosition::BeforeFirst), |cursor| {
-            cursor.prev()
-        })
+        self.move_back(txn, |cursor| cursor.prev())
     }
 
     /// Stays on its record or, in a gap, moves to the first record after it. If there is none,
@@ -100,9 +94,7 @@ impl DetachedCursor {
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn current<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         match self.position {
-            CursorPosition::At => self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
-                cursor.current_or_next_record()
-            }),
+            CursorPosition::At => self.move_forward(txn, |cursor| cursor.current_or_next_record()),
             _ => self.move_to(txn, None, |_| Ok(false)),
         }
     }
@@ -116,9 +108,7 @@ impl DetachedCursor {
     /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
-            Ok(cursor.seek(key)?.is_some())
-        })
+        self.move_forward(txn, |cursor| Ok(cursor.seek(key)?.is_some()))
     }
 
     /// Moves to the record of `key`. If there is none, returns `false` and moves to the first
@@ -146,7 +136,7 @@ impl DetachedCursor {
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_exact<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
         let mut is_exact = false;
-        self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
+        self.move_forward(txn, |cursor| {
             let found = cursor.seek(key)?;
             is_exact = found == Some(true);
             Ok(found.is_some())
@@ -163,9 +153,7 @@ impl DetachedCursor {
     /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_greater<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
-            cursor.seek_greater(key)
-        })
+        self.move_forward(txn, |cursor| cursor.seek_greater(key))
     }
 
     /// Moves to the last record whose key is smaller than `key`; `false` if there is none.
@@ -177,9 +165,7 @@ impl DetachedCursor {
     /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_less<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.move_to(txn, Some(CursorPosition::BeforeFirst), |cursor| {
-            cursor.seek_less(key)
-        })
+        self.move_back(txn, |cursor| cursor.seek_less(key))
     }
 
     /// Moves to the last record whose key is not greater than `key`; `false` if there is none.
@@ -206,9 +192,7 @@ impl DetachedCursor {
     /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn seek_less_or_equal<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.move_to(txn, Some(CursorPosition::BeforeFirst), |cursor| {
-            cursor.seek_less_or_equal(key)
-        })
+        self.move_back(txn, |cursor| cursor.seek_less_or_equal(key))
     }
 
     /// Passes at most `max` records to `record`, beginning with the current one or the first one

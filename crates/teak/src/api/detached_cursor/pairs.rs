@@ -1,6 +1,8 @@
 //! Moves of detached cursors among the values of a key, and by pairs.
 
-use super::{CursorTable, DetachedCursor, cursor_step::CursorStep, place::CursorPosition};
+use super::{
+    CursorTable, DetachedCursor, cursor_position::CursorPosition, cursor_step::CursorStep,
+};
 use crate::{
     Result,
     api::{Transaction, table_handle::ONE_VALUE},
@@ -35,9 +37,7 @@ impl DetachedCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn next_key<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        self.move_to(txn, Some(CursorPosition::AfterLast), |cursor| {
-            cursor.next_key()
-        })
+        self.move_forward(txn, |cursor| cursor.next_key())
     }
 
     /// Moves to the last value of the last key before that of its position. If there is none,
@@ -49,9 +49,7 @@ impl DetachedCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn prev_key<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        self.move_to(txn, Some(CursorPosition::BeforeFirst), |cursor| {
-            cursor.prev_key()
-        })
+        self.move_back(txn, |cursor| cursor.prev_key())
     }
 
     /// Moves to the first value of the same key after its position. If there is none, returns

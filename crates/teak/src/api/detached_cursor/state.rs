@@ -1,6 +1,6 @@
 //! Queries on the position of a detached cursor.
 
-use super::{DetachedCursor, place::CursorPosition};
+use super::{DetachedCursor, cursor_position::CursorPosition};
 use crate::{Result, api::Transaction, btree::TreeRoot};
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -166,9 +166,9 @@ impl DetachedCursor {
         compare: impl FnOnce(&TreeRoot) -> Ordering,
     ) -> Result<Option<Ordering>> {
         let root = self.table.root(txn)?;
-        let has_no_place =
+        let has_no_position =
             self.position == CursorPosition::Unset || other.position == CursorPosition::Unset;
-        if self.table.name() != other.table.name() || has_no_place {
+        if self.table.name() != other.table.name() || has_no_position {
             return Ok(None);
         }
         Ok(Some(match (self.position, other.position) {

@@ -14,7 +14,7 @@ fn insert(txn: &mut crate::WriteTxn, table: &Table<Bytes, Bytes>, number: u32) {
 }
 
 #[test]
-fn a_way_holds_as_long_as_its_table_is_the_same() {
+fn a_hint_is_valid_while_its_table_is_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("x.teak")).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -58,7 +58,7 @@ fn a_way_holds_as_long_as_its_table_is_the_same() {
 }
 
 #[test]
-fn a_reader_of_another_state_is_not_taken_for_the_same() {
+fn a_reader_of_another_state_is_not_mistaken_for_this_one() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("x.teak")).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -98,7 +98,7 @@ fn a_reader_of_another_state_is_not_taken_for_the_same() {
 }
 
 #[test]
-fn behind_a_record_that_is_removed_the_way_goes_on() {
+fn a_hint_continues_after_a_removed_record() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("x.teak")).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -129,16 +129,19 @@ fn behind_a_record_that_is_removed_the_way_goes_on() {
         }
     }
     assert_eq!(left.len(), 286);
-    assert!(searched < 200, "only where a leaf ends or goes");
+    assert!(
+        searched < 200,
+        "only at the end of a leaf or after its removal"
+    );
 }
 
 #[test]
-fn a_way_to_a_pair_holds_among_the_values_of_a_key_too() {
+fn a_hint_to_a_pair_is_valid_among_the_values_of_a_key() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::open(directory.path().join("x.teak")).unwrap();
     let mut txn = database.begin_write().unwrap();
     let table: MultiTable<Bytes, Bytes> = txn.create_multi_table("some").unwrap();
-    // A single value, a set, and a tree of values.
+    // A single value, a set, and a nested tree.
     for (key, count) in [(b"a", 1), (b"b", 3), (b"c", 2000_u32)] {
         for value in 0..count {
             table.insert(&mut txn, key, &value.to_be_bytes()).unwrap();
@@ -158,7 +161,7 @@ fn a_way_to_a_pair_holds_among_the_values_of_a_key_too() {
     assert_eq!(seen, 2001);
     assert!(cursor.last(&txn).unwrap());
     assert!(!cursor.seek_value(&txn, b"b", &[9; 4]).unwrap());
-    assert!(!is_known(&cursor, &txn), "the search has led away");
+    assert!(!is_known(&cursor, &txn), "the search has moved the cursor");
     assert!(cursor.prev_value(&txn).unwrap() && is_known(&cursor, &txn));
     let before = cursor.clone();
     assert_eq!(

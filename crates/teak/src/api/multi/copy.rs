@@ -48,10 +48,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &mut WriteTxn,
         range: impl RangeBounds<K::Item<'k>>,
         target: &Self,
-    ) -> Result<u64>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<u64> {
         let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
         txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Keep))
     }
@@ -87,10 +84,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &mut WriteTxn,
         range: impl RangeBounds<K::Item<'k>>,
         target: &Self,
-    ) -> Result<u64>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<u64> {
         let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
         txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Remove))
     }

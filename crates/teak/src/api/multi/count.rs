@@ -108,10 +108,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         &self,
         txn: &T,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<u64>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<u64> {
         self.counting(txn, |source, root| {
             let (low, high) = encoded_bounds::<K>(root, &range)?;
             let (low, high) = (as_slices(&low), as_slices(&high));
@@ -185,10 +182,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         &self,
         txn: &T,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<Estimate>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Estimate> {
         let about = self.counting(txn, |source, root| {
             let (low, high) = encoded_bounds::<K>(root, &range)?;
             estimate::estimate(source, root, as_slices(&low), as_slices(&high))
@@ -266,10 +260,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &'t T,
         range: impl RangeBounds<K::Item<'k>>,
         parts: usize,
-    ) -> Result<Vec<Pairs<'t, K, V>>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Vec<Pairs<'t, K, V>>> {
         let pairs = self.cut(txn, &range, parts)?;
         let root = *self.root(txn)?;
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
@@ -301,10 +292,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &T,
         range: impl RangeBounds<K::Item<'k>>,
         parts: usize,
-    ) -> Result<Vec<(K::Owned, V::Owned)>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Vec<(K::Owned, V::Owned)>> {
         let pairs = self.cut(txn, &range, parts)?;
         pairs.iter().map(decoded::<K, V>).collect()
     }
@@ -314,10 +302,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &T,
         range: &impl RangeBounds<K::Item<'k>>,
         parts: usize,
-    ) -> Result<Vec<count::OwnedPair>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Vec<count::OwnedPair>> {
         refuse_no_parts(parts)?;
         self.counting(txn, |source, root| {
             let (low, high) = encoded_bounds::<K>(root, range)?;

@@ -31,7 +31,8 @@ pub enum PairDifference<K, V> {
     },
 }
 
-/// The pairs in which two states of a table differ, in their order; see [`MultiTable::differences`].
+/// The pairs in which two states of a table differ, in their order; see
+/// [`MultiTable::differences`].
 pub struct PairDifferences<'t, K, V> {
     walk: Walk<'t, dyn PageSource + Sync + 't>,
     name: Arc<[u8]>,

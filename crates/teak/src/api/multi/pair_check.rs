@@ -17,8 +17,7 @@ impl<K, V> MultiTable<K, V> {
         change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
     ) -> Result<R> {
         self.root(txn)?;
-        let handle = self.handle(txn);
-        txn.inner.change(handle, self.table.name(), change)
+        self.table.change(txn, change)
     }
 }
 

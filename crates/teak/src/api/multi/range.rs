@@ -2,7 +2,10 @@
 
 use crate::{
     Error, Result,
-    api::{codec::Codec, range::Source},
+    api::{
+        codec::Codec,
+        range::{IterationState, Source, out_of_order},
+    },
     btree::{
         PageSource, TreeRoot,
         cursor::TreeCursor,
@@ -26,9 +29,7 @@ pub struct Pairs<'t, K, V> {
     front: PairCursor<'t, SyncPages<'t>>,
     /// On the pair after the last one.
     back: PairCursor<'t, SyncPages<'t>>,
-    is_done: bool,
-    /// The error that the next call returns.
-    failure: Option<Error>,
+    progress: IterationState,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -37,8 +38,7 @@ pub struct Pairs<'t, K, V> {
 pub(super) struct ParkedPairs {
     front: PairPosition,
     back: PairPosition,
-    pub(super) is_done: bool,
-    failure: Option<Error>,
+    pub(super) progress: IterationState,
 }
 
 impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
@@ -53,17 +53,18 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
             name,
             front: PairCursor::new(source, root),
             back: PairCursor::new(source, root),
-            is_done: is_void(&root, low, high),
-            failure: None,
+            progress: IterationState::default(),
             types: PhantomData,
         };
-        if !pairs.is_done {
+        pairs.progress.is_done = is_void(&root, low, high);
+        if !pairs.progress.is_done {
             let sought = pairs
                 .front
                 .seek_bound(low)
                 .and_then(|()| pairs.back.seek_end(high))
                 .and_then(|()| pairs.have_crossed());
-            pairs.is_done = sought.map_err(|error| located_at(error, &pairs.front, &pairs.name))?;
+            pairs.progress.is_done =
+                sought.map_err(|error| located_at(error, &pairs.front, &pairs.name))?;
         }
         Ok(pairs)
     }
@@ -82,10 +83,8 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
     fn take_front(&mut self) -> Result<(K::Owned, V::Owned)> {
         let pair = decoded::<K, V>(&self.front)?;
         // The pair itself is complete, so an error of the step after it is left to the next call.
-        match self.front.next().and_then(|_| self.have_crossed()) {
-            Ok(have_crossed) => self.is_done = have_crossed,
-            Err(error) => self.failure = Some(error),
-        }
+        let stepped = self.front.next().and_then(|_| self.have_crossed());
+        self.progress.note(stepped);
         Ok(pair)
     }
 
@@ -93,7 +92,7 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
         if !self.back.prev()? {
             return Err(out_of_order(self.back.root()));
         }
-        self.is_done = self.have_crossed()?;
+        self.progress.is_done = self.have_crossed()?;
         decoded::<K, V>(&self.back)
     }
 
@@ -108,8 +107,7 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
             name,
             front: PairCursor::resume(source, root, parked.front)?,
             back: PairCursor::resume(source, root, parked.back)?,
-            is_done: parked.is_done,
-            failure: parked.failure,
+            progress: parked.progress,
             types: PhantomData,
         })
     }
@@ -118,15 +116,7 @@ impl<'t, K: Codec, V: Codec> Pairs<'t, K, V> {
         ParkedPairs {
             front: self.front.park(),
             back: self.back.park(),
-            is_done: self.is_done,
-            failure: self.failure,
-        }
-    }
-
-    fn begin(&mut self) -> Option<Result<()>> {
-        match self.is_done {
-            true => None,
-            false => Some(self.failure.take().map_or(Ok(()), Err)),
+            progress: self.progress,
         }
     }
 }
@@ -138,12 +128,6 @@ fn decoded<K: Codec, V: Codec>(
         let (key, value) = (K::decode(key)?, V::decode(value)?);
         Ok((K::to_owned(key), V::to_owned(value)))
     })
-}
-
-/// One end of a range passed the other, or there are fewer values than their tree states.
-#[cold]
-fn out_of_order(root: &TreeRoot) -> Error {
-    Error::corrupted(root.page, "scan", "the keys of this tree are not in order")
 }
 
 /// Adds to a damage error which keys of the table are affected.
@@ -183,9 +167,9 @@ impl<K: Codec, V: Codec> Iterator for Pairs<'_, K, V> {
     type Item = Result<(K::Owned, V::Owned)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let pair = self.begin()?.and_then(|()| self.take_front());
+        let pair = self.progress.begin()?.and_then(|()| self.take_front());
         Some(pair.map_err(|error| {
-            self.is_done = true;
+            self.progress.is_done = true;
             located_at(error, &self.front, &self.name)
         }))
     }
@@ -193,9 +177,9 @@ impl<K: Codec, V: Codec> Iterator for Pairs<'_, K, V> {
 
 impl<K: Codec, V: Codec> DoubleEndedIterator for Pairs<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        let pair = self.begin()?.and_then(|()| self.take_back());
+        let pair = self.progress.begin()?.and_then(|()| self.take_back());
         Some(pair.map_err(|error| {
-            self.is_done = true;
+            self.progress.is_done = true;
             located_at(error, &self.back, &self.name)
         }))
     }
@@ -204,7 +188,7 @@ impl<K: Codec, V: Codec> DoubleEndedIterator for Pairs<'_, K, V> {
 impl<K, V> fmt::Debug for Pairs<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pairs")
-            .field("is_done", &self.is_done)
+            .field("is_done", &self.progress.is_done)
             .finish_non_exhaustive()
     }
 }

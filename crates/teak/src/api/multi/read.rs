@@ -243,10 +243,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         &self,
         txn: &'t T,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<Pairs<'t, K, V>>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<Pairs<'t, K, V>> {
         let root = self.root(txn)?;
         let (low, high) = encoded_bounds::<K>(&root, &range)?;
         let of_key = |key| (key, None);
@@ -329,8 +326,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         Ok(Keys::new(txn.source(), root, self.table.shared_name()))
     }
 
-    /// Passes the values of a key to `take` as they are stored in the file: concatenated, a page at
-    /// a time, until `take` breaks. For tables whose values have a fixed size.
+    /// Passes the values of a key to `take` in their form in the file: concatenated, a page at a
+    /// time, until `take` breaks. For tables whose values have a fixed size.
     ///
     /// ```
     /// # use teak::{Database, TableOptions, ValueSize, codec::{Str, U32}};

@@ -357,10 +357,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         &self,
         txn: &mut WriteTxn,
         range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<u64>
-    where
-        K::Item<'k>: 'k,
-    {
+    ) -> Result<u64> {
         let (low, high) = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
         self.change(txn, |tree| {
             tree.remove_range(as_slices(&low), as_slices(&high))

@@ -9,8 +9,8 @@ use crate::{
         count::{self, Ends},
         cursor::record_at,
         estimate::{self, RecordEstimate},
+        key_ranges::{PARTS_MAX, SplitLevel, cuts, first_below},
         position::Position,
-        split::{PARTS_MAX, SplitLevel, cuts, first_below},
     },
 };
 use std::{
@@ -90,31 +90,31 @@ fn of_key<S: PageSource + ?Sized, N>(
     exactly: impl Fn(u64) -> N,
 ) -> Result<N> {
     let order = root.value_order();
-    let places = |len: usize, search: &dyn Fn(&[u8]) -> Result<usize, usize>| {
-        let place = |value, is_after: bool| match search(value) {
+    let positions = |len: usize, search: &dyn Fn(&[u8]) -> Result<usize, usize>| {
+        let value_index = |value, is_after: bool| match search(value) {
             Ok(index) => index + usize::from(is_after),
             Err(index) => index,
         };
         let from = match low {
             Bound::Unbounded => 0,
-            Bound::Included(value) => place(value, false),
-            Bound::Excluded(value) => place(value, true),
+            Bound::Included(value) => value_index(value, false),
+            Bound::Excluded(value) => value_index(value, true),
         };
         let to = match high {
             Bound::Unbounded => len,
-            Bound::Included(value) => place(value, true),
-            Bound::Excluded(value) => place(value, false),
+            Bound::Included(value) => value_index(value, true),
+            Bound::Excluded(value) => value_index(value, false),
         };
         exactly(to.saturating_sub(from) as u64)
     };
     Ok(match lookup::find(source, root, key)? {
         None => exactly(0),
-        Some(KeyValues::One(one)) => places(1, &|value| match order.stored_to(one, value) {
+        Some(KeyValues::One(one)) => positions(1, &|value| match order.stored_to(one, value) {
             Ordering::Less => Err(1),
             Ordering::Equal => Ok(0),
             Ordering::Greater => Err(0),
         }),
-        Some(KeyValues::Set(set)) => places(set.len(), &|value| set.search(order, value)),
+        Some(KeyValues::Set(set)) => positions(set.len(), &|value| set.search(order, value)),
         Some(KeyValues::Tree(nested)) => in_tree(&nested, low, high)?,
     })
 }

@@ -20,7 +20,7 @@ fn bound_of<'p>(random: &mut Rng, pair: &'p OwnedPair) -> PairBound<'p> {
 }
 
 /// The position of a bound in the list of all pairs.
-fn place(fixture: &Fixture, all: &[OwnedPair], bound: PairBound<'_>, is_low: bool) -> usize {
+fn bound_index(fixture: &Fixture, all: &[OwnedPair], bound: PairBound<'_>, is_low: bool) -> usize {
     let (Bound::Included((key, value)) | Bound::Excluded((key, value))) = bound else {
         return if is_low { 0 } else { all.len() };
     };
@@ -68,8 +68,8 @@ fn pairs_are_counted_between_all_bounds() {
             };
             let (low, high) = (bound_of(&mut random, &a), bound_of(&mut random, &b));
             let (from, to) = (
-                place(&fixture, &all, low, true),
-                place(&fixture, &all, high, false),
+                bound_index(&fixture, &all, low, true),
+                bound_index(&fixture, &all, high, false),
             );
             let expected = to.saturating_sub(from) as u64;
             let counted = count_pairs(pages, root, low, high).unwrap();
@@ -130,12 +130,12 @@ fn parts_begin_with_pairs_and_none_is_empty() {
                 Bound::Included(&low[..]),
                 Bound::Excluded(&low[..]),
             ] {
-                let begin = place(&fixture, &all, low.map(|key| (key, None)), true);
+                let begin = bound_index(&fixture, &all, low.map(|key| (key, None)), true);
                 let pairs = split_pairs(pages, root, low, Bound::Unbounded, parts).unwrap();
                 let find = |pair: &OwnedPair| all.iter().position(|other| other == pair).unwrap();
-                let places: Vec<_> = pairs.iter().map(find).collect();
-                let starts = [begin].into_iter().chain(places.iter().copied());
-                let ends = places.iter().copied().chain([all.len()]);
+                let indexes: Vec<_> = pairs.iter().map(find).collect();
+                let starts = [begin].into_iter().chain(indexes.iter().copied());
+                let ends = indexes.iter().copied().chain([all.len()]);
                 let lens: Vec<_> = starts.zip(ends).map(|(start, end)| end - start).collect();
                 assert!(
                     !lens.contains(&0) && lens.len() <= parts,

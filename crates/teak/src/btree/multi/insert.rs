@@ -81,13 +81,13 @@ impl<S: PageSink> Tree<'_, S> {
                 kind: ValueKind::Set,
                 bytes,
             },
-            CombinedValues::Large(bytes, place) => {
+            CombinedValues::Large(bytes, value_index) => {
                 let kind = stored.kind;
                 let old = StoredValue {
                     kind,
                     bytes: &bytes,
                 };
-                self.build_nested_with(old, place, value, number)?
+                self.build_nested_with(old, value_index, value, number)?
             }
         };
         let path = self.own_path(position.into_path())?;
@@ -104,7 +104,7 @@ impl<S: PageSink> Tree<'_, S> {
     ) -> Result<CombinedValues, PageDamage> {
         let (order, size) = (self.root.value_order(), self.root.kind.value_size);
         let values = KeyValues::of(self.root, stored)?;
-        let (place, count) = match values {
+        let (value_index, count) = match values {
             KeyValues::Tree(nested) => return Ok(CombinedValues::Nested(nested)),
             KeyValues::One(old) => match order.stored_to(old, value) {
                 Ordering::Equal => return Ok(CombinedValues::There),
@@ -113,7 +113,7 @@ impl<S: PageSink> Tree<'_, S> {
             },
             KeyValues::Set(set) => match set.search(order, value) {
                 Ok(_) => return Ok(CombinedValues::There),
-                Err(place) => (place, set.len()),
+                Err(value_index) => (value_index, set.len()),
             },
         };
         let old_len = match count {
@@ -122,11 +122,13 @@ impl<S: PageSink> Tree<'_, S> {
         };
         let len = set::set_len(size, count + 1, old_len + value.len());
         if !self.set_fits_in_leaf(key_len, len) {
-            return Ok(CombinedValues::Large(stored.bytes.to_vec(), place));
+            return Ok(CombinedValues::Large(stored.bytes.to_vec(), value_index));
         }
         let mut bytes = Vec::new();
-        match (values, place) {
-            (KeyValues::Set(set), place) => set::write_with(&mut bytes, &set, place, value),
+        match (values, value_index) {
+            (KeyValues::Set(set), value_index) => {
+                set::write_with(&mut bytes, &set, value_index, value)
+            }
             (_, 0) => set::write_pair(&mut bytes, size, value, stored.bytes),
             (_, _) => set::write_pair(&mut bytes, size, stored.bytes, value),
         }
@@ -137,19 +139,19 @@ impl<S: PageSink> Tree<'_, S> {
     fn build_nested_with(
         &mut self,
         old: StoredValue<'_>,
-        place: usize,
+        value_index: usize,
         value: &[u8],
         leaf: PageNumber,
     ) -> Result<LeafValues> {
         let values = KeyValues::of(self.root, old).map_err(|damage| damage.at(leaf, "insert"))?;
         let nested = match values {
             KeyValues::Set(set) => {
-                let (before, after) = (set.iter().take(place), set.iter().skip(place));
+                let (before, after) = (set.iter().take(value_index), set.iter().skip(value_index));
                 self.build_nested(before.chain([value]).chain(after))?
             }
             _ => {
                 let mut both = [old.bytes, value];
-                if place == 0 {
+                if value_index == 0 {
                     both.swap(0, 1);
                 }
                 self.build_nested(both.into_iter())?

@@ -31,7 +31,7 @@ use crate::{
         PageDamage,
         entries::RecordList,
         key::KeyOrder,
-        leaf::{self, InPlaceOutcome, Leaf},
+        leaf::{self, Leaf, LocalChange},
         max_key_len,
         set::{self, Set},
         value::{StoredValue, ValueKind},
@@ -308,8 +308,8 @@ impl<S: PageSink> Tree<'_, S> {
         let page = self.sink.page_mut(step.page)?;
         let put = leaf::set_value(page, step.index, value);
         match put.map_err(|damage| damage.at(step.page, "insert"))? {
-            InPlaceOutcome::Done => self.add_to_counts(path, difference),
-            InPlaceOutcome::Rebuild => {
+            LocalChange::Done => self.add_to_counts(path, difference),
+            LocalChange::Rebuild => {
                 let detail = "the root of a nested tree is not where it was read";
                 Err(Error::corrupted(step.page, "insert", detail))
             }
@@ -324,10 +324,10 @@ impl<S: PageSink> Tree<'_, S> {
         key: &[u8],
         value: StoredValue<'_>,
         difference: i64,
-    ) -> Result<InPlaceOutcome> {
+    ) -> Result<LocalChange> {
         self.mark_changed();
         let put = self.put_value(path, key, value)?;
-        if put == InPlaceOutcome::Done {
+        if put == LocalChange::Done {
             self.add_to_counts(path, difference)?;
         }
         Ok(put)
@@ -345,8 +345,8 @@ impl<S: PageSink> Tree<'_, S> {
         self.root.records += count;
         self.mark_changed();
         match self.insert_at(&path, key, value)? {
-            InPlaceOutcome::Done => self.add_to_counts(&path, count as i64),
-            InPlaceOutcome::Rebuild => Ok(()),
+            LocalChange::Done => self.add_to_counts(&path, count as i64),
+            LocalChange::Rebuild => Ok(()),
         }
     }
 }

@@ -191,10 +191,14 @@ const ELSEWHERE: PageDamage = PageDamage("the values of a key are not where they
 
 impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// Resumes a parked cursor, in the same state of the tree.
-    pub(crate) fn resume(source: &'s S, root: TreeRoot, place: PairPosition) -> Result<Self> {
-        let outer = TreeCursor::resume(source, root, place.outer)?;
+    pub(crate) fn resume(
+        source: &'s S,
+        root: TreeRoot,
+        pair_position: PairPosition,
+    ) -> Result<Self> {
+        let outer = TreeCursor::resume(source, root, pair_position.outer)?;
         let mut cursor = Self::over(outer);
-        match place.inner {
+        match pair_position.inner {
             ValuePosition::Nowhere => Ok(cursor),
             ValuePosition::Leaf { index, .. } => {
                 let at = match cursor.values_here()? {

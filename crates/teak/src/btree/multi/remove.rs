@@ -11,7 +11,7 @@ use crate::{
     },
     page::{
         PageDamage,
-        leaf::InPlaceOutcome,
+        leaf::LocalChange,
         set,
         value::{StoredValue, ValueKind},
     },
@@ -39,7 +39,7 @@ impl<S: PageSink> Tree<'_, S> {
             RemainingValues::Nested(nested) => self.remove_nested(position, key, nested, |tree| {
                 tree.remove(value).map(u64::from)
             }),
-            left => self.keep_remaining(position, key, left),
+            left => self.store_remaining(position, key, left),
         }
         .map(|removed| removed > 0)
     }
@@ -58,7 +58,7 @@ impl<S: PageSink> Tree<'_, S> {
             RemainingValues::Nested(nested) => {
                 self.remove_nested(position, key, nested, |tree| tree.remove_range(low, high))
             }
-            left => self.keep_remaining(position, key, left),
+            left => self.store_remaining(position, key, left),
         }
     }
 
@@ -174,7 +174,7 @@ impl<S: PageSink> Tree<'_, S> {
 
     /// Reduces the values of a key, which are stored in its leaf, to the remaining ones; returns
     /// how many were removed.
-    fn keep_remaining(
+    fn store_remaining(
         &mut self,
         position: Position,
         key: &[u8],
@@ -211,7 +211,7 @@ impl<S: PageSink> Tree<'_, S> {
         kept: &LeafValues,
         difference: i64,
     ) -> Result<()> {
-        if self.replace_values(path, key, kept.value(), difference)? == InPlaceOutcome::Done {
+        if self.replace_values(path, key, kept.value(), difference)? == LocalChange::Done {
             return self.rebalance_leaf(path).map(drop);
         }
         // The leaf was laid out again, and perhaps others with it.

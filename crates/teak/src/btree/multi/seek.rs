@@ -112,134 +112,103 @@ impl<'p> PairSearchKey<'p> {
     fn side(&self) -> Option<Ordering> {
         self.key.possible().map(|_| self.value.side())
     }
+}
 
+/// Searches for a pair that the tree may be unable to hold.
+impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     /// Whether the pair itself is in the tree; the cursor is on it then.
-    pub(crate) fn find<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        let (key, value) = self.nearest();
-        match self.side() {
-            Some(Ordering::Equal) => Ok(cursor.seek_value(key, value)? == Some(true)),
+    pub(crate) fn find(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        let (key, value) = pair.nearest();
+        match pair.side() {
+            Some(Ordering::Equal) => Ok(self.seek_value(key, value)? == Some(true)),
             _ => Ok(false),
         }
     }
 
     /// Moves to the pair, or the first one after it.
-    pub(crate) fn seek_at_or_after<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        let (key, value) = self.nearest();
-        match self.side() {
-            Some(Ordering::Equal) => Ok(cursor.seek_pair(key, value)?.is_some()),
-            _ => self.seek_after(cursor),
+    pub(crate) fn seek_at_or_after(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        let (key, value) = pair.nearest();
+        match pair.side() {
+            Some(Ordering::Equal) => Ok(self.seek_pair(key, value)?.is_some()),
+            _ => self.seek_after(pair),
         }
     }
 
     /// Moves to the pair, or the last one before it.
-    pub(crate) fn seek_at_or_before<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        match self.side() {
-            Some(Ordering::Equal) => cursor.seek_pair_less_or_equal(self.nearest()),
-            _ => self.seek_before(cursor),
+    pub(crate) fn seek_at_or_before(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        match pair.side() {
+            Some(Ordering::Equal) => self.seek_pair_less_or_equal(pair.nearest()),
+            _ => self.seek_before(pair),
         }
     }
 
     /// Moves to the first pair after it.
-    pub(crate) fn seek_after<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        let (key, value) = self.nearest();
-        match self.side() {
-            None => self.seek_next_key(cursor),
-            Some(Ordering::Less) => Ok(cursor.seek_pair(key, value)?.is_some()),
-            Some(_) => cursor.seek_pair_greater((key, value)),
+    pub(crate) fn seek_after(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        let (key, value) = pair.nearest();
+        match pair.side() {
+            None => self.seek_next_key(pair),
+            Some(Ordering::Less) => Ok(self.seek_pair(key, value)?.is_some()),
+            Some(_) => self.seek_pair_greater((key, value)),
         }
     }
 
     /// Moves to the last pair before it.
-    pub(crate) fn seek_before<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        match self.side() {
-            None => self.seek_previous_key(cursor),
-            Some(Ordering::Greater) => cursor.seek_pair_less_or_equal(self.nearest()),
-            Some(_) => cursor.seek_pair_less(self.nearest()),
+    pub(crate) fn seek_before(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        match pair.side() {
+            None => self.seek_previous_key(pair),
+            Some(Ordering::Greater) => self.seek_pair_less_or_equal(pair.nearest()),
+            Some(_) => self.seek_pair_less(pair.nearest()),
         }
     }
 
-    /// Moves to the first value of the first key after its own.
-    pub(crate) fn seek_next_key<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        let key = self.key.nearest();
-        match self.key.side() {
-            Ordering::Less => Ok(cursor.seek_key(key)?.is_some()),
-            _ => cursor.seek_key_greater(key),
+    /// Moves to the first value of the first key after that of the pair.
+    pub(crate) fn seek_next_key(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        let key = pair.key.nearest();
+        match pair.key.side() {
+            Ordering::Less => Ok(self.seek_key(key)?.is_some()),
+            _ => self.seek_key_greater(key),
         }
     }
 
-    /// Moves to the last value of the last key before its own.
-    pub(crate) fn seek_previous_key<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        let key = self.key.nearest();
-        match self.key.side() {
-            Ordering::Greater => cursor.seek_key_less_or_equal(key),
-            _ => cursor.seek_key_less(key),
+    /// Moves to the last value of the last key before that of the pair.
+    pub(crate) fn seek_previous_key(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        let key = pair.key.nearest();
+        match pair.key.side() {
+            Ordering::Greater => self.seek_key_less_or_equal(key),
+            _ => self.seek_key_less(key),
         }
     }
 
-    /// Moves to the first value of its key.
-    pub(crate) fn seek_first_value<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        match self.key.possible() {
-            Some(key) => Ok(cursor.seek_key(key)? == Some(true)),
+    /// Moves to the first value of the key of the pair.
+    pub(crate) fn seek_first_value(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        match pair.key.possible() {
+            Some(key) => Ok(self.seek_key(key)? == Some(true)),
             None => Ok(false),
         }
     }
 
-    /// Moves to the last value of its key.
-    pub(crate) fn seek_last_value<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        Ok(self.seek_first_value(cursor)? && cursor.last_value()?)
+    /// Moves to the last value of the key of the pair.
+    pub(crate) fn seek_last_value(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        Ok(self.seek_first_value(pair)? && self.last_value()?)
     }
 
-    /// Moves to the first value of its key after its own; if there is none, the position is
+    /// Moves to the pair after it with the same key; if there is none, the position is unspecified.
+    pub(crate) fn seek_next_value(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        let (key, value) = pair.nearest();
+        match pair.side() {
+            None => Ok(false),
+            Some(Ordering::Less) => Ok(self.seek_value(key, value)?.is_some()),
+            Some(_) => self.seek_value_greater((key, value)),
+        }
+    }
+
+    /// Moves to the pair before it with the same key; if there is none, the position is
     /// unspecified.
-    pub(crate) fn seek_next_value<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        let (key, value) = self.nearest();
-        match self.side() {
+    pub(crate) fn seek_previous_value(&mut self, pair: &PairSearchKey<'_>) -> Result<bool> {
+        match pair.side() {
             None => Ok(false),
-            Some(Ordering::Less) => Ok(cursor.seek_value(key, value)?.is_some()),
-            Some(_) => cursor.seek_value_greater((key, value)),
-        }
-    }
-
-    /// Moves to the last value of its key before its own; if there is none, the position is
-    /// unspecified.
-    pub(crate) fn seek_previous_value<S: PageSource + ?Sized>(
-        &self,
-        cursor: &mut PairCursor<'_, S>,
-    ) -> Result<bool> {
-        match self.side() {
-            None => Ok(false),
-            Some(Ordering::Greater) => cursor.seek_value_less_or_equal(self.nearest()),
-            Some(_) => cursor.seek_value_less(self.nearest()),
+            Some(Ordering::Greater) => self.seek_value_less_or_equal(pair.nearest()),
+            Some(_) => self.seek_value_less(pair.nearest()),
         }
     }
 }

@@ -30,7 +30,7 @@ static CASELESS: Comparison = Comparison::new("caseless", &|a, b| {
     a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
 });
 
-/// Values in their order; of equal ones, the first that came.
+/// Values in order; of equal ones, the first one.
 type Set = Vec<Vec<u8>>;
 
 pub(super) struct Fixture {
@@ -134,29 +134,29 @@ impl Fixture {
         self.root.value_order()
     }
 
-    /// The index of a value in the set of a key, or where it belongs.
-    fn place(&self, key: &[u8], value: &[u8]) -> Result<usize, usize> {
+    /// The index of a value in the set of a key, or its insertion point.
+    fn index_of(&self, key: &[u8], value: &[u8]) -> Result<usize, usize> {
         let set = self.model.get(key).map_or(&[][..], |set| &set[..]);
         set.binary_search_by(|old| self.order().compare(old, value))
     }
 
     fn insert_in_model(&mut self, key: &[u8], value: &[u8]) -> bool {
-        match self.place(key, value) {
+        match self.index_of(key, value) {
             Ok(_) => false,
-            Err(place) => {
+            Err(index) => {
                 let set = self.model.entry(key.to_vec()).or_default();
-                set.insert(place, value.to_vec());
+                set.insert(index, value.to_vec());
                 true
             }
         }
     }
 
     fn remove_in_model(&mut self, key: &[u8], value: &[u8]) -> bool {
-        let Ok(place) = self.place(key, value) else {
+        let Ok(index) = self.index_of(key, value) else {
             return false;
         };
         let set = self.model.get_mut(key).unwrap();
-        set.remove(place);
+        set.remove(index);
         if set.is_empty() {
             self.model.remove(key);
         }
@@ -200,7 +200,7 @@ impl Fixture {
         assert_eq!(self.root.value_pages, 0);
         assert_eq!(self.pages.live(), (audit.seen.len(), 0), "nothing leaks");
         self.assert_owned();
-        self.read_both_ways(&pairs);
+        self.read_both_directions(&pairs);
     }
 
     /// Checks that a changeable page of a nested tree has a changeable leaf around it.
@@ -217,7 +217,7 @@ impl Fixture {
         }
     }
 
-    fn read_both_ways(&self, pairs: &[(Vec<u8>, Vec<u8>)]) {
+    fn read_both_directions(&self, pairs: &[(Vec<u8>, Vec<u8>)]) {
         let mut cursor = PairCursor::new(&self.pages, self.root);
         for (key, value) in pairs {
             assert!(cursor.next().unwrap());
@@ -323,7 +323,7 @@ fn one_operation(fixture: &mut Fixture, kind: PageKind, random: &mut Rng, insert
         935..960 => replace(fixture, kind, random, &key),
         _ => {
             let found = lookup::contains(&fixture.pages, &fixture.root, &key, &value);
-            assert_eq!(found.unwrap(), fixture.place(&key, &value).is_ok());
+            assert_eq!(found.unwrap(), fixture.index_of(&key, &value).is_ok());
             let values = lookup::find(&fixture.pages, &fixture.root, &key).unwrap();
             let count = fixture.model.get(&key).map(|set| set.len() as u64);
             assert_eq!(values.map(|values| values.count()), count);
@@ -367,7 +367,7 @@ fn replace(fixture: &mut Fixture, kind: PageKind, random: &mut Rng, key: &[u8]) 
     };
     let new = kind.value(random.u64(..900), page_size);
     let is_same = fixture.order().compare(&old, &new).is_eq();
-    let expected = match (fixture.place(key, &old), fixture.place(key, &new)) {
+    let expected = match (fixture.index_of(key, &old), fixture.index_of(key, &new)) {
         (Err(_), _) => PairReplaced::NoOld,
         (Ok(_), Ok(_)) if !is_same => PairReplaced::NewThere,
         _ => PairReplaced::Done,
@@ -481,7 +481,7 @@ fn seeking_finds_the_least_pair_that_is_not_smaller() {
 /// A value is inserted and removed at the size at which sets become nested trees: the form changes
 /// only the first time.
 #[test]
-fn a_set_at_the_border_does_not_go_back_and_forth() {
+fn a_set_at_the_size_limit_does_not_alternate() {
     for kind in KINDS.into_iter().filter(|kind| kind.1 < 100) {
         let mut fixture = Fixture::new(4096, kind);
         for number in 0.. {
@@ -510,7 +510,7 @@ fn a_set_at_the_border_does_not_go_back_and_forth() {
 }
 
 #[test]
-fn built_trees_are_as_those_that_grew() {
+fn built_trees_agree_with_grown_ones() {
     for kind in KINDS {
         for (keys, values) in [(3u32, 4000u64), (900, 5), (4000, 1), (1, 20_000), (40, 300)] {
             let mut fixture = Fixture::new(4096, kind);
@@ -540,7 +540,7 @@ fn built_trees_are_as_those_that_grew() {
             if let Some((key, value)) = built.last() {
                 assert!(
                     builder.push(key, value).is_err(),
-                    "it is not behind the last one"
+                    "it is not after the last one"
                 );
             }
             assert_eq!(builder.finish().unwrap(), built.len() as u64);
@@ -558,7 +558,7 @@ fn built_trees_are_as_those_that_grew() {
 }
 
 #[test]
-fn many_pairs_at_once_are_as_one_by_one() {
+fn batches_of_pairs_agree_with_single_inserts() {
     for (seed, kind) in (1..).zip(KINDS) {
         let mut random = Rng::with_seed(seed);
         let mut fixture = Fixture::new(4096, kind);

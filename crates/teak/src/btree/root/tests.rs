@@ -27,7 +27,7 @@ fn multi(values: KeyOrder, value_size: u16, first_decides: bool) -> TreeRoot {
 }
 
 #[test]
-fn kinds_are_read_as_they_were_written() {
+fn kinds_survive_a_round_trip() {
     let known = Comparisons::new(&[&DOWNWARDS]);
     let dropped = TreeRoot {
         kind: TreeKind {
@@ -68,7 +68,7 @@ fn kinds_are_read_as_they_were_written() {
 
 /// The keys of a dropped tree are not compared any more.
 #[test]
-fn dropped_trees_have_no_names_of_comparisons() {
+fn dropped_trees_have_no_comparison_names() {
     let kind = TreeKind {
         dropped: true,
         ..multi(KeyOrder::Custom(&DOWNWARDS), 0, false).kind

@@ -82,7 +82,11 @@ fn random_operations_match_a_set() {
         keys.iter().for_each(|key| fixture.remove(key));
         assert_eq!(fixture.pages.live(), (0, 0));
         fixture.insert(&keys[0], b"");
-        assert_eq!(kinds_of_leaves(&fixture), [3].into(), "it stays what it is");
+        assert_eq!(
+            kinds_of_leaves(&fixture),
+            [3].into(),
+            "the kind does not change"
+        );
     }
 }
 
@@ -114,7 +118,7 @@ fn keys_are_found_one_by_one_and_together() {
 }
 
 #[test]
-fn a_built_tree_is_full_and_takes_more_behind_it() {
+fn a_built_tree_is_full_and_accepts_appends() {
     for kind in KINDS {
         let mut fixture = Fixture::new(4096, fixed_root(kind));
         let mut keys: Vec<_> = (0..6000).map(|number| key_of(number, kind.0)).collect();

@@ -61,7 +61,7 @@ pub(crate) struct CommitChanges {
 
 impl UnflushedChanges {
     /// No changes since a commit.
-    pub(crate) fn behind(until: TransactionId) -> Self {
+    pub(crate) fn since(until: TransactionId) -> Self {
         Self {
             since: until,
             until,
@@ -110,7 +110,7 @@ impl UnflushedChanges {
     /// Takes the changes up to `commit`, if they are known and it is the newest commit. From now on
     /// later changes are collected.
     pub(crate) fn take(&mut self, commit: TransactionId) -> Option<JournalInput> {
-        let changes = std::mem::replace(self, Self::behind(commit));
+        let changes = std::mem::replace(self, Self::since(commit));
         let pages = changes.pages.filter(|_| changes.until == commit);
         pages.map(|pages| JournalInput {
             since: changes.since,

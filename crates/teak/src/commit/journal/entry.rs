@@ -86,12 +86,12 @@ impl JournalEntry {
             old.is_none_or(|old| old.len() == page.len()),
             "pages have one size"
         );
-        assert_eq!(
+        debug_assert_eq!(
             self.count == 0,
             source == RECORD,
             "an entry begins with its record, and has no other"
         );
-        assert_eq!(
+        debug_assert_eq!(
             source == RECORD,
             number < u32::from(SLOT_COUNT),
             "the record is in a slot, and the pages are not"

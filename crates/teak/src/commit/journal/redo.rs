@@ -66,14 +66,15 @@ impl Redo {
             checksum = Checksum(word(&entry, 8).unwrap_or(0));
             at += entry.len().div_ceil(page_size) as u32;
             let mut image = self.image.clone();
-            let (slot, count) = patch_record(&entry, &mut image).ok_or_else(|| self.nonsense())?;
+            let (slot, count) =
+                patch_record(&entry, &mut image).ok_or_else(|| self.inconsistent())?;
             page_count += count;
-            let record = Record::decode(&image, slot).map_err(|_| self.nonsense())?;
+            let record = Record::decode(&image, slot).map_err(|_| self.inconsistent())?;
             let is_next = record.sequence > self.record.sequence
                 && record.page_size == self.record.page_size
                 && record.database_id == self.record.database_id;
             if !is_next || page_count > pages_max(extent, page_size) {
-                return Err(self.nonsense());
+                return Err(self.inconsistent());
             }
             if record.page_count * page_size as u64 > file_len {
                 // The file was truncated since, so a newer commit counts.
@@ -85,7 +86,7 @@ impl Redo {
         Ok(())
     }
 
-    fn nonsense(&self) -> Error {
+    fn inconsistent(&self) -> Error {
         let detail = "an entry of the journal is invalid";
         Error::corrupted(self.journal, "recovery", detail)
     }
@@ -115,8 +116,8 @@ impl Redo {
         let mut unused = self.unused(&redone_pages, &mapping)?;
         planted!(RedoDead => unused.clear());
         redone_pages.retain(|number, _| {
-            let behind = unused.partition_point(|extent| extent.start <= *number);
-            behind == 0 || u64::from(number.0) >= unused[behind - 1].end()
+            let later = unused.partition_point(|extent| extent.start <= *number);
+            later == 0 || u64::from(number.0) >= unused[later - 1].end()
         });
         redone_pages.retain(|number, _| u64::from(number.0) < self.record.page_count);
         for number in redone_pages.keys() {
@@ -144,10 +145,10 @@ impl Redo {
                 } else if page.source != 0 {
                     let offset = u64::from(page.source) * page_size as u64;
                     if !file_reads::copy(mapping, offset, &mut bytes)? {
-                        return Err(self.nonsense());
+                        return Err(self.inconsistent());
                     }
                 }
-                page.patch(&mut bytes).ok_or_else(|| self.nonsense())?;
+                page.patch(&mut bytes).ok_or_else(|| self.inconsistent())?;
                 new.push((PageNumber(page.number), bytes));
             }
             redone_pages.extend(new);
@@ -219,8 +220,8 @@ impl SpacePages for JournalOverlay<'_> {
         let offset = u64::from(number.0) * self.page_size as u64;
         let prefaulted = self.mapping.prefault(offset, self.page_size);
         prefaulted.map_err(Error::io("reading the file"))?;
-        // SAFETY: reason 4 of `io/pinned.rs`. The overlay lives while the space map is read, and the
-        // pages of the journal are written after that.
+        // SAFETY: reason 4 of `io/pinned.rs`. The overlay lives while the space map is read, and
+        // the pages of the journal are written after that.
         let page = unsafe { Pinned::assume(self.mapping) }.bytes(offset, self.page_size);
         page.ok_or_else(|| Error::corrupted(number, "recovery", "it is beyond the end of the file"))
     }
@@ -247,8 +248,8 @@ fn entry_at(
     let len = half_word(&head, 16).unwrap_or(0) as usize;
     let room = (extent.len - at) as usize * page_size;
     let is_next = word(&head, 24) == Some(before.0) || planted!(AnyEntry);
-    let has_place = (HEAD_LEN..=room).contains(&len) && mapping.contains(offset, len);
-    if head[..8] != MAGIC || !is_next || !has_place {
+    let is_in_range = (HEAD_LEN..=room).contains(&len) && mapping.contains(offset, len);
+    if head[..8] != MAGIC || !is_next || !is_in_range {
         return Ok(None);
     }
     let mut entry = vec![0; len];
@@ -309,13 +310,13 @@ fn pages_of(entry: &[u8]) -> impl Iterator<Item = EntryPage<'_>> {
             half_word(rest, 8)?,
         );
         let parts = rest.get(PAGE_HEAD_LEN..)?;
-        let mut behind = parts;
+        let mut later = parts;
         for _ in 0..count {
-            let (_, _, after) = part_of(behind)?;
-            behind = after;
+            let (_, _, after) = part_of(later)?;
+            later = after;
         }
-        rest = behind;
-        let parts = &parts[..parts.len() - behind.len()];
+        rest = later;
+        let parts = &parts[..parts.len() - later.len()];
         Some(EntryPage {
             number,
             source,
@@ -328,10 +329,10 @@ impl EntryPage<'_> {
     /// Applies the differences to a page; `None` if they do not fit.
     fn patch(&self, page: &mut [u8]) -> Option<()> {
         let mut parts = self.parts;
-        while let Some((start, bytes, behind)) = part_of(parts) {
+        while let Some((start, bytes, later)) = part_of(parts) {
             page.get_mut(start..start + bytes.len())?
                 .copy_from_slice(bytes);
-            parts = behind;
+            parts = later;
         }
         Some(())
     }
@@ -339,14 +340,14 @@ impl EntryPage<'_> {
 
 /// Start and bytes of the first part, and the remaining bytes.
 fn part_of(parts: &[u8]) -> Option<(usize, &[u8], &[u8])> {
-    let (head, behind) = parts.split_at_checked(4)?;
+    let (head, later) = parts.split_at_checked(4)?;
     let start = usize::from(u16::from_le_bytes([head[0], head[1]])) * WORD_LEN;
     let len = usize::from(u16::from_le_bytes([head[2], head[3]])) * WORD_LEN;
     if len == 0 {
         return None;
     }
-    let (bytes, behind) = behind.split_at_checked(len)?;
-    Some((start, bytes, behind))
+    let (bytes, later) = later.split_at_checked(len)?;
+    Some((start, bytes, later))
 }
 
 fn half_word(bytes: &[u8], at: usize) -> Option<u32> {

@@ -22,7 +22,7 @@ pub(super) fn build_record(
 ) -> Record {
     // A deferred commit gets another slot and sequence when it is written.
     let (slot, sequence, (flushed, durable), last_target) = {
-        let state = txn.engine.flusher.commit_state.lock();
+        let state = txn.engine.committer.commit_state.lock();
         let known = (state.flushed().transaction, state.durable().transaction);
         let sequence = state.newest().sequence + 1;
         (state.next_slot(), sequence, known, state.last_target())
@@ -35,11 +35,11 @@ pub(super) fn build_record(
         slot,
         sequence,
         transaction,
-        durable_transaction: planted!(KnownTooMuch => transaction, else flushed),
+        flushed_transaction: planted!(KnownTooMuch => transaction, else flushed),
         acknowledged: durable,
         journal: txn.journal,
         time_ms: now_ms(),
-        asked_durable: txn.pages.limits.durability != Durability::Lazy,
+        requested_durable: txn.pages.limits.durability != Durability::Lazy,
         clean_close: planted!(AlwaysClean),
         page_count,
         geometry: txn.pages.limits.geometry,
@@ -89,9 +89,9 @@ pub(super) fn build_snapshot(
     mapping: Arc<Mapping>,
     taken: &[Extent],
 ) -> Result<Snapshot> {
-    let checked = txn.base.checked.covering(record.page_count);
+    let verified = txn.base.verified.covering(record.page_count);
     // The pages were sealed just now, so their checksums are known to match.
-    taken.iter().for_each(|extent| checked.note(*extent));
+    taken.iter().for_each(|extent| verified.note(*extent));
     let mut roots = match txn.tables.has_other_roots {
         true => KnownRoots::default(),
         false => txn.base.known_roots().clone(),
@@ -100,7 +100,7 @@ pub(super) fn build_snapshot(
         roots.change(*handle, table.root);
     }
     let comparisons = txn.base.comparisons.clone();
-    let mut snapshot = Snapshot::new(record, mapping, checked, comparisons, roots)?;
+    let mut snapshot = Snapshot::new(record, mapping, verified, comparisons, roots)?;
     snapshot.note_counts_of(&txn.pages.writer.space);
     Ok(snapshot)
 }

@@ -25,7 +25,7 @@ pub(super) fn pages_to_defer(
     if !is_fit(txn, space) {
         return None;
     }
-    let in_file = txn.engine.flusher.written_under_flush()?;
+    let in_file = txn.engine.committer.written_under_flush()?;
     // A commit that may find the disk full must not share its write with others.
     if !txn.pages.supply.is_secured {
         return None;
@@ -58,7 +58,7 @@ fn is_fit(txn: &WriteTransaction, space: &SpaceCommit) -> bool {
         && (txn.named.pins.is_none() || planted!(DeferNamed))
         && !txn.status.stays
         && space.checkpoint_pages.is_empty()
-        && !txn.engine.flusher.process_writer_lock.has_waiters()
+        && !txn.engine.committer.process_writer_lock.has_waiters()
         && txn.pages.writer.arena.mapped_bytes() == 0
         && txn.pages.dirty_bytes() <= DEFERRED_BYTES_MAX
         && txn.pages.writer.unwritten.len() * page_size <= ALL_DEFERRED_BYTES_MAX

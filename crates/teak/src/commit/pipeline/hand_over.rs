@@ -70,9 +70,9 @@ fn write_every_page(
     taken: &[Extent],
 ) -> Result<()> {
     if !planted!(SkipDeferred) {
-        txn.engine.flusher.write_deferred()?;
+        txn.engine.committer.write_deferred()?;
     }
-    txn.engine.flusher.refuse_evicted()?;
+    txn.engine.committer.refuse_evicted()?;
     let mut pages = txn.pages.unwritten_pages();
     let checkpointed = space.checkpoint_pages.iter();
     pages.extend(checkpointed.map(|(number, page)| (*number, &page[..])));
@@ -103,7 +103,7 @@ fn refuse_lost_name(txn: &WriteTransaction) -> Result<()> {
         return Err(Error::NameLost { path, moved_to });
     }
     if txn.engine.file.is_first_loss_of_name() {
-        let events = &txn.engine.flusher.events;
+        let events = &txn.engine.committer.events;
         events.note(|| Event::NameLost { path, moved_to });
     }
     Ok(())
@@ -142,7 +142,7 @@ fn defer(
         snapshot: Arc::clone(snapshot),
         pages: Arc::clone(&pages),
     };
-    txn.engine.flusher.defer(deferred, changes)?;
+    txn.engine.committer.defer(deferred, changes)?;
     Ok(pages)
 }
 
@@ -153,7 +153,7 @@ fn write_record(
     taken: &[Extent],
     changes: CommitChanges,
 ) -> Result<Arc<[UnwrittenPage]>> {
-    txn.engine.flusher.write_commit(Commit {
+    txn.engine.committer.write_commit(Commit {
         snapshot: Arc::clone(snapshot),
         durability: txn.pages.limits.durability,
         bytes: page_count_of(taken) * txn.engine.file.page_size as u64,
@@ -178,7 +178,7 @@ fn note_commit(
     let dead_count = deaths.map(|(extent, _)| u64::from(extent.len)).sum();
     let taken_count = page_count_of(taken);
     let work = mem::take(&mut txn.pages.work);
-    let counters = &txn.engine.flusher.counters;
+    let counters = &txn.engine.committer.counters;
     counters.note_commit(taken_count, dead_count, is_deferred, work);
     if let Some(note) = &mut txn.timing.commit_note {
         note.note_bytes(taken_count * txn.engine.file.page_size as u64);

@@ -48,7 +48,7 @@ pub(super) fn change_journal(txn: &mut WriteTransaction) -> Result<()> {
     if pages > 0
         && boundary.is_none()
         && txn.pages.limits.durability != Durability::Lazy
-        && txn.engine.flusher.wants_journal(wanted)
+        && txn.engine.committer.wants_journal(wanted)
     {
         let since = txn.id();
         let extent = txn.pages.take_journal(pages)?;

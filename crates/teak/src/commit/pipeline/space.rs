@@ -16,8 +16,8 @@ pub(super) struct CommitExtents {
 
 impl CommitExtents {
     /// Gives back pages that were taken and not used.
-    pub(super) fn settle(pages: &mut WritePages) -> Self {
-        let taken = pages.settle();
+    pub(super) fn take(pages: &mut WritePages) -> Self {
+        let taken = pages.close_extents();
         debug_assert!(
             taken.is_sorted_by(|a, b| a.end() <= u64::from(b.start.0)),
             "no page is taken twice"
@@ -73,9 +73,9 @@ fn change_space(txn: &mut WriteTransaction, extents: &CommitExtents) -> Result<S
 
 /// After a failed write: reads the free-space map again, as of the previous record.
 pub(super) fn restore_space(txn: &mut WriteTransaction) {
-    let pins = txn.engine.flusher.pins(&txn.pages.writer.named);
+    let pins = txn.engine.committer.pins(&txn.pages.writer.named);
     match pins.and_then(|pins| txn.pages.writer.pinned(&txn.base).space(&pins)) {
         Ok(space) => txn.pages.writer.space = space,
-        Err(_) => txn.engine.flusher.poison("reloading the free-space map"),
+        Err(_) => txn.engine.committer.poison("reloading the free-space map"),
     }
 }

@@ -1,12 +1,12 @@
 //! Checks of the invariants of the commit state, which its head and those of its parts name. The
 //! transitions call them.
 
-use super::LockedCommitState;
+use super::CommitState;
 use crate::planted::planted;
 
-impl LockedCommitState {
-    /// Whether this process alone has made the state. Otherwise another program may have written any
-    /// numbers to the lock file.
+impl CommitState {
+    /// Whether this process alone has made the state. Otherwise another program may have written
+    /// any numbers to the lock file.
     pub(crate) fn is_own(&self) -> bool {
         self.copy.shared.is_none()
     }

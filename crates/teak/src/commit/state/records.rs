@@ -4,8 +4,8 @@
 //! Invariants:
 //!
 //! 1. flushed ≤ durable ≤ newest, and durable ≤ target. There is at most one target.
-//! 2. A record is never written to the slot of the newest, the flushed or the target record. Of four
-//!    slots, at least one is left.
+//! 2. A record is never written to the slot of the newest, the flushed or the target record. Of
+//!    four slots, at least one is left.
 //! 3. The reference at an index of `slots` has that index as its slot.
 //!
 //! Processes that share a database share these numbers. Numbers from shared memory are checked in
@@ -46,18 +46,18 @@ impl KnownRecords {
     pub(super) fn new(
         newest: RecordRef,
         sequences: [u64; SLOT_COUNT as usize],
-        durable_slot: u8,
+        flushed_slot: u8,
     ) -> Self {
         assert!(
-            newest.slot < SLOT_COUNT && durable_slot < SLOT_COUNT,
-            "records that count are in slots: {newest:?}, {durable_slot}"
+            newest.slot < SLOT_COUNT && flushed_slot < SLOT_COUNT,
+            "records that count are in slots: {newest:?}, {flushed_slot}"
         );
         let mut slots = [newest; SLOT_COUNT as usize];
         for (index, (slot, sequence)) in slots.iter_mut().zip(sequences).enumerate() {
             (slot.slot, slot.sequence) = (index as u8, sequence);
         }
         let durable = RecordRef {
-            slot: durable_slot,
+            slot: flushed_slot,
             ..newest
         };
         Self {
@@ -97,7 +97,7 @@ impl KnownRecords {
         let target = self.target().map(|target| target.slot);
         let needed = [
             Some(self.newest.slot),
-            Some(self.flushed.slot).filter(|_| !planted!(SlotOfDurable)),
+            Some(self.flushed.slot).filter(|_| !planted!(SlotOfFlushed)),
             target.filter(|_| !planted!(SlotOfTarget)),
         ];
         let is_unneeded = move |written: &&RecordRef| !needed.contains(&Some(written.slot));
@@ -243,9 +243,9 @@ impl KnownRecords {
             self.unneeded().next().is_some(),
             "one slot is left: {self:?}"
         );
-        let is_in_place = |(index, slot): (usize, &RecordRef)| usize::from(slot.slot) == index;
+        let is_at_index = |(index, slot): (usize, &RecordRef)| usize::from(slot.slot) == index;
         assert!(
-            self.slots.iter().enumerate().all(is_in_place),
+            self.slots.iter().enumerate().all(is_at_index),
             "slots are in their order: {self:?}"
         );
     }

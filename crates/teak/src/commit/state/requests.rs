@@ -62,9 +62,14 @@ impl FlushRequests {
         self.lazy_since.is_some_and(is_due)
     }
 
+    /// Whether an immediate flush of a commit was requested that is not durable yet.
+    pub(super) fn wants_flush(&self, durable: TransactionId) -> bool {
+        self.wanted > durable
+    }
+
     /// Whether commits should be flushed now.
     pub(super) fn needs_flush(&self, durable: TransactionId, limits: FlushLimits) -> bool {
-        self.wanted > durable || self.is_due(limits)
+        self.wants_flush(durable) || self.is_due(limits)
     }
 
     /// When the background thread should flush.

@@ -6,14 +6,14 @@
 //! records, and all processes fail: its records may be older than the commits of others, so they
 //! are not stored.
 
-use super::{LockedCommitState, records::NotedRecords};
+use super::{CommitState, records::NotedRecords};
 use crate::{
     record::{SLOT_COUNT, record_ref::RecordRef},
     share::{LockOutcome, StateWords, attachment::Shared},
 };
 use std::io;
 
-impl LockedCommitState {
+impl CommitState {
     /// Locks the copy in shared memory and loads it. Returns whether it is to be stored again with
     /// [`Self::unlock_shared`].
     pub(crate) fn lock_shared(&mut self) -> bool {
@@ -55,7 +55,7 @@ impl LockedCommitState {
             return false;
         }
         let taken = shared.take(&shared.region.state);
-        if shared.is_ousted() {
+        if shared.is_stale_or_evicted() {
             self.records.forget_foreign_target();
             self.fail_elsewhere();
             self.copy.is_current = false;
@@ -79,7 +79,7 @@ impl LockedCommitState {
     }
 
     fn store_to(&mut self, shared: &Shared) {
-        if !self.copy.is_current && !self.copy.is_refused && !shared.is_ousted() {
+        if !self.copy.is_current && !self.copy.is_refused && !shared.is_stale_or_evicted() {
             let words = self.records.to_words();
             debug_assert!(
                 NotedRecords::from_words(&words).is_of(&self.records),
@@ -98,7 +98,7 @@ impl LockedCommitState {
         self.copy.is_refused = !noted.is_consistent();
         if self.copy.is_refused {
             self.records.forget_foreign_target();
-            let text = "its numbers contradict each other; somebody has written to the lock file";
+            let text = "the commit state in the lock file is inconsistent; another program has modified that file";
             let error = io::Error::new(io::ErrorKind::InvalidData, text);
             return self.fail("reading the state of commits", &error);
         }

@@ -42,8 +42,8 @@ impl KnownRecords {
         let all = head.into_iter().chain(self.slots);
         let mut words = [0; STATE_LEN];
         words[0] = target.is_some().into();
-        for (place, record) in words[1..].chunks_exact_mut(RECORD_REF_LEN).zip(all) {
-            place.copy_from_slice(&to_words(record));
+        for (slot_words, record) in words[1..].chunks_exact_mut(RECORD_REF_LEN).zip(all) {
+            slot_words.copy_from_slice(&to_words(record));
         }
         words
     }

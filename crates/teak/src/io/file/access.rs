@@ -18,7 +18,7 @@ pub(crate) enum FileSharing {
     Shared,
 }
 
-/// What to do if the file exists or not.
+/// Whether the file must exist, may be created, or must be new.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Create {
     /// The file must exist.

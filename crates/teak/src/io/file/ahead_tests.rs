@@ -1,5 +1,4 @@
-//! Files that grow ahead keep bytes that other processes have written, and the growth is not
-//! published.
+//! Files that grow ahead keep bytes that other processes have written, and the growth is invisible.
 
 use super::{
     super::{FILE_MODE, FileStorage},
@@ -33,7 +32,7 @@ fn system_len(directory: &TempDir) -> u64 {
 }
 
 #[test]
-fn what_is_made_ahead_is_used_and_not_known_before() {
+fn blocks_allocated_ahead_are_invisible_until_used() {
     let Some((directory, storage)) = made() else {
         return;
     };
@@ -52,7 +51,7 @@ fn what_is_made_ahead_is_used_and_not_known_before() {
 }
 
 #[test]
-fn who_makes_the_file_as_long_as_it_is_gives_up_what_was_made_ahead() {
+fn setting_the_present_length_drops_blocks_allocated_ahead() {
     let Some((directory, storage)) = made() else {
         return;
     };
@@ -62,7 +61,7 @@ fn who_makes_the_file_as_long_as_it_is_gives_up_what_was_made_ahead() {
 }
 
 #[test]
-fn no_more_is_made_than_is_wanted() {
+fn no_more_is_allocated_ahead_than_requested() {
     let Some((directory, storage)) = made() else {
         return;
     };
@@ -72,7 +71,7 @@ fn no_more_is_made_than_is_wanted() {
 }
 
 #[test]
-fn the_thread_is_done_when_the_file_is_closed() {
+fn the_thread_ends_when_the_file_is_closed() {
     let Some((directory, storage)) = made() else {
         return;
     };
@@ -84,9 +83,9 @@ fn the_thread_is_done_when_the_file_is_closed() {
     assert!(opened.is_ok(), "somebody keeps it locked");
 }
 
-/// Another one may have cut it meanwhile, too.
+/// Another process may have truncated it meanwhile, too.
 #[test]
-fn what_is_given_up_is_made_again() {
+fn dropped_blocks_are_allocated_again() {
     let Some((directory, storage)) = made() else {
         return;
     };
@@ -100,7 +99,7 @@ fn what_is_given_up_is_made_again() {
     assert_eq!(system_len(&directory), LEN + HUGE_PAGE_LEN);
 }
 
-/// Zeros in the place of what was cut off hid that, and were committed.
+/// Zeros in place of the truncated bytes hid that, and were committed.
 #[test]
 fn a_file_that_was_cut_short_does_not_grow_ahead() {
     let Some((directory, storage)) = made() else {
@@ -120,9 +119,9 @@ fn a_file_that_was_cut_short_does_not_grow_ahead() {
     assert_eq!(system_len(&directory), LEN + HUGE_PAGE_LEN);
 }
 
-/// Another process may make the file longer at the same moment, and write to it.
+/// Another process may grow the file at the same time, and write to it.
 #[test]
-fn nothing_that_others_have_written_is_overwritten() {
+fn writes_of_other_processes_are_not_overwritten() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let file = LockedFile::new(File::create_new(&path).unwrap(), FileSharing::Shared).unwrap();

@@ -2,8 +2,8 @@
 //! hole, so that a full disk is an error of [`set_len`] or [`secure`] and not of a later write, or
 //! a signal.
 //!
-//! A store into a system page makes the system allocate blocks for the whole page, as far as it is
-//! in the file. Allocation therefore covers whole system pages, which may be longer than database
+//! A store into a system page makes the system allocate blocks for the whole page, up to the end of
+//! the file. Allocation therefore covers whole system pages, which may be longer than database
 //! pages and than blocks. Only whole system pages are released.
 //!
 //! Nothing is allocated for bytes that are not about to be written: a file with holes keeps them.
@@ -45,11 +45,11 @@ const EXT: u32 = 0xEF53;
 /// The most ranges to remember. Beyond that, all are forgotten and determined again.
 const KNOWN_MAX: usize = 1 << 14;
 
-/// What is known about the blocks below the end of the file.
+/// The known facts about the blocks below the end of the file.
 #[derive(Debug, Default)]
 pub(super) struct FileBlocks {
     /// `None` until it is first needed.
-    in_place: Option<OverwriteInPlace>,
+    overwrite_mode: Option<OverwriteMode>,
     /// Bytes that have their block, so that a store to them needs no other one.
     known: Ranges,
     /// The file system has allocated blocks. File systems that cannot may not tell holes from data
@@ -62,7 +62,7 @@ pub(super) struct FileBlocks {
 /// Whether a file system overwrites an allocated block in place, by its `statfs` type. Others
 /// (Btrfs, ZFS, Bcachefs, F2FS, network file systems) may need space for an overwrite too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum OverwriteInPlace {
+enum OverwriteMode {
     /// Ext4 and tmpfs. (Ext2 and ext3 have the type of ext4, and turn out to allocate only what is
     /// written to.)
     Always,
@@ -133,37 +133,37 @@ pub(super) fn zeros(len: usize) -> Vec<IoSlice<'static>> {
 
 impl FileBlocks {
     /// Whether a store to a byte that has its block needs no other block.
-    pub(super) fn stay_in_place(&mut self, file: &File) -> io::Result<bool> {
-        Ok(self.in_place(file)? != OverwriteInPlace::No)
+    pub(super) fn can_overwrite(&mut self, file: &File) -> io::Result<bool> {
+        Ok(self.overwrite_mode(file)? != OverwriteMode::No)
     }
 
-    fn in_place(&mut self, file: &File) -> io::Result<OverwriteInPlace> {
-        if let Some(in_place) = self.in_place {
-            return Ok(in_place);
+    fn overwrite_mode(&mut self, file: &File) -> io::Result<OverwriteMode> {
+        if let Some(overwrite_mode) = self.overwrite_mode {
+            return Ok(overwrite_mode);
         }
-        let in_place = in_place(file)?;
-        self.in_place = Some(in_place);
-        Ok(in_place)
+        let overwrite_mode = overwrite_mode(file)?;
+        self.overwrite_mode = Some(overwrite_mode);
+        Ok(overwrite_mode)
     }
 
     /// Allocates the missing blocks of these bytes, in whole system pages. Returns whether a store
     /// to the bytes then needs no block that a full disk may not have.
     pub(super) fn secure(&mut self, file: &LockedFile, range: Range<u64>) -> io::Result<bool> {
         let range = pages_with(&range);
-        let is_in_place = self
-            .in_place
-            .is_some_and(|known| known != OverwriteInPlace::No);
-        if is_in_place && self.known.covers(&range) {
+        let is_overwritable = self
+            .overwrite_mode
+            .is_some_and(|known| known != OverwriteMode::No);
+        if is_overwritable && self.known.covers(&range) {
             return Ok(true);
         }
         file.held().refuse_stranger()?;
         let file: &File = file;
-        let in_place = self.in_place(file)?;
+        let overwrite_mode = self.overwrite_mode(file)?;
         // `KEEP_SIZE`: a truncated file must not look complete again.
-        let flags = match in_place {
-            OverwriteInPlace::Always => FallocateFlags::KEEP_SIZE,
-            OverwriteInPlace::Unshared => FallocateFlags::UNSHARE_RANGE | FallocateFlags::KEEP_SIZE,
-            OverwriteInPlace::No => return Ok(false),
+        let flags = match overwrite_mode {
+            OverwriteMode::Always => FallocateFlags::KEEP_SIZE,
+            OverwriteMode::Unshared => FallocateFlags::UNSHARE_RANGE | FallocateFlags::KEEP_SIZE,
+            OverwriteMode::No => return Ok(false),
         };
         if self.known.covers(&range) {
             return Ok(true);
@@ -171,18 +171,18 @@ impl FileBlocks {
         if self.known.len() >= KNOWN_MAX {
             self.known.clear();
         }
-        if self.can_allocate && self.note_data(file, in_place, &range) {
+        if self.can_allocate && self.note_data(file, overwrite_mode, &range) {
             return Ok(true);
         }
         match retry_on_intr(|| fallocate(file, flags, range.start, range.end - range.start)) {
             Ok(()) => {
                 self.can_allocate = true;
                 self.known.insert(range.clone());
-                self.note_data(file, in_place, &range);
+                self.note_data(file, overwrite_mode, &range);
                 Ok(true)
             }
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-                self.in_place = Some(OverwriteInPlace::No);
+                self.overwrite_mode = Some(OverwriteMode::No);
                 Ok(false)
             }
             Err(error) => Err(error.into()),
@@ -191,8 +191,13 @@ impl FileBlocks {
 
     /// Notes that the data from the start of the range on has its blocks. Returns whether that
     /// covers the range. Bytes that were allocated and never written count as a hole.
-    fn note_data(&mut self, file: &File, in_place: OverwriteInPlace, range: &Range<u64>) -> bool {
-        if in_place == OverwriteInPlace::Always
+    fn note_data(
+        &mut self,
+        file: &File,
+        overwrite_mode: OverwriteMode,
+        range: &Range<u64>,
+    ) -> bool {
+        if overwrite_mode == OverwriteMode::Always
             && let Ok(hole) = seek(file, SeekFrom::Hole(range.start))
             && hole >= range.end
         {
@@ -206,7 +211,7 @@ impl FileBlocks {
     pub(super) fn note_growth(&mut self, range: Range<u64>, is_allocated: bool) {
         match is_allocated {
             true => self.known.insert(range),
-            false => self.in_place = Some(OverwriteInPlace::No),
+            false => self.overwrite_mode = Some(OverwriteMode::No),
         }
     }
 
@@ -258,13 +263,13 @@ pub(super) fn walks_folios(file: &File) -> bool {
     fstatfs(file).is_ok_and(|stat| stat.f_type as u32 == EXT)
 }
 
-fn in_place(file: &File) -> io::Result<OverwriteInPlace> {
+fn overwrite_mode(file: &File) -> io::Result<OverwriteMode> {
     const TMPFS: u32 = 0x0102_1994;
     const XFS: u32 = 0x5846_5342;
     // The type of this field differs between architectures; the numbers have 32 bits.
     Ok(match fstatfs(file)?.f_type as u32 {
-        EXT | TMPFS => OverwriteInPlace::Always,
-        XFS => OverwriteInPlace::Unshared,
-        _ => OverwriteInPlace::No,
+        EXT | TMPFS => OverwriteMode::Always,
+        XFS => OverwriteMode::Unshared,
+        _ => OverwriteMode::No,
     })
 }

@@ -34,7 +34,7 @@ pub(crate) fn needs_temporary_names() -> bool {
     NEEDS_NAMES.load(Relaxed)
 }
 
-/// What a new file still needs to get its name.
+/// The things that a new file still needs to get its name.
 #[derive(Debug)]
 pub(in crate::io) struct Unnamed {
     /// Kept open, so that the name stays valid if the working directory changes.

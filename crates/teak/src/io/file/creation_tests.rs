@@ -7,8 +7,8 @@ use std::{fs, io::IoSlice, sync::Barrier, thread};
 use tempfile::TempDir;
 
 impl FileStorage {
-    /// Creates a file at `path` with what `fill` writes. The file gets its name when all of that
-    /// is on the disk: a crash leaves no file, or a whole one.
+    /// Creates a file at `path` with what `fill` writes. The file gets its name when everything is
+    /// on the disk: a crash leaves no file, or a complete one.
     ///
     /// # Errors
     /// `AlreadyExists` when there is a file, even one that was created while `fill` ran; errors of
@@ -24,7 +24,7 @@ impl FileStorage {
             FileSharing::Exclusive,
             FILE_MODE,
         )?;
-        // Without the name at hand a flush by `fill` is just a flush.
+        // Without a pending name, a flush by `fill` is an ordinary flush.
         let unnamed = lock(&storage.unnamed).take();
         fill(&storage)?;
         *lock(&storage.unnamed) = unnamed;
@@ -102,7 +102,7 @@ fn the_first_flush_gives_the_name() {
 }
 
 #[test]
-fn what_must_or_must_not_be_there() {
+fn a_file_must_or_must_not_exist() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
     let open = |access, create| {
@@ -140,7 +140,7 @@ fn what_must_or_must_not_be_there() {
 }
 
 #[test]
-fn of_many_who_create_one_wins() {
+fn one_of_many_concurrent_creations_wins() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
     let together = Barrier::new(4);
@@ -172,7 +172,7 @@ fn of_many_who_create_one_wins() {
 }
 
 #[test]
-fn a_file_that_is_not_finished_is_overtaken_without_loss() {
+fn an_unfinished_file_is_replaced_without_loss() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
     let (slow, _) = open_or_create(&path);
@@ -202,7 +202,7 @@ fn make_named(directory: &TempDir) -> (File, Unnamed) {
 }
 
 #[test]
-fn a_temporary_name_gives_way_to_the_real_one() {
+fn the_real_name_replaces_a_temporary_one() {
     let directory = TempDir::new().unwrap();
     let (file, mut unnamed) = make_named(&directory);
     assert_eq!(names(&directory).len(), 1);
@@ -211,7 +211,7 @@ fn a_temporary_name_gives_way_to_the_real_one() {
 }
 
 #[test]
-fn a_temporary_name_goes_when_the_file_is_given_up() {
+fn a_temporary_name_is_removed_with_an_abandoned_file() {
     let directory = TempDir::new().unwrap();
     drop(make_named(&directory));
     assert!(names(&directory).is_empty());
@@ -231,14 +231,14 @@ fn a_temporary_file_replaces_nothing() {
     assert_eq!(names(&directory), ["file"]);
 }
 
-/// The directory of a new file was not flushed (LMDB, libmdbx, redb and bbolt): a crash could take the
-/// file with all that had been acknowledged. Here the flush of the directory is part of giving the file
-/// its name: where it fails, so does that, and it is tried again.
+/// The directory of a new file was not flushed (LMDB, libmdbx, redb and bbolt): a crash could lose
+/// the file with all acknowledged commits. Here flushing the directory is part of giving the file
+/// its name. If it fails, so does the naming, and it is retried.
 #[test]
 fn a_directory_that_cannot_be_flushed_is_an_error() {
     let directory = TempDir::new().unwrap();
     let (file, mut unnamed) = Unnamed::begin(&directory.path().join("file"), FILE_MODE).unwrap();
-    // Good for names, and not for flushing.
+    // It supports names, but not flushing.
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let path_only = rustix::fs::open(directory.path(), flags, Mode::empty()).unwrap();
     let flushable = std::mem::replace(&mut unnamed.directory, path_only.into());
@@ -252,7 +252,7 @@ fn a_directory_that_cannot_be_flushed_is_an_error() {
 }
 
 #[test]
-fn where_nothing_else_is_possible_a_claim_is_replaced() {
+fn a_claim_is_replaced_as_a_last_resort() {
     let directory = TempDir::new().unwrap();
     let name = directory.path().join("file");
     let made = ["one", "other"].map(|name| directory.path().join(name));

@@ -63,7 +63,7 @@ pub(crate) struct FileStorage {
     pub(super) ahead: Arc<Ahead>,
     views: Mutex<FileMappings>,
     claims: Arc<Claims>,
-    /// What a new file still needs to get its name.
+    /// The things that a new file still needs to get its name.
     pub(super) unnamed: Mutex<Option<Unnamed>>,
     /// `None` if the size of the folios that small writes go to does not matter.
     small_writes: Option<Mutex<SmallWrites>>,
@@ -115,8 +115,8 @@ impl FileStorage {
     }
 
     /// Sets the read-ahead policy, before the file is mapped.
-    pub(crate) fn set_read_ahead(&self, how: ReadAhead) {
-        self.advisor.set(how);
+    pub(crate) fn set_read_ahead(&self, read_ahead: ReadAhead) {
+        self.advisor.set(read_ahead);
     }
 
     /// Lets other processes open the file as well. It is in order.
@@ -219,9 +219,9 @@ impl FileStorage {
             .saturating_mul(RESERVE_FACTOR)
             .max(self.reserve_len)
             .min(address_limit() / RESERVED_PART);
-        let stretch = AddressRange::map(&self.file, file_len, wanted, protection)?;
-        stretch.advise(0, stretch.len(), self.advisor.advice(file_len));
-        Ok(Arc::new(stretch))
+        let address_range = AddressRange::map(&self.file, file_len, wanted, protection)?;
+        address_range.advise(0, address_range.len(), self.advisor.advice(file_len));
+        Ok(Arc::new(address_range))
     }
 
     /// Splits folios that small writes went to. They have just been flushed, so they can be split.
@@ -292,8 +292,8 @@ impl Storage for FileStorage {
         if bytes > old_len {
             return self.extend(&mut blocks, bytes, Fill::HugePages);
         }
-        let has_blocks_behind = self.ahead.end();
-        if bytes < old_len.max(system_len(&self.file)?) || has_blocks_behind {
+        let has_blocks_after_end = self.ahead.end();
+        if bytes < old_len.max(system_len(&self.file)?) || has_blocks_after_end {
             blocks.forget(bytes..u64::MAX);
             self.shrink(old_len, bytes)?;
         }
@@ -313,7 +313,7 @@ impl Storage for FileStorage {
         if bytes <= self.len() {
             self.ahead.end();
         } else if self.access == Access::ReadWrite
-            && matches!(lock(&self.growth).stay_in_place(&self.file), Ok(true))
+            && matches!(lock(&self.growth).can_overwrite(&self.file), Ok(true))
         {
             self.ahead.begin(&self.file, self.len(), bytes);
         }
@@ -340,7 +340,7 @@ impl Storage for FileStorage {
     }
 
     fn lost_name(&self) -> Option<LostName> {
-        self.name.look_for_name(&self.file)
+        self.name.find_name(&self.file)
     }
 
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
@@ -416,7 +416,7 @@ impl Storage for FileStorage {
         let mut views = lock(&self.views);
         let len = self.len();
         if let Some(mapping) = &views.current
-            && mapping.stretch_len() >= len
+            && mapping.address_range_len() >= len
             && !self.copy_up.is_outdated(&self.file, mapping, len)?
         {
             return Ok(Arc::clone(mapping));
@@ -454,22 +454,25 @@ impl Storage for FileStorage {
 
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
         let mut blocks = lock(&self.growth);
-        if self.access == Access::ReadOnly || !blocks.stay_in_place(&self.file)? {
+        if self.access == Access::ReadOnly || !blocks.can_overwrite(&self.file)? {
             return Ok(None);
         }
         let len = self.len();
         let mut views = lock(&self.views);
         if let Some(mapping) = &views.writable
-            && mapping.stretch_len() >= len
+            && mapping.address_range_len() >= len
         {
             return Ok(Some(Arc::clone(mapping)));
         }
-        let stretch = self.map(len, Protection::ReadWrite)?;
+        let address_range = self.map(len, Protection::ReadWrite)?;
         assert!(
-            stretch.len() >= len,
+            address_range.len() >= len,
             "every page of the file can be built in a new writable mapping"
         );
-        let mapping = Arc::new(WritableMapping::new(stretch, Arc::clone(&self.claims)));
+        let mapping = Arc::new(WritableMapping::new(
+            address_range,
+            Arc::clone(&self.claims),
+        ));
         views.writable = Some(Arc::clone(&mapping));
         Ok(Some(mapping))
     }

@@ -33,7 +33,7 @@ const DUE_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct SmallWrites {
     /// One entry for each 2 MiB range.
-    stretches: Vec<WrittenStretch>,
+    huge_pages: Vec<WrittenHugePage>,
     /// Ranges that were written to since the last flush.
     written: Vec<usize>,
     /// Offsets of small writes whose ranges should be split.
@@ -41,7 +41,7 @@ pub(super) struct SmallWrites {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct WrittenStretch {
+struct WrittenHugePage {
     flushes: u16,
     is_written: bool,
 }
@@ -52,15 +52,16 @@ impl SmallWrites {
             return;
         }
         let index = (offset / HUGE_PAGE_LEN) as usize;
-        if self.stretches.len() <= index {
-            self.stretches.resize(index + 1, WrittenStretch::default());
+        if self.huge_pages.len() <= index {
+            self.huge_pages
+                .resize(index + 1, WrittenHugePage::default());
         }
-        let stretch = &mut self.stretches[index];
-        if stretch.flushes >= LAST_TRY || std::mem::replace(&mut stretch.is_written, true) {
+        let huge_page = &mut self.huge_pages[index];
+        if huge_page.flushes >= LAST_TRY || std::mem::replace(&mut huge_page.is_written, true) {
             return;
         }
-        stretch.flushes += 1;
-        let is_due = stretch.flushes % TRY_EVERY == FIRST_TRY;
+        huge_page.flushes += 1;
+        let is_due = huge_page.flushes % TRY_EVERY == FIRST_TRY;
         self.written.push(index);
         if is_due && self.due.len() < DUE_MAX {
             self.due.push(offset);
@@ -71,10 +72,10 @@ impl SmallWrites {
     /// it.
     pub(super) fn end_flush(&mut self) -> Vec<u64> {
         for index in self.written.drain(..) {
-            self.stretches[index].is_written = false;
+            self.huge_pages[index].is_written = false;
         }
         debug_assert!(
-            !self.stretches.iter().any(|stretch| stretch.is_written),
+            !self.huge_pages.iter().any(|huge_page| huge_page.is_written),
             "after a flush no range counts as written"
         );
         debug_assert!(

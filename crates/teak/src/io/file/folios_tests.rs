@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_stretch_is_due_after_some_flushes_and_not_for_ever() {
+fn a_huge_page_is_due_after_some_flushes_but_not_forever() {
     let mut writes = SmallWrites::default();
     let due: usize = (0..10_000)
         .map(|count| {
@@ -29,7 +29,7 @@ fn one_transaction_however_large_splits_nothing_and_no_flush_splits_many() {
     let mut writes = SmallWrites::default();
     let mut flush = || {
         for _ in 0..10 {
-            (0..1000).for_each(|stretch| writes.note(stretch * HUGE_PAGE_LEN, 4096));
+            (0..1000).for_each(|index| writes.note(index * HUGE_PAGE_LEN, 4096));
         }
         writes.end_flush().len()
     };

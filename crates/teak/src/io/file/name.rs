@@ -30,7 +30,7 @@ pub(super) struct Name {
     /// Absolute and without symbolic links. `None` if it could not be resolved, in which case
     /// nothing is checked.
     path: Option<PathBuf>,
-    looked_up_ms: AtomicU64,
+    checked_ms: AtomicU64,
     is_lost: AtomicBool,
     /// Whether the file had no link when its attributes were last read.
     is_unlinked: AtomicBool,
@@ -52,7 +52,7 @@ impl Name {
         );
         Self {
             path,
-            looked_up_ms: AtomicU64::new(0),
+            checked_ms: AtomicU64::new(0),
             is_lost: AtomicBool::new(false),
             is_unlinked: AtomicBool::new(false),
         }
@@ -66,7 +66,7 @@ impl Name {
     /// Whether the file with this device and inode has lost its name.
     fn is_lost(&self, path: &Path, id: (u64, u64)) -> bool {
         let (now, was_lost) = (uptime_ms(), self.is_lost.load(Relaxed));
-        let is_due = now.wrapping_sub(self.looked_up_ms.load(Relaxed)) >= LOOKUPS_APART_MS
+        let is_due = now.wrapping_sub(self.checked_ms.load(Relaxed)) >= LOOKUPS_APART_MS
             || (self.is_unlinked.load(Relaxed) && !was_lost);
         if !is_due {
             return was_lost;
@@ -75,13 +75,13 @@ impl Name {
             Ok(named) => id_of(&named) != id,
             Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
         };
-        self.looked_up_ms.store(now, Relaxed);
+        self.checked_ms.store(now, Relaxed);
         self.is_lost.store(is_lost, Relaxed);
         is_lost
     }
 
     /// How the file lost its name; `None` if it still has it.
-    pub(super) fn look_for_name(&self, file: &LockedFile) -> Option<LostName> {
+    pub(super) fn find_name(&self, file: &LockedFile) -> Option<LostName> {
         let path = self.path.as_deref()?;
         let id = file.held().id();
         if !self.is_lost(path, id) {

@@ -63,21 +63,21 @@ const NETWORK_NAMES: [&str; 35] = [
 /// Whether a file is, or would be created, on a network file system. Unknown cases count as local.
 pub(crate) fn is_on_network(path: &Path) -> bool {
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let place = match path.exists() {
+    let existing = match path.exists() {
         true => path,
         false => parent.unwrap_or(Path::new(".")),
     };
-    let kind = rustix::fs::statfs(place).map(|stat| stat.f_type as u32);
+    let kind = rustix::fs::statfs(existing).map(|stat| stat.f_type as u32);
     match kind {
-        Ok(FUSE) => is_mounted_from_network(place),
+        Ok(FUSE) => is_mounted_from_network(existing),
         Ok(kind) => NETWORK.contains(&kind),
         Err(_) => false,
     }
 }
 
-fn is_mounted_from_network(place: &Path) -> bool {
+fn is_mounted_from_network(existing: &Path) -> bool {
     let (Ok(found), Ok(table)) = (
-        fs::metadata(place),
+        fs::metadata(existing),
         fs::read_to_string("/proc/self/mountinfo"),
     ) else {
         return false;
@@ -105,7 +105,7 @@ mod tests {
     use super::{is_network_name, mounted};
 
     #[test]
-    fn the_mount_table_tells_what_a_device_is() {
+    fn the_mount_table_has_the_type_of_a_device() {
         let table = "\
 22 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw,errors=remount-ro
 61 22 0:52 / /mnt/a\\040-\\040b rw,nosuid shared:2 master:1 - fuse.sshfs host:/home rw,user_id=0

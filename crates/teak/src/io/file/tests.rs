@@ -33,7 +33,7 @@ fn reopen(directory: &TempDir, access: Access) -> Result<FileStorage> {
 }
 
 #[test]
-fn writes_are_seen_and_stay() {
+fn writes_are_visible_and_permanent() {
     let (directory, storage) = new_file();
     storage.set_len(10_000).unwrap();
     storage
@@ -105,7 +105,7 @@ fn growth_is_seen_through_an_old_mapping() {
 }
 
 #[test]
-fn a_file_that_outgrows_its_stretch_gets_another_mapping() {
+fn a_file_that_outgrows_its_address_range_gets_another_mapping() {
     let (_directory, mut storage) = new_file();
     storage.reserve_len = 1 << 16;
     storage.set_len(4096).unwrap();
@@ -187,7 +187,7 @@ fn allocated(storage: &FileStorage) -> u64 {
 }
 
 #[test]
-fn only_what_is_to_be_written_gets_blocks() {
+fn only_pages_to_be_written_get_blocks() {
     let directory = TempDir::new().unwrap();
     let storage = hole(&directory.path().join("file"), 1 << 30);
     assert!(storage.writable().is_ok());
@@ -203,7 +203,7 @@ fn only_what_is_to_be_written_gets_blocks() {
 }
 
 #[test]
-fn a_file_without_holes_is_asked_once() {
+fn a_file_without_holes_is_queried_once() {
     let (directory, storage) = new_file();
     storage.set_len(8 << 20).unwrap();
     storage
@@ -224,9 +224,10 @@ fn a_file_without_holes_is_asked_once() {
     }
 }
 
-/// The pages of a commit made the file as long as before. What was lost between was zeros then, and the commit succeeded.
+/// The pages of a commit restored the length of the file. The lost bytes in between were zeros
+/// then, and the commit succeeded.
 #[test]
-fn a_file_that_was_cut_short_is_not_made_whole_by_a_write() {
+fn a_write_does_not_extend_a_truncated_file() {
     let (directory, storage) = new_file();
     storage.set_len(1 << 20).unwrap();
     let file = directory.path().join("file");
@@ -259,7 +260,7 @@ fn blocks_that_are_not_kept_give_no_extents() {
 }
 
 #[test]
-fn blocks_are_given_back_and_taken_again() {
+fn blocks_are_returned_and_allocated_again() {
     let (_directory, storage) = new_file();
     storage.set_len(4 << 20).unwrap();
     storage
@@ -398,7 +399,7 @@ fn a_full_disk_is_an_error_of_growing() {
     );
 }
 
-/// All blocks that a full disk had left were taken for holes that nobody wrote to, and kept.
+/// All remaining blocks of a full disk were treated as holes for future writes, and kept.
 #[test]
 fn a_file_of_holes_does_not_fill_the_disk() {
     let Some(disk) = TinyDisk::mount() else {
@@ -420,7 +421,8 @@ fn a_file_of_holes_does_not_fill_the_disk() {
     assert_eq!(storage.len(), 4 << 20);
 }
 
-/// The system has larger pages: a store needs blocks for all of one, and what is given back must not be part of one that is in use.
+/// The system has larger pages: a store needs blocks for a whole one, and returned blocks must not
+/// be part of one that is in use.
 #[test]
 fn blocks_are_those_of_whole_pages_of_the_system() {
     const LARGE: u64 = 16 << 10;
@@ -449,7 +451,7 @@ fn blocks_are_those_of_whole_pages_of_the_system() {
     assert!(!storage.punch(4096, LARGE).unwrap());
     assert!(storage.secure(2 * LARGE - 4096, 8192).unwrap());
     assert_eq!(allocated(&storage), 4 * LARGE);
-    // What a file that ends inside of a page of the system's has of it gets blocks when it becomes longer.
+    // If a file ends inside a system page, the rest of that page gets blocks when the file grows.
     drop(storage);
     let storage = hole(&directory.path().join("short"), LARGE + 4096);
     storage.set_len(2 * LARGE).unwrap();

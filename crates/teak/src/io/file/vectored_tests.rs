@@ -1,6 +1,6 @@
 use super::*;
 
-/// Writes `parts` by way of a system that takes at most `limit` bytes a call, and fails the calls
+/// Writes `parts` with a system that accepts at most `limit` bytes per call, and fails the calls
 /// that `refuse` names.
 fn written(
     parts: &[&[u8]],
@@ -57,7 +57,7 @@ fn interruptions_are_repeated() {
 }
 
 #[test]
-fn other_errors_end_it() {
+fn other_errors_end_the_write() {
     let second = |call: usize| (call == 1).then_some(io::ErrorKind::StorageFull);
     let (result, disk) = written(&[b"abc", b"def"], 2, second);
     assert_eq!(result.unwrap_err().kind(), io::ErrorKind::StorageFull);

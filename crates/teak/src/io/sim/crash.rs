@@ -200,9 +200,9 @@ impl CrashPoints {
     #[must_use]
     pub fn open_blocks(&self, length_index: usize) -> Vec<OpenBlock> {
         let length = self.lengths[length_index];
-        let behind = self.pending.range(..length.bytes);
-        let open = behind.map(|(&start, history)| {
-            let (first, end) = states_beside(history, length);
+        let later = self.pending.range(..length.bytes);
+        let open = later.map(|(&start, history)| {
+            let (first, end) = states_with(history, length);
             OpenBlock {
                 start,
                 first,
@@ -247,14 +247,14 @@ impl CrashPoints {
     #[must_use]
     pub fn state_at(&self, block: &OpenBlock, event_index: usize) -> usize {
         let history = &self.pending[&block.start];
-        let behind = history.partition_point(|state| state.made_by <= event_index);
-        behind.clamp(block.first, block.first + block.state_count - 1) - block.first
+        let later = history.partition_point(|state| state.made_by <= event_index);
+        later.clamp(block.first, block.first + block.state_count - 1) - block.first
     }
 
     fn apply_write(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         self.memory[offset as usize..end as usize].copy_from_slice(bytes);
-        let again = self.stranded_beside(offset, end);
+        let again = self.stranded_among(offset, end);
         for block in self.blocks.touched(offset, end).chain(again) {
             self.stranded.remove(&block);
             let content = self.in_memory(block);
@@ -275,7 +275,7 @@ impl CrashPoints {
     }
 
     /// Stranded blocks in the cache pages of these bytes.
-    fn stranded_beside(&self, offset: u64, end: u64) -> Vec<u64> {
+    fn stranded_among(&self, offset: u64, end: u64) -> Vec<u64> {
         let pages_start = offset - offset % CACHE_PAGE_LEN;
         let pages_end = end.next_multiple_of(CACHE_PAGE_LEN);
         self.stranded
@@ -287,8 +287,8 @@ impl CrashPoints {
     /// Notes the state of a block after the next event, if it differs.
     fn note_state(&mut self, block: u64, bytes: Box<[u8]>, maker: BlockChange) {
         // A cut separates the states before it from those after it, even if it changes nothing.
-        let is_told = maker == BlockChange::Cut && self.pending.contains_key(&block);
-        if is_told || *bytes != *self.newest_state(block) {
+        let is_separator = maker == BlockChange::Cut && self.pending.contains_key(&block);
+        if is_separator || *bytes != *self.newest_state(block) {
             self.pending.entry(block).or_default().push(BlockState {
                 bytes,
                 made_by: self.event_index + 1,
@@ -370,7 +370,7 @@ impl CrashPoints {
             self.strand_if_different(block);
         }
         for block in dirty {
-            for stranded in self.stranded_beside(block, block + 1) {
+            for stranded in self.stranded_among(block, block + 1) {
                 self.stranded.remove(&stranded);
                 let content = self.in_memory(stranded);
                 self.note_state(stranded, content, BlockChange::Write);
@@ -446,7 +446,7 @@ impl BlockLayout {
 
 /// The states that can be on the disk with this length: the first one, and one past the last,
 /// counted from the durable state as 0.
-fn states_beside(history: &History, length: LengthState) -> (usize, usize) {
+fn states_with(history: &History, length: LengthState) -> (usize, usize) {
     let is_cut = |state: &BlockState, before: bool| {
         state.maker == BlockChange::Cut && (state.made_by <= length.set_by) == before
     };

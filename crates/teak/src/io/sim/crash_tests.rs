@@ -27,7 +27,7 @@ fn set_blocks(disk: &SimDisk, count: u64) {
     disk.set_len(count * BLOCK as u64).unwrap();
 }
 
-/// All images that can be had at this point, each once; blocks of zeros are shown as dots.
+/// All possible images at this point, each once. Blocks of zeros are shown as dots.
 fn images(points: &CrashPoints) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut script: Vec<(usize, usize)> = Vec::new();
@@ -92,7 +92,7 @@ fn a_flush_leaves_one_state() {
 }
 
 #[test]
-fn writing_what_is_there_makes_no_state() {
+fn writing_equal_bytes_makes_no_state() {
     let disk = disk("ab");
     write(&disk, 0, "ab");
     assert_eq!(images_now(&disk), ["ab"]);
@@ -110,7 +110,7 @@ fn the_file_has_one_of_the_lengths_since_the_flush() {
 }
 
 #[test]
-fn cutting_short_brings_back_nothing_when_it_grows_again() {
+fn truncation_and_growth_restore_nothing() {
     let disk = disk("ab");
     write(&disk, 1, "1");
     set_blocks(&disk, 1);
@@ -155,7 +155,7 @@ fn a_cut_inside_of_a_block_keeps_its_head() {
 }
 
 #[test]
-fn a_failed_flush_strands_what_was_written() {
+fn a_failed_flush_strands_the_written_blocks() {
     let disk = disk("abc");
     write(&disk, 0, "1");
     disk.fail_on(disk.calls(), Fault::DISK_ERROR);
@@ -167,7 +167,7 @@ fn a_failed_flush_strands_what_was_written() {
 }
 
 #[test]
-fn writing_into_the_cache_page_takes_the_stranded_along() {
+fn a_write_to_the_cache_page_includes_stranded_bytes() {
     let disk = disk("abc");
     write(&disk, 0, "1");
     disk.fail_on(disk.calls(), Fault::DISK_ERROR);
@@ -179,7 +179,7 @@ fn writing_into_the_cache_page_takes_the_stranded_along() {
 }
 
 #[test]
-fn another_cache_page_leaves_the_stranded_where_they_are() {
+fn a_write_to_another_cache_page_excludes_stranded_bytes() {
     let disk = SimDisk::from_image(vec![b'a'; 8192], 1 << 16);
     write(&disk, 0, "1");
     disk.fail_on(disk.calls(), Fault::DISK_ERROR);
@@ -200,7 +200,7 @@ fn a_failed_flush_leaves_lengths_open() {
     assert_eq!(images_now(&disk), ["a", "a."]);
 }
 
-/// Has a flush run, with this done meanwhile.
+/// Runs a flush, with these actions during it.
 fn flush_during(disk: &SimDisk, work: impl Fn(&SimDisk) + Send + Sync + 'static) -> bool {
     let inside = disk.clone();
     disk.on_flush(move || {
@@ -211,7 +211,7 @@ fn flush_during(disk: &SimDisk, work: impl Fn(&SimDisk) + Send + Sync + 'static)
 }
 
 #[test]
-fn what_is_written_during_a_flush_may_be_there_and_need_not() {
+fn writes_during_a_flush_may_or_may_not_be_durable() {
     let disk = disk("abc");
     write(&disk, 0, "12");
     assert!(flush_during(&disk, |disk| {
@@ -285,7 +285,7 @@ fn flushes_of_two_threads_overlap() {
 }
 
 #[test]
-fn a_failed_flush_spares_what_was_written_meanwhile() {
+fn a_failed_flush_does_not_affect_writes_during_it() {
     let disk = SimDisk::from_image(vec![b'a'; 3 * 4096], 1 << 16);
     let at = |page: u64| page * 4096 / BLOCK as u64;
     for page in 0..3 {
@@ -298,7 +298,8 @@ fn a_failed_flush_spares_what_was_written_meanwhile() {
     }));
     disk.flush().unwrap();
     let image = disk.power_cut(&mut |_| unreachable!(), BLOCK);
-    // The second page was written to, and takes along what it holds; the third is in memory only.
+    // The second page was written to, and its whole contents are included. The third is only in
+    // memory.
     let heads = [0, 1, 2].map(|page| show(&image[page * 4096..][..2 * BLOCK]));
     assert_eq!(heads, ["2a", "13", "aa"]);
 }
@@ -317,7 +318,7 @@ fn the_head_may_have_other_blocks() {
 }
 
 #[test]
-fn a_kill_leaves_open_what_was_open() {
+fn a_kill_decides_nothing_about_the_disk() {
     let disk = disk("ab");
     write(&disk, 0, "1");
     let killed = disk.after_kill();
@@ -370,7 +371,8 @@ fn crashes_can_be_taken_at_each_event() {
     while points.advance().is_some() {
         found.push(images(&points));
     }
-    // Behind: nothing, the write, the begin of the flush, its end, the other write.
+    // The number of images after nothing, the write, the begin of the flush, its end, the other
+    // write.
     let expected: [&[&str]; 5] = [
         &["ab"],
         &["1b", "ab"],
@@ -416,7 +418,7 @@ fn written(block: u64, blocks: &str) -> DiskEvent {
 }
 
 #[test]
-fn a_synced_write_takes_its_cache_page_and_the_length_along_and_no_other_page() {
+fn a_synced_write_flushes_its_cache_page_and_the_length_only() {
     const PAGE: u64 = CACHE_PAGE_LEN / BLOCK as u64;
     let synced = DiskEvent::Synced {
         offset: 2 * BLOCK as u64,
@@ -450,7 +452,7 @@ fn punch(disk: &SimDisk, block: u64, count: u64) {
 }
 
 #[test]
-fn what_was_given_back_is_as_it_was_or_zero() {
+fn returned_blocks_are_unchanged_or_zero() {
     let disk = disk("abc");
     punch(&disk, 0, 2);
     assert_eq!(images_now(&disk), ["..c", ".bc", "a.c", "abc"]);
@@ -464,7 +466,7 @@ fn what_was_given_back_is_as_it_was_or_zero() {
 }
 
 #[test]
-fn a_failed_flush_does_not_bring_back_what_was_given_back() {
+fn a_failed_flush_does_not_restore_returned_blocks() {
     let disk = disk("ab");
     write(&disk, 1, "x");
     punch(&disk, 0, 1);

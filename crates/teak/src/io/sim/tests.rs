@@ -5,7 +5,7 @@ fn write(disk: &SimDisk, offset: u64, bytes: &[u8]) -> io::Result<()> {
 }
 
 #[test]
-fn what_is_written_is_seen_through_the_mapping() {
+fn writes_are_visible_through_the_mapping() {
     let disk = SimDisk::new(1 << 20);
     let mapping = disk.mapping().unwrap();
     assert_eq!(mapping.bytes_at_rest(0, 1), None);
@@ -42,7 +42,7 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn what_is_cut_is_zero_when_it_comes_back() {
+fn truncated_bytes_are_zero_after_growth() {
     let disk = SimDisk::new(4096);
     disk.set_len(4).unwrap();
     write(&disk, 0, b"abcd").unwrap();
@@ -110,7 +110,7 @@ fn extents_are_written_when_marked() {
 }
 
 #[test]
-fn marks_behind_the_end_record_nothing() {
+fn marks_after_the_end_record_nothing() {
     let disk = SimDisk::new(1 << 20);
     disk.set_len(100).unwrap();
     for (offset, len) in [(100, 10), (5000, 1), (0, 0), (u64::MAX, u64::MAX)] {
@@ -154,7 +154,7 @@ fn handles_are_of_the_same_disk() {
 }
 
 #[test]
-fn a_fault_lasts_for_so_many_calls() {
+fn a_fault_lasts_for_a_number_of_calls() {
     let disk = SimDisk::new(4096);
     disk.fail_on(1, Fault::DISK_ERROR.and_more(2));
     let results: Vec<bool> = (0..6).map(|_| disk.flush().is_err()).collect();
@@ -185,7 +185,7 @@ fn a_fault_of_one_kind_spares_the_others() {
 }
 
 #[test]
-fn a_write_cut_short_has_written_some() {
+fn a_short_write_has_written_a_part() {
     let disk = SimDisk::new(4096);
     disk.set_len(8).unwrap();
     disk.fail_on(1, Fault::DISK_ERROR.cut_short(128));
@@ -208,7 +208,7 @@ fn a_killed_process_does_nothing_any_more() {
 }
 
 #[test]
-fn what_is_punched_is_zero_and_needs_blocks_again() {
+fn punched_ranges_are_zero_and_need_blocks_again() {
     let disk = SimDisk::new(1 << 16);
     disk.set_len(1 << 16).unwrap();
     write(&disk, 0, &[7; 1 << 16]).unwrap();
@@ -219,7 +219,7 @@ fn what_is_punched_is_zero_and_needs_blocks_again() {
     assert!(bytes[4096..][..8192].iter().all(|byte| *byte == 0));
     assert_eq!((bytes[4095], bytes[3 * 4096]), (7, 7));
     disk.fail_on(disk.calls(), Fault::DISK_FULL);
-    assert!(disk.secure(0, 4096).unwrap(), "nothing was to be allocated");
+    assert!(disk.secure(0, 4096).unwrap(), "no blocks were needed");
     let error = disk.secure(8192, 8192).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     assert!(disk.secure(8192, 8192).unwrap());

@@ -56,7 +56,7 @@ const NOTHING: StoredValue<'static> = StoredValue {
     bytes: &[],
 };
 
-fn insert(page: &mut [u8], order: KeyOrder, key: &[u8]) -> InPlaceOutcome {
+fn insert(page: &mut [u8], order: KeyOrder, key: &[u8]) -> LocalChange {
     let slot = Leaf::parse(page).unwrap().search(order, key).unwrap();
     leaf::insert(page, order, slot.unwrap_err(), key, NOTHING).unwrap()
 }
@@ -107,11 +107,11 @@ fn a_leaf_is_filled_in_any_order_and_emptied() {
             };
             if keys.len() == room {
                 let before = page.to_vec();
-                assert_eq!(insert(page, order, &key), InPlaceOutcome::Rebuild);
-                assert_eq!(page, before, "what does not fit changes nothing");
+                assert_eq!(insert(page, order, &key), LocalChange::Rebuild);
+                assert_eq!(page, before, "a key that does not fit changes nothing");
                 break;
             }
-            assert_eq!(insert(page, order, &key), InPlaceOutcome::Done);
+            assert_eq!(insert(page, order, &key), LocalChange::Done);
             keys.insert(slot, key);
             if keys.len() == 256 && key_len == 1 {
                 break;
@@ -128,7 +128,7 @@ fn a_leaf_is_filled_in_any_order_and_emptied() {
 }
 
 #[test]
-fn many_go_in_at_an_end_or_not_at_all() {
+fn many_keys_are_inserted_at_an_end_or_not_at_all() {
     let format = format(8, KeyOrder::Integer);
     let mut words = page();
     let page = empty_leaf(&mut words, format);
@@ -142,12 +142,12 @@ fn many_go_in_at_an_end_or_not_at_all() {
         let records = keys.iter().map(|key| (key.as_slice(), NOTHING));
         leaf::insert_many(page, format.order, end, records).unwrap()
     };
-    assert_eq!(put(page, LeafEnd::After, 1000..1100), InPlaceOutcome::Done);
-    assert_eq!(put(page, LeafEnd::Before, 900..1000), InPlaceOutcome::Done);
-    assert_eq!(put(page, LeafEnd::After, 1100..1409), InPlaceOutcome::Done);
+    assert_eq!(put(page, LeafEnd::After, 1000..1100), LocalChange::Done);
+    assert_eq!(put(page, LeafEnd::Before, 900..1000), LocalChange::Done);
+    assert_eq!(put(page, LeafEnd::After, 1100..1409), LocalChange::Done);
     assert_holds(page, format, &keys(900..1409));
     for end in [LeafEnd::Before, LeafEnd::After] {
-        assert_eq!(put(page, end, 0..1), InPlaceOutcome::Rebuild);
+        assert_eq!(put(page, end, 0..1), LocalChange::Rebuild);
     }
     assert!(leaf::compact(page, &mut Vec::new()).unwrap());
     assert_holds(page, format, &keys(900..1409));
@@ -190,7 +190,7 @@ fn other_records_are_refused_and_change_nothing() {
     let format = format(4, KeyOrder::Bytes);
     let mut words = page();
     let page = empty_leaf(&mut words, format);
-    assert_eq!(insert(page, format.order, b"aaaa"), InPlaceOutcome::Done);
+    assert_eq!(insert(page, format.order, b"aaaa"), LocalChange::Done);
     let before = page.to_vec();
     let extent = StoredValue {
         kind: ValueKind::Extent,
@@ -219,7 +219,7 @@ fn other_records_are_refused_and_change_nothing() {
         assert!(leaf::insert(page, format.order, 1, record.0, record.1).is_err());
         assert!(leaf::insert_many(page, format.order, LeafEnd::After, records.clone()).is_err());
         assert!(leaf::fill(page, format.order, pieces).is_err());
-        let is_done = leaf::set_value(page, 0, record.1) == Ok(InPlaceOutcome::Done);
+        let is_done = leaf::set_value(page, 0, record.1) == Ok(LocalChange::Done);
         assert_eq!(is_done, record.1 == NOTHING);
         assert_eq!(page, before);
     }
@@ -231,7 +231,7 @@ fn other_records_are_refused_and_change_nothing() {
 fn headers_that_contradict_themselves_are_damage() {
     let mut words = page();
     let page = empty_leaf(&mut words, format(4, KeyOrder::Bytes));
-    assert_eq!(insert(page, KeyOrder::Bytes, b"aaaa"), InPlaceOutcome::Done);
+    assert_eq!(insert(page, KeyOrder::Bytes, b"aaaa"), LocalChange::Done);
     let sound = Header::read(page);
     let wrong: [fn(&mut Header); 6] = [
         |header| header.heap_len = 1,
@@ -255,7 +255,7 @@ fn a_leaf_is_printed_key_by_key() {
     let mut words = page();
     let page = empty_leaf(&mut words, format(4, KeyOrder::Bytes));
     for key in [&b"abcd"[..], &[0, 1, 2, 3]] {
-        assert_eq!(insert(page, KeyOrder::Bytes, key), InPlaceOutcome::Done);
+        assert_eq!(insert(page, KeyOrder::Bytes, key), LocalChange::Done);
     }
     let expected = "page 9 FixedLeaf level 0 count 2 born 7 flags 0x0000\n\
                     used 32 of 4096 bytes, keys of 4 bytes\n   \
@@ -315,10 +315,10 @@ proptest! {
         leaf::used_len(&header);
     }
 
-    /// Numbers are found by their own search, and search keys that are no number of that length by
-    /// comparisons.
+    /// Numbers are found by their own search. Search keys that are no number of that length are
+    /// found by comparisons.
     #[test]
-    fn a_search_for_numbers_finds_what_comparisons_find(
+    fn a_search_for_numbers_agrees_with_comparisons(
         mut numbers in prop::collection::vec(any::<u64>(), 0..200),
         shift in 0u32..64,
         probes in prop::collection::vec(any::<u64>(), 20),

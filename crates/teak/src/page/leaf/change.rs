@@ -2,7 +2,7 @@
 
 use super::{
     format::{HAS_REFERENCES, LeafArrays, LeafFormat, NODE_HEADER_LEN, SLOT_LEN, WHOLE_KEYS},
-    in_place::{InPlaceOutcome, LeafEnd},
+    local_change::{LeafEnd, LocalChange},
     view::{Leaf, Node},
 };
 use crate::{
@@ -41,7 +41,7 @@ pub(crate) fn insert(
     index: usize,
     key: &[u8],
     value: StoredValue<'_>,
-) -> Result<InPlaceOutcome, PageDamage> {
+) -> Result<LocalChange, PageDamage> {
     let mut header = Header::read(page);
     if header.is_fixed_leaf() {
         return fixed::insert(page, header, index, iter::once((key, value)));
@@ -53,14 +53,14 @@ pub(crate) fn insert(
     let arrays = LeafArrays::of(&header);
     let mut heap = NodeHeap::of(&leaf, order, arrays.end + SLOT_LEN);
     let Some(slot) = heap.push(page, key, value) else {
-        return Ok(InPlaceOutcome::Rebuild);
+        return Ok(LocalChange::Rebuild);
     };
     open_slots(page, arrays, index, 1);
     header.count += 1;
     set_slot(page, LeafArrays::of(&header), index, slot);
     heap.note(page, &mut header);
     header.write(page);
-    Ok(InPlaceOutcome::Done)
+    Ok(LocalChange::Done)
 }
 
 /// Inserts records at one end, and compacts the page if necessary: either all of them, or none.
@@ -69,7 +69,7 @@ pub(crate) fn insert_many<'r>(
     order: KeyOrder,
     end: LeafEnd,
     records: impl ExactSizeIterator<Item = (&'r [u8], StoredValue<'r>)> + Clone,
-) -> Result<InPlaceOutcome, PageDamage> {
+) -> Result<LocalChange, PageDamage> {
     let mut header = Header::read(page);
     if header.is_fixed_leaf() {
         return fixed::insert_at(page, header, end, records);
@@ -83,7 +83,7 @@ pub(crate) fn insert_many<'r>(
         match heap.push(page, key, value) {
             Some(slot) => slots.push(slot),
             None if header.garbage_len == 0 || !compact(page, &mut Vec::new())? => {
-                return Ok(InPlaceOutcome::Rebuild);
+                return Ok(LocalChange::Rebuild);
             }
             None => return insert_many(page, order, end, records),
         }
@@ -100,7 +100,7 @@ pub(crate) fn insert_many<'r>(
     }
     heap.note(page, &mut header);
     header.write(page);
-    Ok(InPlaceOutcome::Done)
+    Ok(LocalChange::Done)
 }
 
 /// A record whose key and value are contiguous.
@@ -142,8 +142,8 @@ pub(crate) fn fill<'r>(
     if header.is_fixed_leaf() {
         let records = records.map(ContiguousRecord::parts);
         return match fixed::insert(page, header, 0, records)? {
-            InPlaceOutcome::Done => Ok(()),
-            InPlaceOutcome::Rebuild => Err(too_many),
+            LocalChange::Done => Ok(()),
+            LocalChange::Rebuild => Err(too_many),
         };
     }
     let empty = Leaf::with_nodes(page, &header)?;
@@ -394,7 +394,7 @@ pub(crate) fn set_value(
     page: &mut [u8],
     index: usize,
     value: StoredValue<'_>,
-) -> Result<InPlaceOutcome, PageDamage> {
+) -> Result<LocalChange, PageDamage> {
     let mut header = Header::read(page);
     let leaf = Leaf::from_header(page, &header)?;
     let node = leaf.node(index)?;
@@ -402,22 +402,22 @@ pub(crate) fn set_value(
     let Some(offset) = leaf.node_offset(index) else {
         // A fixed leaf, which has no values.
         return Ok(match old == new {
-            true => InPlaceOutcome::Done,
-            false => InPlaceOutcome::Rebuild,
+            true => LocalChange::Done,
+            false => LocalChange::Rebuild,
         });
     };
     let range = value_range(&leaf, index, &node);
     if old.kind == new.kind && range.len() == new.bytes.len() {
         page[range].copy_from_slice(new.bytes);
-        return Ok(InPlaceOutcome::Done);
+        return Ok(LocalChange::Done);
     }
     let (key_len, align_mask) = (node.key_len, leaf.node_format().align_mask);
     let start = range.end.checked_sub(new.bytes.len());
     let Some(start) = start.map(|start| start & !align_mask) else {
-        return Ok(InPlaceOutcome::Rebuild);
+        return Ok(LocalChange::Rebuild);
     };
     if !move_below(page, &mut header, offset, range.start, start)? {
-        return Ok(InPlaceOutcome::Rebuild);
+        return Ok(LocalChange::Rebuild);
     }
     let end = start + new.bytes.len();
     let words = &mut page[offset + start - range.start..];
@@ -429,7 +429,7 @@ pub(crate) fn set_value(
         header.flags |= HAS_REFERENCES;
     }
     header.write(page);
-    Ok(InPlaceOutcome::Done)
+    Ok(LocalChange::Done)
 }
 
 /// Moves the bytes between the start of the heap and `from` so that they end at `to`, and with them
@@ -472,52 +472,9 @@ pub(crate) fn value_mut(page: &mut [u8], index: usize) -> Result<&mut [u8], Page
 
 /// The byte range of a node's value in its page.
 #[inline]
-fn value_range(leaf: &Leaf<'_>, index: usize, node: &Node<'_>) -> Range<usize> {
+pub(super) fn value_range(leaf: &Leaf<'_>, index: usize, node: &Node<'_>) -> Range<usize> {
     let key_end =
         leaf.node_offset(index).unwrap_or_default() + NODE_HEADER_LEN + node.stored_key.len();
     let start = (key_end + leaf.node_format().align_mask) & !leaf.node_format().align_mask;
     start..start + node.value.bytes.len()
-}
-
-/// Whether the nodes are disjoint and in the heap, and leave exactly the garbage that the header
-/// states: changes of the page rely on this.
-pub(crate) fn is_laid_out_well(leaf: &Leaf<'_>, header: &Header) -> Result<bool, PageDamage> {
-    if header.is_fixed_leaf() {
-        return Ok(true);
-    }
-    let mut nodes = Vec::with_capacity(leaf.count());
-    for index in 0..leaf.count() {
-        let start = leaf.node_offset(index).unwrap_or_default();
-        nodes.push(start..value_range(leaf, index, &leaf.node(index)?).end);
-    }
-    nodes.sort_unstable_by_key(|node| node.start);
-    let heap_len = usize::from(header.heap_len);
-    let mut end = leaf.page.len().saturating_sub(heap_len);
-    let mut used_len = usize::from(header.garbage_len);
-    for node in nodes {
-        if node.start < end {
-            return Ok(false);
-        }
-        end = node.end;
-        used_len += node.len();
-    }
-    Ok(used_len <= heap_len)
-}
-
-/// Bytes of the page that its records use, without garbage.
-pub(crate) fn used_len(header: &Header) -> usize {
-    if header.is_fixed_leaf() {
-        return fixed::used_len(header);
-    }
-    LeafArrays::of(header).end
-        + usize::from(header.heap_len).saturating_sub(usize::from(header.garbage_len))
-}
-
-/// The gap between the arrays of a leaf and its heap.
-pub(crate) fn gap(page: &[u8], header: &Header) -> (usize, usize) {
-    if header.is_fixed_leaf() {
-        return (fixed::used_len(header).min(page.len()), page.len());
-    }
-    let heap = page.len().saturating_sub(header.heap_len.into());
-    (LeafArrays::of(header).end.min(heap), heap)
 }

@@ -72,10 +72,10 @@ impl LeafFormat {
             true => 0,
             false => prefix_len + 4,
         };
-        let beside = SLOT_LEN + NODE_HEADER_LEN + (1 << self.value_align_log2) - 1;
+        let overhead_len = SLOT_LEN + NODE_HEADER_LEN + (1 << self.value_align_log2) - 1;
         let fixed_len = usize::from(self.fixed_len);
         move |key_len, value_len| match fixed_len {
-            0 => beside + key_len.saturating_sub(not_stored) + value_len,
+            0 => overhead_len + key_len.saturating_sub(not_stored) + value_len,
             fixed_len => fixed_len,
         }
     }

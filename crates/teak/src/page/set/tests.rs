@@ -86,7 +86,7 @@ fn the_longest_and_the_shortest_values_are_kept() {
 }
 
 #[test]
-fn what_does_not_fill_a_set_is_damage() {
+fn a_partly_filled_set_is_damage() {
     let values: Values = vec![b"a".to_vec(), b"bcd".to_vec(), b"e".to_vec()];
     let bytes = written(&values, 0);
     for len in 0..bytes.len() {
@@ -113,7 +113,7 @@ fn what_does_not_fill_a_set_is_damage() {
 }
 
 #[test]
-fn pairs_are_counted_without_a_look_at_them() {
+fn pairs_are_counted_without_reading_them() {
     let count = |kind, bytes: &[u8]| pair_count(StoredValue { kind, bytes });
     assert_eq!(count(ValueKind::Inline, b""), Ok(1));
     assert_eq!(count(ValueKind::Inline, b"value"), Ok(1));
@@ -137,7 +137,7 @@ fn pairs_are_counted_without_a_look_at_them() {
 
 proptest! {
     #[test]
-    fn sets_of_any_values_are_read_as_they_were_written(
+    fn sets_of_any_values_survive_a_round_trip(
         values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 2..40),
         is_reverse in any::<bool>(),
     ) {
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn sets_of_values_of_one_size_are_read_as_they_were_written(
+    fn sets_of_fixed_size_values_survive_a_round_trip(
         (size, values) in (1usize..20).prop_flat_map(|size| {
             let value = prop::collection::vec(any::<u8>(), size);
             (Just(size), prop::collection::vec(value, 2..60))
@@ -169,7 +169,7 @@ proptest! {
 
     /// Arbitrary bytes, and sets of which a few bytes are changed.
     #[test]
-    fn hostile_sets_give_errors_or_values_of_their_own(
+    fn hostile_sets_give_errors_or_their_own_values(
         values in prop::collection::vec(prop::collection::vec(any::<u8>(), 4), 2..20),
         anything in prop::collection::vec(any::<u8>(), 0..60),
         wrong in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),

@@ -1,4 +1,4 @@
-//! What the newest record of a file leads to, and where each page number stands.
+//! The pages that the newest record of a file leads to, and the offset of each page number.
 
 use crate::{
     btree::TreeRoot,
@@ -12,7 +12,8 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// Bytes of the value of a named snapshot, without and with marks, and where in it the root of the catalog stands.
+/// Bytes of the value of a named snapshot, without and with marks, and where in it the root of the
+/// catalog stands.
 const STATE_LENS: [usize; 2] = [80, 112];
 
 pub(super) const STATE_ROOT: usize = 16;
@@ -92,10 +93,10 @@ impl Anatomy {
         let is_page = target != Target::Value && start + self.page_size <= image.len();
         if is_page && self.pages.insert(start) {
             let page = &image[start..start + self.page_size];
-            for (within, target) in places(page) {
+            for (within, target) in pointer_offsets(page) {
                 self.follow(image, start + within, target);
             }
-            for within in state_places(page) {
+            for within in state_offsets(page) {
                 self.states.insert(start + within);
                 self.follow(image, start + within, Target::Tree);
             }
@@ -109,7 +110,7 @@ impl Anatomy {
 }
 
 /// The places of a page that name other pages.
-fn places(page: &[u8]) -> Vec<(usize, Target)> {
+fn pointer_offsets(page: &[u8]) -> Vec<(usize, Target)> {
     let page = aligned(page);
     let page: &[u8] = bytemuck::cast_slice(&page);
     let header = Header::read(page);
@@ -123,7 +124,7 @@ fn places(page: &[u8]) -> Vec<(usize, Target)> {
                     .collect()
             },
         ),
-        Some(PageKind::Leaf) => leaf_places(page),
+        Some(PageKind::Leaf) => leaf_offsets(page),
         Some(PageKind::Array) => (0..usize::from(header.count))
             .map(|index| (HEADER_LEN + 16 * index, Target::Space))
             .filter(|(at, _)| at + 16 <= page.len())
@@ -132,7 +133,7 @@ fn places(page: &[u8]) -> Vec<(usize, Target)> {
     }
 }
 
-fn leaf_places(page: &[u8]) -> Vec<(usize, Target)> {
+fn leaf_offsets(page: &[u8]) -> Vec<(usize, Target)> {
     let Ok(leaf) = Leaf::parse(page) else {
         return Vec::new();
     };
@@ -150,8 +151,9 @@ fn leaf_places(page: &[u8]) -> Vec<(usize, Target)> {
         .collect()
 }
 
-/// The places of a leaf where roots of named states stand, as far as values tell: they are as long as such.
-pub(in crate::testing) fn state_places(page: &[u8]) -> Vec<usize> {
+/// The places of a leaf where roots of named states stand, as far as values tell: they are as long
+/// as such.
+pub(in crate::testing) fn state_offsets(page: &[u8]) -> Vec<usize> {
     let page = aligned(page);
     let page: &[u8] = bytemuck::cast_slice(&page);
     let Ok(leaf) = Leaf::parse(page) else {

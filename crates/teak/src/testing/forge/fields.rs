@@ -14,7 +14,7 @@ use crate::{
 /// A field of a file.
 #[derive(Clone, Copy, Debug)]
 struct Field {
-    /// What it is a field of.
+    /// The structure that it is a field of.
     of: &'static str,
     name: &'static str,
     /// Where it begins in the file.
@@ -44,7 +44,7 @@ const RECORD: Layout = &[
     ("boot id", 72, 8),
     ("sequence", 88, 8),
     ("transaction", 96, 8),
-    ("durable transaction", 104, 8),
+    ("flushed transaction", 104, 8),
     ("time", 112, 8),
     ("page count", 120, 8),
     ("lower limit", 128, 8),
@@ -153,11 +153,15 @@ pub fn forge_fields(
     for _ in 0..count {
         // The second is often of the same page.
         let page_size = anatomy.page_size;
-        let near = last.filter(|_| choose(2) == 0).map(|last| {
-            let is_near = |field: &&Field| field.at / page_size == last.at / page_size;
-            fields.iter().filter(is_near).copied().collect::<Vec<_>>()
+        let neighbours = last.filter(|_| choose(2) == 0).map(|last| {
+            let is_on_page = |field: &&Field| field.at / page_size == last.at / page_size;
+            fields
+                .iter()
+                .filter(is_on_page)
+                .copied()
+                .collect::<Vec<_>>()
         });
-        let Some(field) = pick(near.as_deref().unwrap_or(&fields), choose) else {
+        let Some(field) = pick(neighbours.as_deref().unwrap_or(&fields), choose) else {
             break;
         };
         let old = number_at(image, &field);
@@ -177,7 +181,8 @@ pub fn forge_fields(
     done
 }
 
-/// One of the fields: what it is a field of first, then its name, then which one, so that rare ones come as often as others.
+/// One of the fields: what it is a field of first, then its name, then which one, so that rare ones
+/// come as often as others.
 fn pick(fields: &[Field], choose: &mut dyn FnMut(usize) -> usize) -> Option<Field> {
     let owners: Vec<_> = distinct(fields.iter().map(|field| field.of));
     let of = *owners.get(choose(owners.len().max(1)))?;
@@ -201,7 +206,7 @@ fn number_at(image: &[u8], field: &Field) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// What a forger would put into a field.
+/// A number that a forger would put into a field.
 fn number(
     image: &[u8],
     anatomy: &Anatomy,

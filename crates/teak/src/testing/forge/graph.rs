@@ -1,4 +1,5 @@
-//! Trees that are no trees: pages that are used twice or go round, keys and separators in disorder, other births and counts.
+//! Trees that are no trees: pages that are used twice or go round, keys and separators in disorder,
+//! other births and counts.
 
 use super::anatomy::{Anatomy, Target, aligned, u32_at};
 use crate::{
@@ -27,7 +28,8 @@ const BIRTH: usize = 8;
 /// A tree has as many levels at most.
 const DEPTH_MAX: usize = 40;
 
-/// Makes some tree of the database one that is none, in one way or several. Says how; nothing if there is no tree.
+/// Makes some tree of the database one that is none, in one way or several. Says how; nothing if
+/// there is no tree.
 pub fn forge_graph(image: &mut [u8], choose: &mut dyn FnMut(usize) -> usize) -> Vec<String> {
     let Some(anatomy) = Anatomy::of(image) else {
         return Vec::new();
@@ -134,14 +136,14 @@ struct Grafter<'a> {
 }
 
 impl Grafter<'_> {
-    fn tell(&mut self, what: &str, page: usize) {
+    fn report_change(&mut self, label: &str, page: usize) {
         let page = page / self.page_size;
-        self.done.push(format!("{what}, page {page}"));
+        self.done.push(format!("{label}, page {page}"));
     }
 
     fn put(&mut self, at: usize, bytes: &[u8]) {
-        if let Some(place) = self.image.get_mut(at..at + bytes.len()) {
-            place.copy_from_slice(bytes);
+        if let Some(target_bytes) = self.image.get_mut(at..at + bytes.len()) {
+            target_bytes.copy_from_slice(bytes);
         }
     }
 
@@ -206,7 +208,7 @@ impl Grafter<'_> {
         let (heads, count) = self.arrays(page);
         let (a, b) = ((self.choose)(count), (self.choose)(count));
         self.swap(heads + 4 * (count + a), heads + 4 * (count + b), 4);
-        self.tell("children swapped", page);
+        self.report_change("children swapped", page);
         Some(())
     }
 
@@ -223,7 +225,7 @@ impl Grafter<'_> {
         let child = self.pick(&siblings)? / self.page_size;
         let at = heads + 4 * (count + (self.choose)(count));
         self.put(at, &(child as u32).to_le_bytes());
-        self.tell("a child shared", page);
+        self.report_change("a child shared", page);
         Some(())
     }
 
@@ -238,7 +240,7 @@ impl Grafter<'_> {
             let level = self.image[page + LEVEL].saturating_sub(1);
             self.put(child + LEVEL, &[level]);
         }
-        self.tell("a child of another level", page);
+        self.report_change("a child of another level", page);
         Some(())
     }
 
@@ -250,7 +252,7 @@ impl Grafter<'_> {
         let (a, b) = ((self.choose)(count), (self.choose)(count));
         self.swap(heads + 4 * a, heads + 4 * b, 4);
         self.swap(offsets + 2 * a, offsets + 2 * b, 2);
-        self.tell("separators swapped", page);
+        self.report_change("separators swapped", page);
         Some(())
     }
 
@@ -275,7 +277,7 @@ impl Grafter<'_> {
                 self.swap(offsets + 2 * a, offsets + 2 * b, 2);
             }
         }
-        self.tell("records swapped", page);
+        self.report_change("records swapped", page);
         Some(())
     }
 
@@ -295,14 +297,14 @@ impl Grafter<'_> {
                     .copy_within(heads + 4 * from..heads + 4 * from + 4, heads + 4 * to);
             }
         }
-        self.tell("a record repeated", page);
+        self.report_change("a record repeated", page);
         Some(())
     }
 
     fn swap_pages(&mut self, tree: usize) -> Option<()> {
         let [a, b] = self.siblings(tree)?;
         self.swap(a + 4, b + 4, self.page_size - 4);
-        self.tell("pages swapped", a);
+        self.report_change("pages swapped", a);
         Some(())
     }
 
@@ -310,7 +312,7 @@ impl Grafter<'_> {
         let [from, to] = self.siblings(tree)?;
         let end = from + self.page_size;
         self.image.copy_within(from + 4..end, to + 4);
-        self.tell("a page copied over another", to);
+        self.report_change("a page copied over another", to);
         Some(())
     }
 
@@ -332,7 +334,7 @@ impl Grafter<'_> {
         if (self.choose)(3) == 0 {
             self.put(self.trees[tree].at + CHANGED, &birth.to_le_bytes());
         }
-        self.tell(&format!("{} births of {birth}", pages.len()), pages[0]);
+        self.report_change(&format!("{} births of {birth}", pages.len()), pages[0]);
         Some(())
     }
 
@@ -348,7 +350,7 @@ impl Grafter<'_> {
         if to + len <= self.image.len() {
             self.image.copy_within(from..from + len, to);
         }
-        self.tell("a root shared", to);
+        self.report_change("a root shared", to);
         Some(())
     }
 
@@ -373,11 +375,12 @@ impl Grafter<'_> {
             _ => old << 1,
         };
         self.put(at, &new.to_le_bytes()[..len]);
-        self.tell(&format!("a count of {old} is {new}"), at);
+        self.report_change(&format!("a count of {old} is {new}"), at);
         Some(())
     }
 
-    /// The pages of a tree above each other, each with one or several entries for the page below it.
+    /// The pages of a tree above each other, each with one or several entries for the page below
+    /// it.
     fn make_tower(&mut self, tree: usize) -> Option<()> {
         let height = 2 + (self.choose)(DEPTH_MAX - 1);
         self.rebuild(tree, height, |_| 1)
@@ -390,7 +393,8 @@ impl Grafter<'_> {
         self.rebuild(tree, height, move |level| width.min(1 + level))
     }
 
-    /// Uses the pages of a tree for one of up to `height` levels, `width` pages each, counted from the root down.
+    /// Uses the pages of a tree for one of up to `height` levels, `width` pages each, counted from
+    /// the root down.
     fn rebuild(
         &mut self,
         tree: usize,
@@ -428,7 +432,7 @@ impl Grafter<'_> {
         let page = (*below.last()? / self.page_size) as u32;
         self.put(root, &page.to_le_bytes());
         self.put(root + DEPTH, &[levels as u8]);
-        self.tell(&format!("rebuilt with {levels} levels"), *below.last()?);
+        self.report_change(&format!("rebuilt with {levels} levels"), *below.last()?);
         Some(())
     }
 
@@ -469,10 +473,11 @@ impl Grafter<'_> {
         }
     }
 
-    /// Gives inner pages and roots the numbers of records that follow from what is below them now, however they come about.
+    /// Gives inner pages and roots the numbers of records that follow from what is below them now,
+    /// however they come about.
     fn recount(&mut self) {
         self.done.push("records counted anew".to_owned());
-        // Nested trees come behind those around them.
+        // Nested trees come after those around them.
         for tree in (0..self.trees.len()).rev() {
             let root = self.trees[tree].at;
             let depth = self.image[root + DEPTH];

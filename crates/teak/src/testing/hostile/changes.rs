@@ -13,7 +13,7 @@ use crate::{
 /// Changes that are tried on each table.
 const STEPS: usize = 9;
 
-/// What a database that is open for reading only does not do.
+/// Changes that a database refuses while it is open for reading only.
 pub(super) fn refuse(database: &Database) -> Result<()> {
     assert!(matches!(database.begin_write(), Err(Error::ReadOnly)));
     database.sync()
@@ -43,14 +43,14 @@ pub(super) fn change(database: &Database) -> Result<()> {
     let table = txn.create_table::<Bytes, Bytes>("new")?;
     table.insert(&mut txn, b"key", &[7; 5000])?;
     let committed = txn.commit();
-    let _ = read_beside(&reader);
+    let _ = read_old_state(&reader);
     committed?;
     database.sync()?;
     rename(database)
 }
 
-/// What the reader saw, some of which may have gone.
-fn read_beside(reader: &ReadTxn) -> Result<()> {
+/// Reads the tables that the reader saw, some of which may be gone.
+fn read_old_state(reader: &ReadTxn) -> Result<()> {
     for info in known(reader.tables()?) {
         if info.options.is_multi() {
             let _ = multi::read(reader, &info.name);

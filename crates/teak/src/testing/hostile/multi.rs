@@ -7,7 +7,8 @@ use std::ops::{Bound, ControlFlow};
 type Raw = MultiTable<Bytes, Bytes>;
 type Pair = (Vec<u8>, Vec<u8>);
 
-/// From one key in so many of those that are read the table is split, which takes as long as hundreds of reads.
+/// From one key in so many of those that are read the table is split, which takes as long as
+/// hundreds of reads.
 const SPLIT_STEP: usize = 7;
 /// Changes that are tried.
 const STEPS: usize = 9;

@@ -1,5 +1,5 @@
-//! Crashes at the moments that other engines did not survive: while a record is written, while the file
-//! changes its length, while a crash is recovered from.
+//! Crashes at times that other engines did not survive: while a record is written, while the file
+//! changes its length, during recovery.
 
 use crate::{
     Error, TransactionId,
@@ -19,9 +19,9 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// A meta page that was torn inside of a sector passed for a whole one (LMDB, ITS#7668), and an engine
-/// that relied on 106 bytes being written at once lost its data. Here a record is written over an older
-/// one, and cut at each byte, the new part in front or behind: the commit is there or it is not.
+/// A meta page torn inside a sector was accepted (LMDB, ITS#7668), and an engine that relied on
+/// atomic writes of 106 bytes lost its data. Here a record overwrites an older one and is torn at
+/// each byte, with the new part first or last. The commit either exists or not.
 #[test]
 fn a_record_torn_at_any_byte_is_no_record() {
     let (disk, engine) = new_database();
@@ -40,14 +40,14 @@ fn a_record_torn_at_any_byte_is_no_record() {
     let differing: Vec<usize> = (start..end)
         .filter(|at| before[*at] != after[*at])
         .collect();
-    assert!(differing.len() > 20, "there is something to tear");
+    assert!(differing.len() > 20, "the records differ enough");
     let mut torn = 0;
     for &at in &differing[1..] {
         for is_new_in_front in [false, true] {
             let mut image = after.clone();
             let old = if is_new_in_front { at..end } else { start..at };
             image[old.clone()].copy_from_slice(&before[old]);
-            // Behind its end a record has nothing to lose.
+            // A record needs no bytes after its end.
             let is_whole = newest_record(&image).transaction == last;
             let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
             let found = engine.begin_read().unwrap().transaction();
@@ -61,11 +61,11 @@ fn a_record_torn_at_any_byte_is_no_record() {
     assert!(torn > differing.len(), "{torn} images had no whole record");
 }
 
-/// The header was durable and the length of the file was not (LMDB's `fdatasync` on a file that grew,
-/// "truncated below stored layout" of redb 4.2). What is behind the old end is missing here, too, and the
-/// commit with it; once it is acknowledged, the length is on the disk.
+/// The header was durable but not the length of the file (LMDB's `fdatasync` on a file that grew,
+/// "truncated below stored layout" of redb 4.2). Here too, the bytes after the old end are lost,
+/// and the commit with them. Once it is acknowledged, the length is on the disk.
 #[test]
-fn a_commit_whose_growth_was_lost_never_was() {
+fn a_commit_with_lost_growth_did_not_happen() {
     let (disk, engine) = new_database();
     let before = fill(&engine, records(10, &[1; 100]));
     let len = disk.process_crash().len();
@@ -93,14 +93,14 @@ fn a_commit_whose_growth_was_lost_never_was() {
     assert_clean(&engine);
     put(&engine, Durability::Durable, records(900, &[3; 2000])).unwrap();
     assert_clean(&engine);
-    // Acknowledged, it has one length.
+    // Once it is acknowledged, the file has only one possible length.
     let image = disk.power_cut(&mut |_| 0, PAGE_SIZE);
     let engine = open(&SimDisk::from_image(image, CAPACITY), false, OTHER_BOOT).unwrap();
     assert_eq!(engine.begin_read().unwrap().transaction(), last);
 }
 
-/// A database was closed, which cut the file; opened, and killed when the file had become longer again. The record before the close fits the
-/// file then, but not what a power cut leaves of it.
+/// A database was closed, which truncated the file; opened, and killed after the file had grown
+/// again. The record before the close fits the file then, but not its state after a power cut.
 #[test]
 fn a_file_that_grew_again_after_a_close_keeps_the_records_of_the_close() {
     let (disk, engine) = new_database();
@@ -136,10 +136,11 @@ fn a_file_that_grew_again_after_a_close_keeps_the_records_of_the_close() {
     assert_clean(&engine);
 }
 
-/// A crash while the repair of an earlier one was being written left a file that could not be opened
-/// (redb 4.2). Recovery that rolls back is cut short here behind each of its calls, and once more.
+/// A crash while the repair of an earlier crash was being written left a file that could not be
+/// opened (redb 4.2). Here a recovery with a rollback is interrupted after each of its calls, and
+/// once more.
 #[test]
-fn recovery_cut_short_anywhere_leads_to_the_same_state() {
+fn recovery_interrupted_anywhere_ends_in_an_equal_state() {
     let (disk, engine) = new_database();
     let durable = fill(&engine, records(200, &[1; 100]));
     for round in 2..5 {
@@ -176,8 +177,8 @@ fn recovery_cut_short_anywhere_leads_to_the_same_state() {
     }
 }
 
-/// A check that repaired what it found went back to an older state without a word (redb 5.0 in
-/// development). A check makes no call that writes, whatever it finds.
+/// A check that repaired its findings silently went back to an older state (redb 5.0 in
+/// development). A check makes no call that writes, regardless of its findings.
 #[test]
 fn a_check_changes_nothing() {
     let (disk, engine) = new_database();
@@ -196,11 +197,12 @@ fn a_check_changes_nothing() {
     assert_eq!(engine.newest(), snapshot.transaction());
 }
 
-/// With nothing but weak metas behind a crash there was no state left to go back to (nimiq with
-/// libmdbx, #1042), or weak metas of another boot were trusted. Here all commits since the creation are
-/// lazy, and of each any part may be missing: what is left is one of them, whole, or the empty database.
+/// With only weak metas after a crash there was no state left to go back to (nimiq with libmdbx,
+/// #1042), or weak metas of another boot were trusted. Here all commits since the creation are
+/// lazy, and any part of each may be missing: the result is one of them, complete, or the empty
+/// database.
 #[test]
-fn lazy_commits_alone_leave_what_was_before_them() {
+fn lazy_commits_alone_preserve_the_state_before_them() {
     let (disk, engine) = new_database();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     txn.set_durability(Durability::Lazy);
@@ -220,7 +222,7 @@ fn lazy_commits_alone_leave_what_was_before_them() {
         let mut random = seed;
         let mut choose = |count: usize| {
             random = (random * 1_103_515_245 + 12_345) % (1 << 31);
-            // Mostly the newest.
+            // The newest content in most cases.
             match (random >> 16) % 50 {
                 0 => random % count,
                 _ => count - 1,
@@ -234,9 +236,9 @@ fn lazy_commits_alone_leave_what_was_before_them() {
     assert!(found.len() > 1, "{found:?}");
 }
 
-/// Two metas of one transaction, after a switch by hand, left it to chance which of them counted
-/// (libmdbx). Two records of one sequence do not occur; a file that has them is one of both states, the
-/// same each time, and takes commits.
+/// After a manual switch, two metas had one transaction, and it was random which of them counted
+/// (libmdbx). Two records of one sequence do not occur. A file that has them is in one of both
+/// states, always the same one, and accepts commits.
 #[test]
 fn two_records_of_one_sequence_are_one_state() {
     for is_other_transaction in [false, true] {
@@ -279,10 +281,10 @@ fn two_records_of_one_sequence_are_one_state() {
     }
 }
 
-/// A crash while the file was being cut left it shorter than its header said, and not to be opened (redb
-/// 4.2). A close that cuts is cut short here behind each of its calls, with either length.
+/// A crash during truncation left a file shorter than its header said, and it could not be opened
+/// (redb 4.2). Here a truncating close is interrupted after each of its calls, with either length.
 #[test]
-fn a_close_that_cuts_the_file_may_be_cut_short() {
+fn a_close_that_truncates_the_file_may_be_interrupted() {
     let (disk, engine) = new_database();
     fill(&engine, records(900, &[1; 2000]));
     let mut txn = WriteTransaction::begin(&engine).unwrap();
@@ -314,10 +316,10 @@ fn a_close_that_cuts_the_file_may_be_cut_short() {
     }
 }
 
-/// A repair took a record for good that had been flushed by half (LevelDB #251). Salvage, which repairs
+/// A repair accepted a record that was only half flushed (LevelDB #251). Salvage, which repairs
 /// nothing either, saves the state that recovery would go back to.
 #[test]
-fn salvage_passes_over_what_recovery_rolls_back() {
+fn salvage_skips_commits_that_recovery_rolls_back() {
     let (disk, engine) = new_database();
     let durable = fill(&engine, records(200, &[1; 100]));
     put(&engine, Durability::Lazy, records(250, &[2; 100])).unwrap();
@@ -334,7 +336,7 @@ fn salvage_passes_over_what_recovery_rolls_back() {
     assert_eq!(get(&engine, b"a", &ascending_key(9)).unwrap(), [1; 100]);
 }
 
-/// What a power cut leaves: the newest length, all records, and no pages.
+/// The state after a power cut: the newest length, all records, and no pages.
 fn heads_only() -> impl FnMut(usize) -> usize {
     let mut asked = 0;
     move |count| {

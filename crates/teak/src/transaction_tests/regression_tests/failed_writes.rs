@@ -1,4 +1,4 @@
-//! What was lost after a write or flush had failed, and at a close that was not flushed.
+//! Data that was lost after a failed write or flush, and at a close that was not flushed.
 
 use crate::{
     Error, Result, TransactionId,
@@ -22,8 +22,8 @@ use crate::{
 };
 use std::{io::IoSlice, ops::RangeInclusive, sync::Arc};
 
-/// After a failed write the space map was read anew as if nobody held an older state: the pages of
-/// readers counted as free, and the next commits wrote over them.
+/// After a failed write, the space map was reloaded as if no reader held an older state: pages of
+/// readers counted as free, and the next commits overwrote them.
 #[test]
 fn a_failed_write_spares_the_pages_of_readers() {
     let (disk, engine) = new_database();
@@ -48,8 +48,8 @@ fn a_failed_write_spares_the_pages_of_readers() {
     assert_clean(&engine);
 }
 
-/// The same reading anew freed the pages of the last durable commit: lazy commits behind it wrote
-/// over them, and a power cut that came before their records reached the disk lost everything.
+/// That reload also freed the pages of the last durable commit. Later lazy commits overwrote them,
+/// and a power cut before their records reached the disk lost everything.
 #[test]
 fn a_failed_lazy_commit_spares_the_last_durable_one() {
     let (disk, engine) = new_database();
@@ -65,17 +65,17 @@ fn a_failed_lazy_commit_spares_the_last_durable_one() {
     txn.commit().unwrap_err();
     lazily(4).unwrap();
     lazily(5).unwrap();
-    // Behind the length come the blocks of the records; pages reach the disk all of them.
+    // The length is followed by the blocks of the records. All pages reach the disk.
     assert_survives(&disk, durable, 0..=31, |mask, index| match index {
         0..5 => mask >> index & 1 == 1,
         _ => true,
     });
 }
 
-/// The record of a clean close was not flushed, and yet the next opening took its slot for the one
-/// to spare: lazy commits wrote over the only record of the last durable commit that was on disk.
+/// The record of a clean close was not flushed, but the next open protected its slot: lazy commits
+/// overwrote the only record of the last durable commit on the disk.
 #[test]
-fn a_clean_close_is_on_disk_before_its_record_is_relied_upon() {
+fn a_clean_close_is_on_disk_before_its_record_counts() {
     let (disk, engine) = new_database();
     fill(&engine, records(30, &[0; 100]));
     for round in 1..6 {
@@ -83,7 +83,7 @@ fn a_clean_close_is_on_disk_before_its_record_is_relied_upon() {
     }
     engine.close().unwrap();
     drop(engine);
-    // This close finds nothing to cut off.
+    // This close has nothing to truncate.
     let engine = open(&disk, false, BOOT).unwrap();
     let durable = put(&engine, Durability::Durable, one(7, b"acknowledged")).unwrap();
     engine.close().unwrap();
@@ -95,7 +95,7 @@ fn a_clean_close_is_on_disk_before_its_record_is_relied_upon() {
     assert_survives(&disk, durable, 0..=15, length_and_some_records);
 }
 
-/// What a power cut leaves: the newest length, some of the records, and no pages.
+/// The state after a power cut: the newest length, some of the records, and no pages.
 fn length_and_some_records(mask: u32, index: u32) -> bool {
     match index {
         0 => true,
@@ -104,9 +104,9 @@ fn length_and_some_records(mask: u32, index: u32) -> bool {
     }
 }
 
-/// The record of a clean close whose flush failed, or that the process was killed before, may be in
-/// the system's cache only. Opening again in the same boot took it for the last durable one, and the
-/// third lazy commit wrote over the record that was on the disk.
+/// The record of a clean close may be only in the system's cache, if its flush failed or the
+/// process was killed before. Reopening in the same boot treated it as the last durable one, and
+/// the third lazy commit overwrote the record on the disk.
 #[test]
 fn a_clean_close_that_was_not_flushed_spares_the_record_before() {
     let (disk, engine) = new_database();
@@ -122,17 +122,17 @@ fn a_clean_close_that_was_not_flushed_spares_the_record_before() {
     assert_survives(&disk, durable, 0..=15, length_and_some_records);
 }
 
-/// A flush that fails leaves pages in the system's cache that count as written and never reach the
-/// disk. Opening the database again in the same boot found them there and built upon them, and the
-/// flush of the next durable commit said nothing about them.
+/// A failed flush leaves pages in the system's cache that count as written and never reach the
+/// disk. Reopening the database in the same boot found them there and continued from them, and the
+/// flush of the next durable commit did not report them.
 #[test]
-fn what_a_failed_flush_left_in_memory_is_written_again() {
+fn pages_left_in_memory_by_a_failed_flush_are_rewritten() {
     let (disk, engine) = new_database();
     fill(&engine, []);
     put(&engine, Durability::Lazy, records(500, &[1; 100])).unwrap();
     disk.fail_on(disk.calls(), Fault::DISK_ERROR);
     assert!(matches!(engine.sync(), Err(Error::Io { .. })));
-    assert!(matches!(engine.close(), Err(Error::Poisoned)));
+    assert!(matches!(engine.close(), Err(Error::Poisoned { .. })));
     drop(engine);
 
     let engine = open(&disk, false, BOOT).unwrap();
@@ -146,19 +146,19 @@ fn what_a_failed_flush_left_in_memory_is_written_again() {
     assert_clean(&engine);
 }
 
-/// Only an opening that found a kill wrote again what a failed flush had left in memory. One that
-/// cannot tell in which boot the machine is said that all had been verified, and built upon it.
+/// Only an open after a kill rewrote pages that a failed flush had left in memory. An open that
+/// cannot determine the boot reported everything as verified, and continued from it.
 #[test]
-fn what_was_verified_is_written_again() {
+fn verified_pages_are_rewritten() {
     let disk = disk_after_a_failed_flush();
     let engine = open(&disk, false, [0; 16]).unwrap();
     assert!(matches!(engine.recovery(), Recovery::Verified { .. }));
     assert_all_is_on_disk(&disk, &engine);
 }
 
-/// Nor did one that rolled a later commit back.
+/// An open that rolled back a later commit did not rewrite them either.
 #[test]
-fn what_was_rolled_back_to_is_written_again() {
+fn the_state_after_a_rollback_is_rewritten() {
     let disk = disk_after_a_failed_flush();
     let (offset, lost) = lost_record(&disk.process_crash());
     disk.write(offset, &[IoSlice::new(&lost.encode(PAGE_SIZE))])
@@ -169,11 +169,11 @@ fn what_was_rolled_back_to_is_written_again() {
     assert_all_is_on_disk(&disk, &engine);
 }
 
-/// The record of a commit that lost is erased, and if the flush behind that fails, the system takes
-/// the erasure for written. The next opening saw an empty slot, left it as it was, and the disk kept
-/// the record.
+/// The record of a losing commit is erased. If the following flush fails, the system treats the
+/// erasure as written. The next open found an empty slot and did nothing, and the disk kept the
+/// record.
 #[test]
-fn what_was_erased_is_erased_again() {
+fn erased_records_are_erased_again() {
     let (disk, engine) = new_database();
     fill(&engine, records(3, b"value"));
     let (offset, lost) = lost_record(&disk.process_crash());
@@ -194,7 +194,7 @@ fn what_was_erased_is_erased_again() {
     assert_ne!(Record::decode(&image[offset as usize..], slot), Ok(lost));
 }
 
-/// A record that is newer than those of this image, and whose catalog is not there; and its place.
+/// A record that is newer than those of this image, with a missing catalog, and its slot.
 fn lost_record(image: &[u8]) -> (u64, Record) {
     let slots = image.chunks(PAGE_SIZE).zip(0..SLOT_COUNT);
     let records = slots.filter_map(|(bytes, slot)| Record::decode(bytes, slot).ok());
@@ -211,7 +211,7 @@ fn lost_record(image: &[u8]) -> (u64, Record) {
     (u64::from(slot) * PAGE_SIZE as u64, lost)
 }
 
-/// A database that was opened for reading, which writes and flushes nothing, called its newest commit
+/// A database opened read-only, which writes and flushes nothing, reported its newest commit as
 /// durable, although a killed process had left it lazy.
 #[test]
 fn reading_only_proves_nothing_durable() {
@@ -223,21 +223,21 @@ fn reading_only_proves_nothing_durable() {
     assert_eq!(reader.begin_read().unwrap().transaction(), lazy);
     assert_eq!(reader.durable(), durable);
     drop(reader);
-    // Opening for writing flushes what it takes.
+    // Opening for writing flushes the commit that it continues from.
     assert_eq!(open(&killed, false, BOOT).unwrap().durable(), lazy);
     engine.close().unwrap();
     drop(engine);
     assert_eq!(open_read_only(&disk).unwrap().durable(), lazy);
 }
 
-/// Table `a` with 500 records in a lazy commit, whose flush failed: they are in the cache only.
+/// Table `a` with 500 records in a lazy commit whose flush failed: they are only in the cache.
 fn disk_after_a_failed_flush() -> SimDisk {
     let (disk, engine) = new_database();
     fill(&engine, []);
     put(&engine, Durability::Lazy, records(500, &[1; 100])).unwrap();
     disk.fail_on(disk.calls(), Fault::DISK_ERROR);
     assert!(matches!(engine.sync(), Err(Error::Io { .. })));
-    assert!(matches!(engine.close(), Err(Error::Poisoned)));
+    assert!(matches!(engine.close(), Err(Error::Poisoned { .. })));
     disk
 }
 
@@ -255,9 +255,9 @@ fn assert_all_is_on_disk(disk: &SimDisk, engine: &Arc<Engine>) {
     }
 }
 
-/// A call that came behind the flush could fail, and the commit was reported as undone although it
-/// was on the disk. Whichever call fails, an error means that nobody sees the commit, and that it
-/// does not come back, unless the database says by refusing writes that it cannot know.
+/// A call after the flush could fail, and the commit was reported as undone although it was on the
+/// disk. Whichever call fails, an error means that the commit is invisible and does not reappear,
+/// unless the database refuses writes because the outcome is unknown.
 #[test]
 fn the_outcome_of_a_commit_and_its_visibility_agree() {
     let mut outcomes = Vec::new();
@@ -270,7 +270,10 @@ fn the_outcome_of_a_commit_and_its_visibility_agree() {
         let is_committed = txn.commit().is_ok();
         outcomes.push(is_committed);
         assert_eq!(get(&engine, b"a", b"key").is_some(), is_committed);
-        let is_poisoned = matches!(WriteTransaction::begin(&engine), Err(Error::Poisoned));
+        let is_poisoned = matches!(
+            WriteTransaction::begin(&engine),
+            Err(Error::Poisoned { .. })
+        );
         assert!(!is_committed || !is_poisoned, "call {position}");
         for choose in [|_| 0, |count: usize| count - 1] {
             let image = disk.power_cut(&mut { choose }, PAGE_SIZE);
@@ -286,8 +289,8 @@ fn one(i: u32, value: &[u8]) -> [(Vec<u8>, Vec<u8>); 1] {
     [(ascending_key(i), value.to_vec())]
 }
 
-/// Cuts the power once for each mask. `is_new` says of the mask and of the index of each choice
-/// whether the newest alternative is taken or the oldest; afterwards nothing may be lost.
+/// Cuts the power once for each mask. `is_new` tells from the mask and the index of each choice
+/// whether the newest or the oldest alternative is taken. Afterwards nothing may be lost.
 fn assert_survives(
     disk: &SimDisk,
     durable: TransactionId,
@@ -315,10 +318,10 @@ fn assert_survives(
     }
 }
 
-/// The newest record was damaged, and opening took the commit before it for the newest, without a
-/// word: as after a kill, or even after a clean close.
+/// The newest record was damaged, and opening used the commit before it without a report: as after
+/// a kill, or even after a clean close.
 #[test]
-fn a_record_that_cannot_be_read_is_told_of() {
+fn an_unreadable_record_is_reported() {
     for boot in [BOOT, OTHER_BOOT] {
         for is_closed in [false, true] {
             let (disk, engine) = new_database();
@@ -343,7 +346,7 @@ fn a_record_that_cannot_be_read_is_told_of() {
             assert_clean(&engine);
             engine.close().unwrap();
             let engine = open(&disk, false, boot).unwrap();
-            assert_eq!(*engine.recovery(), Recovery::Clean, "it is told once");
+            assert_eq!(*engine.recovery(), Recovery::Clean, "it is reported once");
         }
     }
 }
@@ -359,12 +362,11 @@ fn newest_record(image: &[u8]) -> Record {
     slots.max_by_key(|record| record.sequence).unwrap()
 }
 
-/// A commit was rolled back to a clean close, and the flush of that failed. Opened again in the same
-/// boot the database counted as closed, and nothing was done: the record that had lost was erased in
-/// the cache, and still on the disk. Later durable commits then made it look like one that was
-/// promised.
+/// A commit was rolled back to a clean close, and that flush failed. Reopened in the same boot, the
+/// database counted as closed, and nothing was done: the losing record was erased in the cache, and
+/// still on the disk. Later durable commits then made it look like a promised one.
 #[test]
-fn an_erasure_behind_a_clean_close_is_made_to_last() {
+fn an_erasure_after_a_clean_close_is_made_durable() {
     let (disk, engine) = new_database();
     let mut txn = WriteTransaction::begin(&engine).unwrap();
     create_table(&mut txn, b"a");
@@ -386,7 +388,7 @@ fn an_erasure_behind_a_clean_close_is_made_to_last() {
     assert_ne!(Record::decode(&image[at..], lost.slot), Ok(lost));
 }
 
-/// What a power cut leaves: the newest length, the one record that was written, and no pages.
+/// The state after a power cut: the newest length, the one record that was written, and no pages.
 fn length_and_record() -> impl FnMut(usize) -> usize {
     let mut asked = 0;
     move |count| {

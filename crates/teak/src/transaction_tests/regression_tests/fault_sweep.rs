@@ -1,11 +1,10 @@
 //! Every call of a workload fails once, with each kind of fault.
 //!
-//! What was found this way: pages of readers and of the last durable commit that were written over
-//! after a failed commit, commits that came back although they had been reported as undone, and a
-//! file that could not be opened any more. So after each round the newest state has to be clean and
-//! is the last that was acknowledged; the state that an early reader holds stays as it was; after
-//! reopening all that was acknowledged is there; and a power cut, before or behind the reopening,
-//! takes nothing that was durable.
+//! Bugs found this way: pages of readers and of the last durable commit that were overwritten after
+//! a failed commit, commits that reappeared although they had been reported as undone, and a file
+//! that could not be opened any more. So after each round the newest state must be undamaged and
+//! the last acknowledged one. The state of an early reader does not change. After reopening, all
+//! acknowledged commits exist. A power cut before or after the reopening loses no durable commit.
 
 use crate::{
     Error, Result, TransactionId,
@@ -23,23 +22,23 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Rounds before the database is closed and opened again, and behind that.
+/// Rounds before the database is closed and reopened, and after that.
 const ROUNDS: u32 = 12;
-const LATE_ROUNDS: u32 = 4;
-/// The round behind which a reader begins, and keeps its snapshot.
+const LAST_ROUNDS: u32 = 4;
+/// The round after which a reader begins, and keeps its snapshot.
 const READER_ROUND: u32 = 3;
 
 #[test]
-fn no_disk_error_loses_what_was_acknowledged() {
+fn no_disk_error_loses_an_acknowledged_commit() {
     sweep(Fault::DISK_ERROR);
 }
 
 #[test]
-fn no_full_disk_loses_what_was_acknowledged() {
+fn no_full_disk_loses_an_acknowledged_commit() {
     sweep(Fault::DISK_FULL);
 }
 
-/// Fails each call in turn, until the fault lies behind the last one.
+/// Fails each call in turn, until the fault is after the last one.
 fn sweep(fault: Fault) {
     let mut position = 0;
     while Extent::new(fault, position).play() {
@@ -52,14 +51,14 @@ fn sweep(fault: Fault) {
 struct Extent {
     disk: SimDisk,
     fault: Fault,
-    /// Calls behind the creation of the database, before the one that fails.
+    /// Calls after the creation of the database, before the failing one.
     position: u64,
     fault_call: u64,
-    /// What was acknowledged, the empty database first.
+    /// Acknowledged states, the empty database first.
     states: Vec<(TransactionId, Model)>,
     /// The last of these that was acknowledged as durable.
     durable: TransactionId,
-    /// A snapshot that is held, and what it holds.
+    /// A snapshot that is held, and its contents.
     held: Option<(Reader, Model)>,
 }
 
@@ -76,7 +75,7 @@ impl Extent {
         }
     }
 
-    /// Says whether the fault came.
+    /// Returns whether the fault occurred.
     fn play(mut self) -> bool {
         let engine = self.create();
         self.rounds(&engine, 0..ROUNDS);
@@ -92,7 +91,7 @@ impl Extent {
         self.assert_newest(&engine);
         self.durable = self.last().0;
         self.assert_power_cuts_spare_durable();
-        self.rounds(&engine, ROUNDS..ROUNDS + LATE_ROUNDS);
+        self.rounds(&engine, ROUNDS..ROUNDS + LAST_ROUNDS);
         self.assert_power_cuts_spare_durable();
         self.disk.calls() > self.fault_call
     }
@@ -105,7 +104,7 @@ impl Extent {
         engine
     }
 
-    /// Opens the database in the same boot; the fault may come then.
+    /// Opens the database in the same boot. The fault may occur then.
     fn reopen(&self) -> Arc<Engine> {
         open(&self.disk, false, BOOT).unwrap_or_else(|error| {
             self.assert_injected(&error);
@@ -120,10 +119,10 @@ impl Extent {
         self.states.last().expect("the empty database is there")
     }
 
-    /// Commits, one in three durable, and looks at what is there after each.
+    /// Commits, one in three durably, and checks the state after each.
     fn rounds(&mut self, engine: &Arc<Engine>, rounds: std::ops::Range<u32>) {
         for round in rounds {
-            // The last rounds are all lazy: they have to spare the last durable commit.
+            // The last rounds are all lazy: they must not overwrite the last durable commit.
             let is_durable = round % 3 == 0 && round < ROUNDS;
             match self.commit(engine, round, is_durable) {
                 Ok(state) => {
@@ -192,7 +191,7 @@ impl Extent {
         }
     }
 
-    /// The oldest and the newest that can be on the disk, and some between.
+    /// The oldest and newest possible contents of the disk, and some in between.
     fn assert_power_cuts_spare_durable(&self) {
         let mut points = self.disk.crash_points(PAGE_SIZE);
         while points.advance().is_some() {}
@@ -226,7 +225,7 @@ impl Extent {
 
     /// The fault itself, or the refusal that follows it.
     fn assert_expected(&self, error: &Error) {
-        if !matches!(error, Error::Poisoned) {
+        if !matches!(error, Error::Poisoned { .. }) {
             self.assert_injected(error);
         }
     }

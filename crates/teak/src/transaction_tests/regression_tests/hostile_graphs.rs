@@ -1,5 +1,6 @@
-//! Trees that are no trees: pages that several pages lead to, keys and names in the wrong order, births that cannot be. All
-//! checksums are right, so nothing but what the pages say shows that they are forged.
+//! Graphs that are no trees: pages with several parents, keys and names in the wrong order,
+//! impossible births. All checksums are correct, so only the contents of the pages reveal the
+//! forgery.
 
 mod births;
 
@@ -34,22 +35,22 @@ use std::{
     time::Duration,
 };
 
-/// How long anything may take that is done with a file of a few pages.
+/// The time limit for any operation on a file with a few pages.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What `work` returns, which must not take long.
-fn within<R: Send + 'static>(what: &str, work: impl FnOnce() -> R + Send + 'static) -> R {
+/// The result of `work`, which must end in time.
+fn within<R: Send + 'static>(label: &str, work: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(work()));
     let done = receiver.recv_timeout(LIMIT);
-    done.unwrap_or_else(|_| panic!("{what}: it panicked, or did not end"))
+    done.unwrap_or_else(|_| panic!("{label}: it panicked, or did not end"))
 }
 
 fn is_damage<T>(result: &Result<T>) -> bool {
     matches!(result, Err(Error::Corrupted { .. }))
 }
 
-/// Builds pages of a tree in a transaction, whatever they lead to.
+/// Builds pages of a tree in a transaction, regardless of their children.
 struct Forger<'t> {
     txn: &'t mut WriteTransaction,
     root: TreeRoot,
@@ -97,7 +98,7 @@ impl<'t> Forger<'t> {
         self.child(number, &[])
     }
 
-    /// An inner page with one page below it several times.
+    /// An inner page with one child several times.
     fn fan(&mut self, level: u8, child: &Child, count: u8) -> Child {
         let children: Vec<_> = (0..count)
             .map(|index| Child {
@@ -108,7 +109,8 @@ impl<'t> Forger<'t> {
         self.inner(level, &children)
     }
 
-    /// A tree of so many levels in which each page has the one below it eight times, and a leaf of 50 records.
+    /// A tree of this many levels in which each page has the one below it eight times, above a leaf
+    /// of 50 records.
     fn shared(&mut self, depth: u8) -> TreeRoot {
         let keys: Vec<_> = (0..50_u32).map(u32::to_be_bytes).collect();
         let records = keys.iter().map(|key| (&key[..], StoredValue::inline(b"")));
@@ -163,7 +165,8 @@ fn open(disk: &SimDisk) -> Database {
     testing::open(disk, &Options::new(), false, BOOT).unwrap()
 }
 
-/// A database whose list of named snapshots has these names in this order, each in a leaf of its own if it is wanted so.
+/// A database whose list of named snapshots has these names in this order, each in its own leaf if
+/// requested.
 fn with_names(forge: impl FnOnce(&mut Forger<'_>, &[(Vec<u8>, Vec<u8>)]) -> TreeRoot) -> SimDisk {
     let (disk, engine) = new_database();
     fill(&engine, records(3, b"value"));
@@ -187,8 +190,8 @@ fn with_names(forge: impl FnOnce(&mut Forger<'_>, &[(Vec<u8>, Vec<u8>)]) -> Tree
     disk
 }
 
-/// What stands in the list was looked for there, not found, and taken for dropped meanwhile, for ever: by `check`, which is what
-/// strangers' files are looked at with, and by backups.
+/// Names of the list were looked up there, not found, and treated as dropped meanwhile, forever: by
+/// `check`, which is used to inspect untrusted files, and by backups.
 #[test]
 fn names_of_snapshots_in_the_wrong_order_are_damage() {
     type Entries<'e> = &'e [(Vec<u8>, Vec<u8>)];
@@ -239,12 +242,12 @@ fn names_of_snapshots_in_the_wrong_order_are_damage() {
 type Raw = Table<Bytes, Bytes>;
 type Pairs = MultiTable<Bytes, Bytes>;
 
-/// What reads all of table `a`, each by a way of its own, and what it says.
-fn read_in_all_ways(database: &Database) -> Vec<(&'static str, Result<()>)> {
+/// The reads of the whole table `a`, each in its own way, with their results.
+fn read_everything(database: &Database) -> Vec<(&'static str, Result<()>)> {
     let txn = database.begin_read().unwrap();
     let table: Raw = txn.open_table("a").unwrap();
     let mut done = Vec::new();
-    let mut note = |what, result| done.push((what, result));
+    let mut note = |label, result| done.push((label, result));
     note(
         "iter",
         table.iter(&txn).unwrap().try_for_each(|r| r.map(drop)),
@@ -314,9 +317,9 @@ fn read_in_all_ways(database: &Database) -> Vec<(&'static str, Result<()>)> {
     done
 }
 
-/// 40 pages that share their children have 2^39 records: whoever read them all never came to an end.
+/// 40 pages that share their children have 2^39 records: reading all of them never ended.
 #[test]
-fn pages_that_share_their_children_end_every_way_of_reading() {
+fn pages_that_share_their_children_end_every_read() {
     for is_boasting in [false, true] {
         let disk = with_table(|txn| {
             let mut root = Forger::new(txn, plain_root()).shared(14);
@@ -326,20 +329,20 @@ fn pages_that_share_their_children_end_every_way_of_reading() {
             root
         });
         let database = open(&disk);
-        let done = within("reading", move || read_in_all_ways(&database));
-        for (what, result) in done {
-            assert!(is_damage(&result), "{what}: {result:?}");
+        let done = within("reading", move || read_everything(&database));
+        for (label, result) in done {
+            assert!(is_damage(&result), "{label}: {result:?}");
         }
         let database = open(&disk);
-        let others = within("other ways", move || other_ways(&database));
-        for (what, result) in others {
+        let others = within("other ways", move || other_operations(&database));
+        for (label, result) in others {
             let is_expected = result.is_ok() || is_damage(&result);
-            assert!(is_expected, "{what}: {result:?}");
+            assert!(is_expected, "{label}: {result:?}");
         }
     }
 }
 
-/// Leaves alone were counted, and a scan returned more records than there were.
+/// Only leaves were counted, and a scan returned more records than there are.
 #[test]
 fn scans_end_where_they_return_more_records_than_the_root_counts() {
     let disk = with_table(|txn| TreeRoot {
@@ -348,8 +351,8 @@ fn scans_end_where_they_return_more_records_than_the_root_counts() {
         ..Forger::new(txn, plain_root()).shared(2)
     });
     let database = open(&disk);
-    for (what, result) in within("reading", move || read_in_all_ways(&database)) {
-        assert!(is_damage(&result), "{what}: {result:?}");
+    for (label, result) in within("reading", move || read_everything(&database)) {
+        assert!(is_damage(&result), "{label}: {result:?}");
     }
     let database = open(&disk);
     let txn = database.begin_read().unwrap();
@@ -358,8 +361,8 @@ fn scans_end_where_they_return_more_records_than_the_root_counts() {
     assert_eq!(read, 100, "two leaves are within what the root counts");
 }
 
-/// What need not find the damage, but has to end.
-fn other_ways(database: &Database) -> Vec<(&'static str, Result<()>)> {
+/// Operations that need not find the damage, but must end.
+fn other_operations(database: &Database) -> Vec<(&'static str, Result<()>)> {
     let txn = database.begin_read().unwrap();
     let table: Raw = txn.open_table("a").unwrap();
     let low = 3_u32.to_be_bytes();
@@ -374,10 +377,11 @@ fn other_ways(database: &Database) -> Vec<(&'static str, Result<()>)> {
     done
 }
 
-/// The same among the values of a key: each key leads to the same nested tree, or that shares its pages.
+/// Sharing among the values of a key: all keys lead to one nested tree, or to trees that share
+/// pages.
 #[test]
-fn nested_trees_that_share_their_pages_end_every_way_of_reading() {
-    // The root counts leaves as they are, or any number of them and too few records.
+fn nested_trees_that_share_their_pages_end_every_read() {
+    // The root counts leaves correctly, or any number of them and too few records.
     for (is_shared_inside, counts) in [(false, None), (true, None), (false, Some((u32::MAX, 120)))]
     {
         let disk = with_table(|txn| {
@@ -407,8 +411,8 @@ fn nested_trees_that_share_their_pages_end_every_way_of_reading() {
         });
         let database = open(&disk);
         let done = within("pairs", move || read_pairs(&database));
-        for (what, result) in done {
-            assert!(is_damage(&result), "{what}: {result:?}");
+        for (label, result) in done {
+            assert!(is_damage(&result), "{label}: {result:?}");
         }
     }
 }
@@ -458,10 +462,10 @@ fn read_pairs(database: &Database) -> Vec<(&'static str, Result<()>)> {
     done
 }
 
-/// What changes table `a`, each in a transaction of its own, and what it says.
-fn change_in_all_ways(database: &Database) -> Vec<(&'static str, Result<()>)> {
+/// The changes of table `a`, each in its own transaction, with their results.
+fn change_everything(database: &Database) -> Vec<(&'static str, Result<()>)> {
     type Change = fn(&mut WriteTxn, &Raw, &Raw) -> Result<()>;
-    let ways: [(&'static str, Change); 8] = [
+    let operations: [(&'static str, Change); 8] = [
         ("clear", |txn, table, _| table.clear(txn)),
         ("drop", |txn, _, _| txn.drop_table("a").map(drop)),
         ("remove", |txn, table, _| {
@@ -499,17 +503,17 @@ fn change_in_all_ways(database: &Database) -> Vec<(&'static str, Result<()>)> {
         change(&mut txn, &table, &other)?;
         txn.commit().map(drop)
     };
-    let mut done: Vec<_> = (ways.into_iter())
-        .map(|(what, way)| (what, change(way)))
+    let mut done: Vec<_> = (operations.into_iter())
+        .map(|(label, operation)| (label, change(operation)))
         .collect();
     let compacted = database.compact(&mut |_| ControlFlow::Continue(()));
     done.push(("compact", compacted.map(drop)));
     done
 }
 
-/// Releasing such a tree released the same pages again and again, and what changed it could not be committed, or never ended.
+/// Releasing such a tree released pages repeatedly. Changes could not be committed, or never ended.
 #[test]
-fn pages_that_share_their_children_end_every_way_of_changing() {
+fn pages_that_share_their_children_end_every_change() {
     for (is_boasting, depth) in [(false, 14), (true, 14), (false, 3), (true, 3)] {
         let disk = with_table(|txn| {
             let mut root = Forger::new(txn, plain_root()).shared(depth);
@@ -519,9 +523,9 @@ fn pages_that_share_their_children_end_every_way_of_changing() {
             root
         });
         let database = open(&disk);
-        for (what, result) in within("changing", move || change_in_all_ways(&database)) {
+        for (label, result) in within("changing", move || change_everything(&database)) {
             let is_expected = result.is_ok() || is_damage(&result);
-            assert!(is_expected, "{what}: {result:?}");
+            assert!(is_expected, "{label}: {result:?}");
         }
         let opened = testing::open(&disk, &Options::new(), false, BOOT);
         opened.expect("what was committed can be opened");
@@ -545,8 +549,8 @@ fn with_keys(keys: &'static [&'static [u8]]) -> SimDisk {
     })
 }
 
-/// Copying went on behind the last key that it had read, which was not the greatest, for ever. Dense copies said that the caller should
-/// sort the input.
+/// A copy continued forever after the last key that it had read, which was not the greatest. Dense
+/// copies asked the caller to sort the input.
 #[test]
 fn copying_keys_in_the_wrong_order_is_damage_of_their_table() {
     let disk = with_keys(&[b"b", b"c", b"a"]);
@@ -582,7 +586,7 @@ fn assert_names<T: std::fmt::Debug>(done: &Result<T>, wanted: &str, key: &[u8]) 
     assert_eq!((&table[..], keys.low.as_deref()), (wanted, Some(key)));
 }
 
-/// A table behind whose name the catalog had one that comes before it was moved again and again.
+/// A table followed in the catalog by a smaller name was moved again and again.
 #[test]
 fn compaction_of_a_catalog_in_the_wrong_order_ends() {
     let (disk, engine) = new_database();
@@ -611,9 +615,10 @@ fn compaction_of_a_catalog_in_the_wrong_order_ends() {
     assert!(done.is_ok() || is_damage(&done), "{done:?}");
 }
 
-/// The separators of an inner page stood in the same place, so that they did not fit when they were laid out anew: a panic.
+/// The separators of an inner page shared their bytes, so that they did not fit into a new layout:
+/// a panic.
 #[test]
-fn separators_that_share_their_bytes_are_an_error_where_they_are_laid_out() {
+fn separators_that_share_their_bytes_are_an_error_in_their_layout() {
     const COUNT: usize = 40;
     let disk = with_table(|txn| {
         let mut forger = Forger::new(txn, plain_root());

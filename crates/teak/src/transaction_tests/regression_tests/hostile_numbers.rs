@@ -1,5 +1,5 @@
-//! Numbers in files that nobody wrote so: lengths, flags, pages and depths, each where the engines before
-//! this one trusted it. Checksums are not in the way: a page that this process wrote counts as compared.
+//! Invalid numbers in files: lengths, flags, pages and depths that earlier engines trusted.
+//! Checksums do not protect here, because a page written by this process counts as verified.
 
 use crate::{
     Error, PageNumber, Result,
@@ -27,7 +27,7 @@ fn overwrite(disk: &SimDisk, offset: usize, bytes: &[u8]) {
     disk.write(offset as u64, &[IoSlice::new(bytes)]).unwrap();
 }
 
-/// Where the root page of table `a` begins in the file, and its bytes.
+/// The offset of the root page of table `a` in the file, and its bytes.
 fn root_page(engine: &Arc<Engine>) -> (usize, Vec<u8>) {
     let snapshot = engine.begin_read().unwrap();
     let number = root_of(&snapshot, engine).page;
@@ -35,17 +35,19 @@ fn root_page(engine: &Arc<Engine>) -> (usize, Vec<u8>) {
     (number.index() * PAGE_SIZE, bytes)
 }
 
-/// An error must be one that speaks of damage.
+/// An error must report damage.
 fn expect<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(found) => Some(found),
-        Err(Error::Corrupted { .. } | Error::UnknownFormat(_) | Error::TransactionBroken) => None,
+        Err(Error::Corrupted { .. } | Error::UnknownFormat { .. } | Error::TransactionBroken) => {
+            None
+        }
         Err(error) => panic!("{error}"),
     }
 }
 
-/// Reads, checks and changes table `a`, each in ways of its own; nothing is committed. Says how many
-/// of these met damage.
+/// Reads, checks and changes table `a`, each in several ways, without a commit. Returns how many of
+/// these found damage.
 fn exercise(engine: &Arc<Engine>, keys: &[Vec<u8>]) -> usize {
     let mut damaged = 0;
     let snapshot = engine.begin_read().unwrap();
@@ -92,11 +94,11 @@ fn exercise(engine: &Arc<Engine>, keys: &[Vec<u8>]) -> usize {
     damaged
 }
 
-/// Numbers at the edges of what two bytes can hold.
+/// Numbers at the limits of two bytes.
 const EDGES: [u16; 7] = [0, 1, 0x7f, 0x00ff, 0x7fff, 0x8000, 0xffff];
 
-/// Puts each edge to each place of the root page that is in use, and exercises what that makes.
-fn exercise_every_place(disk: &SimDisk, engine: &Arc<Engine>, keys: &[Vec<u8>]) {
+/// Puts each of these numbers at each used offset of the root page, and exercises the result.
+fn exercise_every_offset(disk: &SimDisk, engine: &Arc<Engine>, keys: &[Vec<u8>]) {
     let (start, page) = root_page(engine);
     let mut damaged = 0;
     let is_used = |at: &usize| *at < HEADER_LEN + 64 || page[*at..*at + 2] != [0; 2];
@@ -112,30 +114,31 @@ fn exercise_every_place(disk: &SimDisk, engine: &Arc<Engine>, keys: &[Vec<u8>]) 
     assert!(check::report(&snapshot).is_clean(), "restored");
 }
 
-/// Node sizes, bounds of the free space and extents of large values were trusted when reading, putting,
-/// splitting and deleting (LMDB: CVE-2019-16226, and checks that py-lmdb 2.1.0 added). Every two bytes of
-/// a leaf, a large value's description among them, get numbers at the edges.
+/// Node sizes, bounds of the free space and extents of large values were trusted by reads, puts,
+/// splits and deletes (LMDB: CVE-2019-16226, and checks that py-lmdb 2.1.0 added). All two-byte
+/// fields of a leaf, including a large value's description, get numbers at the limits.
 #[test]
 fn any_number_in_a_leaf_is_an_error_or_harmless() {
     let (disk, engine) = new_database();
     let large = (b"large".to_vec(), vec![1; 3 * PAGE_SIZE]);
     let small = (b"k".repeat(20), vec![2; 5]);
     fill(&engine, [large.clone(), small.clone()]);
-    exercise_every_place(&disk, &engine, &[large.0, small.0]);
+    exercise_every_offset(&disk, &engine, &[large.0, small.0]);
 }
 
-/// The same with an inner page: heads, children, separators.
+/// Any number in an inner page: heads, children, separators.
 #[test]
 fn any_number_in_an_inner_page_is_an_error_or_harmless() {
     let (disk, engine) = new_database();
     fill(&engine, records(130, &[0; 100]));
     let root = root_of(&engine.begin_read().unwrap(), &engine);
     assert_eq!(root.depth, 2);
-    exercise_every_place(&disk, &engine, &[ascending_key(0), ascending_key(70)]);
+    exercise_every_offset(&disk, &engine, &[ascending_key(0), ascending_key(70)]);
 }
 
-/// A flag in the file that contradicted the table led to a null pointer, or marked pages as changed that
-/// were not (LMDB: CVE-2019-16224, -16225, -16227). Each flag of a leaf and of an inner page is turned.
+/// A flag in the file that contradicted the table led to a null pointer, or marked unchanged pages
+/// as changed (LMDB: CVE-2019-16224, -16225, -16227). Each flag of a leaf and of an inner page is
+/// inverted.
 #[test]
 fn any_flag_of_a_page_is_an_error_or_harmless() {
     for count in [3, 130] {
@@ -152,8 +155,8 @@ fn any_flag_of_a_page_is_an_error_or_harmless() {
 }
 
 /// An inner page that counts the records below its children, in a table that does not count, or the
-/// other way round, was laid out by the one and read by the other: adding a child was an index out of
-/// bounds. Found by forged files.
+/// other way round, was laid out in one way and read in the other: adding a child was an index out
+/// of bounds. Found by forged files.
 #[test]
 fn an_inner_page_that_counts_where_its_table_does_not_is_an_error() {
     for is_counted in [false, true] {
@@ -167,7 +170,7 @@ fn an_inner_page_that_counts_where_its_table_does_not_is_an_error() {
         txn.commit().unwrap();
         let (start, mut page) = root_page(&engine);
         let mut header = Header::read(&page);
-        // The only flag that the two differ in.
+        // The only flag in which the two differ.
         header.flags ^= 2;
         header.write(&mut page);
         overwrite(&disk, start, &page);
@@ -180,9 +183,9 @@ fn an_inner_page_that_counts_where_its_table_does_not_is_an_error() {
     }
 }
 
-/// A page that was its own child made reading endless and ended the process (redb 4.2), and a page number
-/// far behind the end asked for terabytes. A child has a level below that of its parent, and is in the
-/// file, or it is damage.
+/// A page that was its own child made reading endless and ended the process (redb 4.2), and a page
+/// number far beyond the end requested terabytes. A child must be one level below its parent and
+/// inside the file; anything else is damage.
 #[test]
 fn a_page_that_is_its_own_child_is_an_error() {
     let (disk, engine) = new_database();
@@ -190,19 +193,19 @@ fn a_page_that_is_its_own_child_is_an_error() {
     let (start, page) = root_page(&engine);
     let inner = Inner::parse(&page).unwrap();
     let (own, other) = (start / PAGE_SIZE, inner.child(1).unwrap().index());
-    let place = start + inner.child_offset(0);
-    // Itself, a sibling, a record, and pages that are not there.
+    let entry_offset = start + inner.child_offset(0);
+    // The page itself, a sibling, a record, and pages that do not exist.
     for child in [own, other, 0, 3, u32::MAX as usize, 1 << 31] {
-        overwrite(&disk, place, &(child as u32).to_le_bytes());
+        overwrite(&disk, entry_offset, &(child as u32).to_le_bytes());
         let damaged = exercise(&engine, &[ascending_key(0)]);
-        // A sibling is told from the right child by its checksum, and by the check.
+        // A sibling is distinguished from the right child by its checksum, and by the check.
         let least = if child == other { 1 } else { 2 };
         assert!(damaged >= least, "child {child}: {damaged} errors");
         assert!(disk.len() < 1 << 20, "the file has {} bytes", disk.len());
     }
 }
 
-/// Has the catalog's entry of table `a` be these bytes, as if that had been committed.
+/// Replaces the catalog's entry of table `a` by these bytes, as if that had been committed.
 fn with_entry(change: impl FnOnce(TreeRoot) -> Vec<u8>) -> (SimDisk, Arc<Engine>) {
     let (disk, engine) = new_database();
     fill(&engine, records(130, &[7; 100]));
@@ -227,10 +230,10 @@ fn with_entry(change: impl FnOnce(TreeRoot) -> Vec<u8>) -> (SimDisk, Arc<Engine>
     (disk, engine)
 }
 
-/// A root on a page of metas, a depth beyond the stack of a cursor, and a description of a table of
-/// another length were followed (LMDB; checks that py-lmdb 2.1.0 added). Other tables are not concerned.
+/// A root on a meta page, a depth beyond the stack of a cursor, and a table description of another
+/// length were followed (LMDB; checks that py-lmdb 2.1.0 added). Other tables are not affected.
 #[test]
-fn a_root_that_cannot_be_is_an_error() {
+fn an_impossible_root_is_an_error() {
     let page = |number| {
         move |root: TreeRoot| TreeRoot {
             page: PageNumber(number),
@@ -264,10 +267,10 @@ fn a_root_that_cannot_be_is_an_error() {
     }
 }
 
-/// A page size of zero was a division by zero (LMDB, CVE-2019-16228). The only record of the file says
-/// it, or another that cannot be, under a checksum that is right.
+/// A page size of zero was a division by zero (LMDB, CVE-2019-16228). The only record of the file
+/// has it, or another impossible size, with a correct checksum.
 #[test]
-fn a_page_size_that_cannot_be_is_no_database() {
+fn a_file_with_an_impossible_page_size_is_no_database() {
     for page_size in [0, 1, 3, 512, 2048, 4095, 4097, 131_072, 1 << 31, u32::MAX] {
         let (disk, engine) = new_database();
         fill(&engine, records(3, b"value"));

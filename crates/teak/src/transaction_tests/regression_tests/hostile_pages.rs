@@ -1,4 +1,4 @@
-//! Files that nobody wrote so: damaged pages, and features of versions to come.
+//! Files that no engine has written: damaged pages, and features of future versions.
 
 use crate::{
     Error, PageNumber, TransactionId,
@@ -32,10 +32,10 @@ fn overwrite(disk: &SimDisk, number: PageNumber, bytes: &[u8]) {
     disk.write(offset, &[IoSlice::new(bytes)]).unwrap();
 }
 
-/// Asking an inner page for the child behind its last one was an index out of bounds, found by
-/// feeding an inner page to the fuzz target.
+/// Reading the child after the last one of an inner page was an index out of bounds. Found by the
+/// fuzz target of inner pages.
 #[test]
-fn the_child_behind_the_last_is_an_error() {
+fn the_child_after_the_last_is_an_error() {
     let (_disk, engine) = new_database();
     fill(&engine, records(60, &[7; 100]));
     assert_eq!(root_of(&engine.begin_read().unwrap(), &engine).depth, 2);
@@ -43,10 +43,10 @@ fn the_child_behind_the_last_is_an_error() {
     testing::fuzz_page(&page);
 }
 
-/// A large value whose birth had rotted to a transaction to come was taken into the space map, and
-/// the commit panicked, as did every one after it.
+/// A large value with a damaged birth in the future was added to the space map, and this commit and
+/// all later ones panicked.
 #[test]
-fn a_value_born_in_the_future_is_an_error_and_not_a_panic() {
+fn a_value_from_a_future_transaction_is_an_error() {
     let (disk, engine) = new_database();
     fill(&engine, [(b"big".to_vec(), vec![9; 20_000])]);
     let (number, mut page) = root_page(&engine);
@@ -72,8 +72,8 @@ fn a_value_born_in_the_future_is_an_error_and_not_a_panic() {
     assert_eq!(get(&engine, b"b", b"key").unwrap(), b"value");
 }
 
-/// Separators that claim to be longer than any key made inner pages that could not be parted: each
-/// child got a page of its own, level upon level, until the disk was full.
+/// With separators that claim to be longer than any key, inner pages could not be split: each child
+/// got a page of its own, level upon level, until the disk was full.
 #[test]
 fn separators_longer_than_keys_are_an_error() {
     let (disk, engine) = new_database();
@@ -91,8 +91,8 @@ fn separators_longer_than_keys_are_an_error() {
     assert!(disk.len() < 4 << 20, "the file has {} bytes", disk.len());
 }
 
-/// Gives an inner page a prefix of 2,000 bytes, and separators of 3,000 bytes behind that, all of
-/// them in the same place.
+/// Gives an inner page a prefix of 2,000 bytes, followed by separators of 3,000 bytes that all
+/// share their position.
 fn forge_long_separators(page: &mut [u8]) {
     let put = |page: &mut [u8], offset: usize, bytes: &[u8]| {
         page[offset..offset + bytes.len()].copy_from_slice(bytes);
@@ -112,7 +112,7 @@ fn forge_long_separators(page: &mut [u8]) {
     }
 }
 
-/// A new database whose record was changed by `change`, as a version to come might have written it.
+/// A new database whose record was changed by `change`, as a future version might write it.
 fn with_record(change: impl FnOnce(&mut Record)) -> SimDisk {
     let (disk, engine) = new_database();
     fill(&engine, records(1, b"value"));
@@ -135,20 +135,20 @@ fn change_record(disk: &SimDisk, engine: Arc<Engine>, change: impl FnOnce(&mut R
     overwrite(disk, slot, &newest.encode(PAGE_SIZE));
 }
 
-/// Features that allow reading only were read and not looked at: such a database was written to.
+/// Features that allow only reading were read but not checked: such a database was written to.
 #[test]
 fn unknown_features_that_allow_reading_only_forbid_writing() {
     let disk = with_record(|record| record.features.read_only_compatible = 1 << 7);
     assert!(matches!(
         open(&disk, false, BOOT),
-        Err(Error::UnknownFormat(_))
+        Err(Error::UnknownFormat { .. })
     ));
     let engine = open_read_only(&disk).unwrap();
     assert_eq!(get(&engine, b"a", &ascending_key(0)).unwrap(), b"value");
 }
 
-/// A record with the last number but one could be read; the commit that came next wrote one that could
-/// not, and with it the database was gone.
+/// A record with the last number but one could be read. The next commit wrote a record that could
+/// not, and the database was lost.
 #[test]
 fn a_record_without_a_next_number_takes_no_commit() {
     let last = (1 << 63) - 1;
@@ -156,7 +156,7 @@ fn a_record_without_a_next_number_takes_no_commit() {
         |record, last| record.sequence = last,
         |record, last| {
             record.transaction = TransactionId(last);
-            record.durable_transaction = record.transaction;
+            record.flushed_transaction = record.transaction;
         },
     ];
     for change in changes {
@@ -176,7 +176,7 @@ fn a_record_without_a_next_number_takes_no_commit() {
 
 /// The next commit could not append its group to a space log of later transactions, and panicked.
 #[test]
-fn a_space_log_of_transactions_to_come_is_an_error() {
+fn a_space_log_of_future_transactions_is_an_error() {
     // One group, of transaction 2^62, without runs and deaths.
     let log = [[0x80; 8].as_slice(), &[0x40, 0, 0]].concat();
     let disk = with_record(|record| record.space_log = log);
@@ -188,38 +188,38 @@ fn a_space_log_of_transactions_to_come_is_an_error() {
     assert_eq!(get(&engine, b"a", &ascending_key(0)).unwrap(), b"value");
 }
 
-/// The lengths of large values are added up by the check before it is known whether they are there:
-/// a leaf of made-up ones was an overflow.
+/// The check adds up the lengths of large values before it knows whether they exist. A leaf with
+/// invented lengths caused an overflow.
 #[test]
 fn made_up_lengths_are_added_without_overflow() {
-    let mut totals = crate::btree::walk::Totals::default();
+    let mut totals = crate::btree::walk::totals::Totals::default();
     totals.add_value(u32::MAX, u64::MAX - 1);
     totals.add_value(u32::MAX, u64::MAX - 1);
     assert_eq!(totals.data_bytes, u64::MAX);
 }
 
-/// A record of a newer version beside older ones of this version was passed over as if damaged, and
-/// the commits of that version were gone.
+/// A record of a newer version among older ones of this version was skipped as damaged, and the
+/// commits of that version were lost.
 #[test]
-fn a_record_of_a_newer_version_beside_others_is_refused() {
+fn a_record_of_a_newer_version_among_others_is_refused() {
     let disk = with_record(|record| record.features.incompatible = 1 << 7);
     for opened in [open(&disk, false, BOOT), open_read_only(&disk)] {
-        assert!(matches!(opened, Err(Error::UnknownFormat(_))));
+        assert!(matches!(opened, Err(Error::UnknownFormat { .. })));
     }
 }
 
-/// Bytes that are kept free at the end of each page were not: pages were laid out over them.
+/// Reserved bytes at the end of each page were ignored: pages were laid out over them.
 #[test]
 fn bytes_reserved_in_each_page_are_refused() {
     let disk = with_record(|record| record.reserved_per_page = 32);
     for opened in [open(&disk, false, BOOT), open_read_only(&disk)] {
-        assert!(matches!(opened, Err(Error::UnknownFormat(_))));
+        assert!(matches!(opened, Err(Error::UnknownFormat { .. })));
     }
 }
 
-/// A damaged space map, which reading does without, kept all records from being read.
+/// A damaged space map, which reads do not need, prevented all reads.
 #[test]
-fn a_damaged_space_map_does_not_keep_records_from_being_read() {
+fn a_damaged_space_map_does_not_prevent_reads() {
     let (disk, engine) = new_database();
     fill(&engine, []);
     for round in 0..60u32 {
@@ -249,9 +249,9 @@ fn a_damaged_space_map_does_not_keep_records_from_being_read() {
     }
 }
 
-/// A page that was in use and free at once was taken for its own copy, and then looked for in vain.
+/// A page that was both in use and free was treated as its own copy, and then not found.
 #[test]
-fn a_space_map_that_lacks_pages_makes_no_panic() {
+fn a_space_map_without_some_pages_causes_no_panic() {
     for count in [1, 5, 60, 200] {
         let (disk, engine) = new_database();
         fill(&engine, records(count, &[7; 100]));
@@ -265,7 +265,8 @@ fn a_space_map_that_lacks_pages_makes_no_panic() {
     }
 }
 
-/// A database of several leaves, the second of them damaged, and how many records the first has.
+/// A database with several leaves, the second of them damaged, and the number of records in the
+/// first.
 fn second_leaf_damaged() -> (SimDisk, Arc<Engine>, usize) {
     let (disk, engine) = new_database();
     fill(&engine, records(400, &[7; 100]));
@@ -279,10 +280,10 @@ fn second_leaf_damaged() -> (SimDisk, Arc<Engine>, usize) {
     (disk, engine, count)
 }
 
-/// After an error half a path was left, along which the next steps went through records of the leaf
-/// before, as if nothing had been.
+/// After an error, half a path was left. The next steps along it returned records of the leaf
+/// before.
 #[test]
-fn a_cursor_that_met_damage_has_no_place() {
+fn a_cursor_that_found_damage_has_no_position() {
     let (_disk, engine, count) = second_leaf_damaged();
     let snapshot = engine.begin_read().unwrap();
     let mut cursor = TreeCursor::new(&*snapshot, root_of(&snapshot, &engine));
@@ -301,7 +302,7 @@ fn a_cursor_that_met_damage_has_no_place() {
     assert_eq!(cursor.key(), ascending_key(4));
 }
 
-/// Looking ahead to a damaged leaf made a failure of reading the intact one before it.
+/// Prefetching a damaged leaf made reading the intact one before it fail.
 #[test]
 fn an_intact_leaf_before_a_damaged_one_is_read() {
     let (_disk, engine, count) = second_leaf_damaged();

@@ -1,5 +1,5 @@
-//! Pages far behind the start of a file. Offsets beyond 4 GiB, and beyond 4 TiB, were cut to 32 bits, or
-//! to 32 bits of another unit (redb).
+//! Pages far from the start of a file. Offsets beyond 4 GiB and beyond 4 TiB were truncated to 32
+//! bits, or to 32 bits of another unit (redb).
 
 use crate::transaction_tests::test_kit::PAGE_SIZE;
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
 };
 use std::{fs, os::unix::fs::FileExt, path::Path};
 
-/// Makes a closed database so long that its next pages are at `first_free`, without writing what is
-/// between: the space log says that it was taken.
+/// Lengthens a closed database until its next pages are at `first_free`, without writing the
+/// pages in between: the space log says that they were allocated.
 fn lengthen(path: &Path, first_free: u32) {
     let file = fs::OpenOptions::new()
         .read(true)
@@ -26,7 +26,7 @@ fn lengthen(path: &Path, first_free: u32) {
         .unwrap();
     let first_taken = newest.page_count as u32;
     newest.transaction = newest.transaction.next();
-    newest.durable_transaction = newest.transaction;
+    newest.flushed_transaction = newest.transaction;
     newest.page_count = u64::from(first_free);
     // A group of that transaction: one more than the one before, one run, no deaths.
     newest.space_log.extend([1, 1]);

@@ -1,5 +1,6 @@
-//! What the model of the protocol (`cargo xtask protocol`) found to be easy to get wrong, in the engine.
-//! One more finding has its test beside other closes: `an_erasure_behind_a_clean_close_is_made_to_last`.
+//! Pitfalls found by the model of the protocol (`cargo xtask protocol`), tested in the engine. The
+//! test of one more finding is with those of closes:
+//! `an_erasure_after_a_clean_close_is_made_durable`.
 
 use crate::{
     Error,
@@ -28,13 +29,13 @@ use std::{
     thread,
 };
 
-/// A disk under a system that drops a page from its cache when the file is mapped for the second time:
-/// from then on what is read there is what the disk has had all the time.
+/// A disk whose system drops a page from its cache when the file is mapped for the second time.
+/// From then on, reads return the contents of the disk.
 #[derive(Debug)]
 struct ForgetfulDisk {
     disk: SimDisk,
     mapped: AtomicU32,
-    place: u64,
+    stale_offset: u64,
     stale: Vec<u8>,
 }
 
@@ -57,7 +58,8 @@ impl Storage for ForgetfulDisk {
 
     fn mapping(&self) -> io::Result<Arc<Mapping>> {
         if self.mapped.fetch_add(1, Relaxed) == 1 {
-            self.disk.write(self.place, &[IoSlice::new(&self.stale)])?;
+            self.disk
+                .write(self.stale_offset, &[IoSlice::new(&self.stale)])?;
         }
         self.disk.mapping()
     }
@@ -79,10 +81,11 @@ impl Storage for ForgetfulDisk {
     }
 }
 
-/// What recovery had found whole it read once more to write it again. In between the system may drop a
-/// page whose flush had failed: then the old content was written, flushed, and counted as durable.
+/// Recovery read the pages that it had found intact once more to rewrite them. In between, the
+/// system may drop a page whose flush had failed: then the old content was written, flushed, and
+/// counted as durable.
 #[test]
-fn what_is_written_again_is_looked_at_again() {
+fn rewritten_pages_are_checked_again() {
     let (disk, engine) = new_database();
     let durable = fill(&engine, records(300, &[1; 100]));
     put(&engine, Durability::Lazy, records(300, &[2; 100])).unwrap();
@@ -97,7 +100,7 @@ fn what_is_written_again_is_looked_at_again() {
     let forgetful = Arc::new(ForgetfulDisk {
         disk: killed.clone(),
         mapped: AtomicU32::new(0),
-        place: page.index() as u64 * PAGE_SIZE as u64,
+        stale_offset: page.index() as u64 * PAGE_SIZE as u64,
         stale: vec![0; PAGE_SIZE],
     });
     let engine = open_storage(forgetful, false, BOOT).unwrap();
@@ -115,10 +118,11 @@ fn what_is_written_again_is_looked_at_again() {
     assert_clean(&engine);
 }
 
-/// The same for the record: an older one was written again in its place, and the pages were whole. So the database went on from a commit
-/// that a power cut lost, when the pages of the one before could have been used again.
+/// Likewise for the record: an older one was rewritten in its slot, with intact pages. So the
+/// database continued from a commit that a power cut lost, when the pages of the one before could
+/// have been reused.
 #[test]
-fn the_record_that_is_written_again_is_looked_at_again() {
+fn the_rewritten_record_is_checked_again() {
     let (disk, engine) = new_database();
     let durable = fill(&engine, records(300, &[1; 100]));
     put(&engine, Durability::Lazy, records(300, &[2; 100])).unwrap();
@@ -127,7 +131,7 @@ fn the_record_that_is_written_again_is_looked_at_again() {
     let forgetful = Arc::new(ForgetfulDisk {
         disk: killed.clone(),
         mapped: AtomicU32::new(0),
-        place: u64::from(slot) * PAGE_SIZE as u64,
+        stale_offset: u64::from(slot) * PAGE_SIZE as u64,
         stale: vec![0; PAGE_SIZE],
     });
     let engine = open_storage(forgetful, false, BOOT).unwrap();
@@ -140,10 +144,11 @@ fn the_record_that_is_written_again_is_looked_at_again() {
     assert_clean(&engine);
 }
 
-/// Recovery had redone the pages of the journal's last commit when the system dropped its entry, which had not reached the disk. Those of the
-/// commit before counted as redone, too, and the database could not be opened.
+/// Recovery had redone the pages of the journal's last commit when the system dropped its entry,
+/// which had not reached the disk. The pages of the commit before counted as redone, too, and the
+/// database could not be opened.
 #[test]
-fn pages_are_redone_anew_when_the_last_entry_is_dropped() {
+fn pages_are_redone_again_when_the_last_entry_is_dropped() {
     let disk = SimDisk::new(CAPACITY);
     let settings = settings_with(|settings| settings.journal_bytes = Some(8 * PAGE_SIZE as u64));
     let (storage, path) = (Arc::new(disk.clone()), PathBuf::from("simulated"));
@@ -154,7 +159,7 @@ fn pages_are_redone_anew_when_the_last_entry_is_dropped() {
         let changed = [(ascending_key(7), vec![byte; 100])];
         put(&engine, Durability::Durable, changed).unwrap()
     };
-    // The first of these takes the journal.
+    // The first of these uses the journal.
     change(2);
     change(3);
     let [before, last] = [4, 5].map(change);
@@ -166,11 +171,11 @@ fn pages_are_redone_anew_when_the_last_entry_is_dropped() {
 
     let first = extent.start.0 as usize * PAGE_SIZE;
     let first_len = u32::from_le_bytes(image[first + 16..first + 20].try_into().unwrap());
-    let place = (first + first_len as usize).next_multiple_of(PAGE_SIZE) as u64;
+    let stale_offset = (first + first_len as usize).next_multiple_of(PAGE_SIZE) as u64;
     let forgetful = Arc::new(ForgetfulDisk {
         disk: SimDisk::from_image(image, CAPACITY),
         mapped: AtomicU32::new(0),
-        place,
+        stale_offset,
         stale: vec![0; PAGE_SIZE],
     });
     let engine = open_storage(forgetful, false, OTHER_BOOT).unwrap();
@@ -179,13 +184,13 @@ fn pages_are_redone_anew_when_the_last_entry_is_dropped() {
     assert_clean(&engine);
 }
 
-/// After a failed flush the records of commits that nobody saw were erased, and with them perhaps the
-/// last that the next opening could go by, before the state that readers see had a record again.
+/// After a failed flush, the records of invisible commits were erased. One of them may be the last
+/// record that the next open could use, before the visible state had a record again.
 #[test]
-fn what_readers_see_is_written_again_before_others_are_erased() {
+fn the_visible_record_is_rewritten_before_others_are_erased() {
     let (disk, engine) = new_database();
     let seen = fill(&engine, records(3, b"seen"));
-    // Two commits are on their way when the flush of the first fails.
+    // Two commits are in progress when the flush of the first one fails.
     let second = Arc::new(Mutex::new(None));
     let (committing, other) = (Arc::clone(&second), Arc::downgrade(&engine));
     disk.on_flush(move || {
@@ -193,7 +198,7 @@ fn what_readers_see_is_written_again_before_others_are_erased() {
             return;
         };
         let same = Arc::clone(&engine);
-        // Too many pages to be kept in memory until the flush is over.
+        // Too many pages to be kept in memory until the flush ends.
         let many = records(4000, &[0; 100]);
         let commit = move || put(&same, Durability::Durable, many);
         *committing.lock().unwrap() = Some(thread::spawn(commit));
@@ -201,7 +206,7 @@ fn what_readers_see_is_written_again_before_others_are_erased() {
             thread::yield_now();
         }
     });
-    // The calls of a commit that is like the one that is to fail.
+    // The calls of a commit like the one that must fail.
     let like = SimDisk::from_image(disk.process_crash(), CAPACITY);
     let calls_of_a_commit = {
         let engine = open(&like, false, BOOT).unwrap();
@@ -218,8 +223,8 @@ fn what_readers_see_is_written_again_before_others_are_erased() {
 
     let events = disk.events();
     let is_failed = |event: &Arc<DiskEvent>| matches!(**event, DiskEvent::FlushFailed { .. });
-    let behind = events.iter().position(is_failed).unwrap() + 1;
-    let writes: Vec<(u64, &[u8])> = events[behind..]
+    let after_failure = events.iter().position(is_failed).unwrap() + 1;
+    let writes: Vec<(u64, &[u8])> = events[after_failure..]
         .iter()
         .filter_map(|event| match &**event {
             DiskEvent::Write { offset, bytes } => Some((*offset, &bytes[..])),

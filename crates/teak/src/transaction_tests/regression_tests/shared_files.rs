@@ -1,18 +1,18 @@
-//! Bugs of several processes, which this one plays.
+//! Bugs of several processes, all played by this one.
 
 use super::BOOT;
 use crate::{Database, Durability, Geometry, Options, codec::Bytes, io::sim::SimDisk, testing};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A disk, and a lock file beside which processes have it open.
-struct Place {
+/// A disk, and the lock file by which several processes have it open.
+struct Fixture {
     disk: SimDisk,
     _directory: TempDir,
     lock_file: PathBuf,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         Self {
@@ -22,7 +22,7 @@ impl Place {
         }
     }
 
-    /// Another process, and its handle of the disk.
+    /// Another process, with its handle of the disk.
     fn open(&self, is_new: bool) -> (Database, SimDisk) {
         let disk = self.disk.for_another();
         let geometry = Geometry {
@@ -43,30 +43,30 @@ fn commit(database: &Database, key: &[u8], value_len: usize, durability: Durabil
     txn.commit().unwrap();
 }
 
-/// The last process that closes cuts the free end of the file off, and the records of the clean close are of the same
-/// commit as the one before, which says that the file is longer. A process that came before that one had gone found
-/// both among the records of visible states, and told the next one of the former: to that the file was too short, and it
-/// could not write.
+/// The last closing process truncates the free end of the file. The records of the clean close
+/// belong to the same commit as the record before, which has a longer file. A process that attached
+/// before the last one had left found both among the records of visible states, and passed the
+/// former to the next process. The file was too short for that one, and it could not write.
 #[test]
-fn who_comes_while_the_last_one_goes_tells_the_next_of_the_shorter_file() {
-    // There are four places for records of visible states.
+fn a_process_that_attaches_during_the_last_close_reports_the_shorter_file() {
+    // There are four areas for records of visible states.
     (0..4).for_each(come_while_the_last_one_goes);
 }
 
 fn come_while_the_last_one_goes(commits: u8) {
-    let place = Place::new();
-    let (last, _) = place.open(true);
+    let fixture = Fixture::new();
+    let (last, _) = fixture.open(true);
     commit(&last, b"large", 500_000, Durability::Durable);
     commit(&last, b"large", 5, Durability::Durable);
     for number in 0..=commits {
         commit(&last, &[number], 5, Durability::Durable);
     }
-    let long = place.disk.process_crash().len();
-    // It has not gone as long as somebody has a handle.
+    let long = fixture.disk.process_crash().len();
+    // It has not left as long as there is a handle.
     last.clone().close().unwrap();
-    assert!(place.disk.process_crash().len() < long);
-    let (comes, _) = place.open(false);
-    let (next, _) = place.open(false);
+    assert!(fixture.disk.process_crash().len() < long);
+    let (comes, _) = fixture.open(false);
+    let (next, _) = fixture.open(false);
     commit(&next, b"next", 5, Durability::Durable);
     drop(last);
     commit(&comes, b"comes", 5, Durability::Durable);

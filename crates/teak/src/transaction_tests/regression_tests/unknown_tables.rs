@@ -1,5 +1,5 @@
-//! Tables that only a newer version can read. They were taken for damage, and one of them kept all
-//! others from being listed.
+//! Tables that only a newer version can read. They were treated as damage, and one of them
+//! prevented listing all others.
 
 use crate::{
     Error, TransactionId,
@@ -21,13 +21,13 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Where the root of a tree has its order, its flags and the transaction of the last change.
+/// Offsets in the root of a tree: its order, its flags and the transaction of the last change.
 const ORDER: usize = 5;
 const FLAGS: usize = 6;
 const CHANGED: usize = 40;
 
-/// A database with tables `a` and `b`, of which `b` was given this byte at this place of its root, and
-/// this transaction as that of its last change.
+/// A database with tables `a` and `b`. In the root of `b`, this byte was changed at this offset,
+/// and the transaction of its last change was set.
 fn with_unknown(at: usize, byte: u8, changed: TransactionId) -> (SimDisk, Arc<Engine>) {
     let (disk, engine) = new_database();
     fill(&engine, records(300, &[7; 100]));
@@ -77,10 +77,10 @@ fn assert_others_work(engine: &Arc<Engine>) {
     assert!(report.is_clean(), "{:#?}", report.damages);
 }
 
-/// It is listed, and reported by the check; it can neither be opened nor dropped, and its pages are
-/// left alone, while the others are read and written.
+/// The table is listed, and reported by the check. It can neither be opened nor dropped, and its
+/// pages are kept, while other tables are read and written.
 #[test]
-fn a_table_of_a_newer_version_hinders_no_other() {
+fn a_table_of_a_newer_version_does_not_affect_others() {
     for (at, byte) in [(ORDER, 9), (FLAGS, 3 | 64), (FLAGS + 1, 0x80)] {
         let (disk, engine) = with_unknown(at, byte, TransactionId(2));
         engine.close().unwrap();
@@ -89,7 +89,7 @@ fn a_table_of_a_newer_version_hinders_no_other() {
         assert_others_work(&engine);
         let mut txn = WriteTransaction::begin(&engine).unwrap();
         let dropped = txn.drop_table(engine.handle(b"b"), b"b");
-        assert!(matches!(dropped, Err(Error::UnknownFormat(_))));
+        assert!(matches!(dropped, Err(Error::UnknownFormat { .. })));
         insert(&mut txn, b"a", &ascending_key(9), &[7; 100]).unwrap();
         txn.commit().unwrap();
         assert_others_work(&engine);
@@ -99,10 +99,10 @@ fn a_table_of_a_newer_version_hinders_no_other() {
     }
 }
 
-/// Recovery passes over a table that has not changed since the last durable commit. One that has, it
-/// cannot verify: it is read, and not built upon.
+/// Recovery skips a table that has not changed since the last durable commit. It cannot verify a
+/// changed one: the database is readable, and refuses writes.
 #[test]
-fn recovery_passes_over_what_was_durable() {
+fn recovery_does_not_walk_durable_pages() {
     let (disk, _engine) = with_unknown(ORDER, 9, TransactionId(2));
     for boot in [BOOT, OTHER_BOOT] {
         let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
@@ -116,7 +116,7 @@ fn recovery_passes_over_what_was_durable() {
     let killed = SimDisk::from_image(disk.process_crash(), CAPACITY);
     assert!(matches!(
         open(&killed, false, OTHER_BOOT),
-        Err(Error::UnknownFormat(_))
+        Err(Error::UnknownFormat { .. })
     ));
     assert_others_work(&open_read_only(&killed).unwrap());
 }

@@ -46,7 +46,7 @@ impl WritePages {
             match self.secure(extent) {
                 Ok(is_secured) => {
                     self.supply.is_secured &= is_secured;
-                    self.checked.forget(extent);
+                    self.verified.forget(extent);
                     return Ok(extent);
                 }
                 // Other free pages may have blocks.
@@ -105,7 +105,7 @@ impl WritePages {
             self.writer.space.give_back(extent);
             return Err(Error::io("filling the journal")(error));
         }
-        self.checked.forget(extent);
+        self.verified.forget(extent);
         self.writer.arena.add_written(extent);
         self.supply.taken_count += u64::from(extent.len);
         Ok(Some(extent))
@@ -239,14 +239,14 @@ impl WritePages {
 
     /// Like [`Self::writable_extent`], for any durability; `None` if mapping is not possible.
     pub(super) fn mapped_extent(&mut self, extent: Extent) -> Result<Option<WritableExtent>> {
-        self.writer.flusher().refuse_evicted()?;
+        self.writer.committer().refuse_evicted()?;
         if !self.supply.is_secured {
             return Ok(None);
         }
         let len = (extent.len as usize) << self.file.page_shift;
         let end = extent.end() << self.file.page_shift;
         let last = self.file.writable.last();
-        if last.is_none_or(|(writable, _)| writable.stretch_len() < end) {
+        if last.is_none_or(|(writable, _)| writable.address_range_len() < end) {
             let writable = self.file.storage.writable();
             let writable = writable.map_err(Error::io("mapping the file for writing"))?;
             let counted = writable.map(|writable| {
@@ -336,7 +336,7 @@ impl WritePages {
         let is_soon = before.is_some_and(|before| before.elapsed() < GROWN_AGAIN);
         let huge = HUGE_PAGE_LEN >> self.file.page_shift;
         // Another process would not profit from it.
-        let is_alone = || match &self.writer.flusher().shared {
+        let is_alone = || match &self.writer.committer().shared {
             Some(shared) => matches!(shared.lock_file.has_others(), Ok(false)),
             None => true,
         };
@@ -375,7 +375,7 @@ impl WritePages {
                 .storage
                 .grow(bytes, fill)
                 .map_err(Error::io("growing the file"))?;
-            self.writer.flusher().events.note(|| Event::Grown {
+            self.writer.committer().events.note(|| Event::Grown {
                 old_bytes,
                 file_bytes: bytes,
             });

@@ -35,7 +35,7 @@ fn change(txn: &mut WriteTransaction, model: &mut Model, rng: &mut Rng) {
     }
 }
 
-/// Runs a transaction with savepoints in savepoints, and returns what it made of the records.
+/// Runs a transaction with nested savepoints, and returns the resulting records.
 fn run(txn: &mut WriteTransaction, mut model: Model, rng: &mut Rng) -> Model {
     let mut savepoints: Vec<(SavepointId, Model)> = Vec::new();
     for _ in 0..40 {
@@ -61,7 +61,7 @@ fn run(txn: &mut WriteTransaction, mut model: Model, rng: &mut Rng) -> Model {
 }
 
 #[test]
-fn savepoints_bring_every_record_back_and_lose_no_page() {
+fn savepoints_restore_every_record_and_lose_no_page() {
     let mut rng = Rng::with_seed(11);
     let disk = SimDisk::new(CAPACITY);
     let engine = open(&disk, true, BOOT).unwrap();

@@ -44,9 +44,9 @@ impl TransactionFile {
     pub(super) fn pages<'f>(&'f self, writer: &HeldWriterLock) -> &'f Pinned<Mapping> {
         debug_assert!(writer.is_held(), "the witness is the lock");
         // SAFETY: reason 2 of `io/pinned.rs`. The transaction has file and lock, and gives the lock
-        // away only when it ends. A page that leaves a method of `WritePages` borrows all of it, and
-        // so keeps it from building pages. Inside of a method, the page that is read is not the one
-        // that is built.
+        // away only when it ends. A page that leaves a method of `WritePages` borrows all of it,
+        // and so keeps it from building pages. Inside of a method, the page that is read is not the
+        // one that is built.
         unsafe { Pinned::assume(&*self.mapping) }
     }
 }

@@ -4,7 +4,7 @@
 //! (docs/decisions/0011-zone-for-short-lived-pages.md). In a file with little free space most free
 //! pages are isolated, so each page taken anywhere is a piece of its own. Inner pages and recently
 //! written leaves die soon, and there are few of them. The *zone* is a part of the file several
-//! times as large as they are. Nothing else is put there, so it is mostly free, and the short-lived
+//! times as large. Nothing else is put there, so it is mostly free, and the short-lived
 //! pages of a transaction find contiguous space in it. Long-lived leaves are put elsewhere.
 //! (Log-structured file systems separate hot and cold blocks for the same reason: Rosenblum and
 //! Ousterhout, 1992.)
@@ -90,7 +90,7 @@ impl WritePages {
             return None;
         };
         self.supply.is_secured &= is_secured;
-        self.checked.forget(extent);
+        self.verified.forget(extent);
         Some(extent)
     }
 

@@ -17,7 +17,7 @@ use std::{
 
 const RECORD_COUNT: u32 = 12_000;
 
-/// Changes a record in each of so many transactions, here and there.
+/// Changes a record in each of this many transactions, at random positions.
 fn change(engine: &Arc<Engine>, durability: Durability, count: u32) {
     for i in 0..count {
         let key = ascending_key(i.wrapping_mul(0x9e37_79b1) % RECORD_COUNT);
@@ -29,7 +29,7 @@ fn zone_of(engine: &Engine) -> Range<u64> {
     engine.acquire_writer().unwrap().zone.pages().clone()
 }
 
-/// Of inner pages and of leaves that were born after `since`: how many are in the zone, and how many there are.
+/// The number of inner pages and of leaves born after `since`: those in the zone, and all.
 fn count_in_zone(engine: &Arc<Engine>, since: TransactionId) -> [(usize, usize); 2] {
     let zone = zone_of(engine);
     let mut counts = [(0, 0); 2];
@@ -46,9 +46,9 @@ fn count_in_zone(engine: &Arc<Engine>, since: TransactionId) -> [(usize, usize);
     counts
 }
 
-/// Each inner page was a piece of the flush by itself.
+/// Each inner page was a separate part of the flush.
 #[test]
-fn durable_transactions_put_inner_pages_beside_each_other_and_leaves_elsewhere() {
+fn durable_transactions_write_inner_pages_together_and_leaves_elsewhere() {
     let (_disk, engine) = new_database();
     fill(&engine, records(RECORD_COUNT, &[1; 1000]));
     // Until then all pages are young.
@@ -72,7 +72,7 @@ fn lazy_transactions_need_no_zone() {
     assert!(zone_of(&engine).is_empty());
 }
 
-/// A zone at the end would keep the file from becoming shorter.
+/// A zone at the end would prevent the file from shrinking.
 #[test]
 fn there_is_no_zone_in_the_end_of_a_file_that_is_emptied() {
     let (_disk, engine) = new_database();
@@ -98,7 +98,7 @@ fn there_is_no_zone_in_the_end_of_a_file_that_is_emptied() {
     assert_clean(&engine);
 }
 
-/// The pages of the zone that are free are the last that others get, but they get them.
+/// Free pages of the zone are the last ones that other pages get, but they get them.
 #[test]
 fn a_file_that_may_not_become_longer_has_its_zone_filled() {
     let (_disk, engine) = new_database();

@@ -15,12 +15,12 @@ impl<'e> LmdbTransaction<'e> {
         begin_within(environment, self.handle.as_ptr(), 0)
     }
 
-    /// Opens a cursor that writes, on nothing yet.
+    /// Opens a cursor that writes, without a position.
     pub(in super::super) fn write_cursor(&mut self) -> Result<LmdbWriteCursor<'_>> {
         Ok(LmdbWriteCursor(self.cursor(LmdbTable::Records)?))
     }
 
-    /// Pairs or records that the table keeps count of.
+    /// The number of pairs or records that the table stores.
     pub(in super::super) fn len(&self) -> Result<u64> {
         let mut stat = ffi::MDB_stat {
             ms_psize: 0,
@@ -86,7 +86,7 @@ impl<'t> LmdbCursor<'t> {
         }
     }
 
-    /// How many values the key has that it is on.
+    /// The number of values of the current key.
     #[inline]
     pub(in super::super) fn count(&self) -> Result<u64> {
         let mut count = 0;
@@ -118,7 +118,8 @@ impl<'t> LmdbCursor<'t> {
             ffi::MDB_NOTFOUND => Ok(None),
             code => {
                 check(code)?;
-                // SAFETY: the call succeeded; the slice, or `first` if nothing was written, borrows the transaction.
+                // SAFETY: the call succeeded; the slice, or `first` if nothing was written, borrows
+                // the transaction.
                 Ok(Some(unsafe { as_slice(value) }))
             }
         }
@@ -148,13 +149,14 @@ impl LmdbWriteCursor<'_> {
             },
         ];
         let handle = self.0.handle.as_ptr();
-        // SAFETY: cursor and transaction are live; LMDB reads the key and that many values, and writes to the second part of `data`.
+        // SAFETY: cursor and transaction are live; LMDB reads the key and that many values, and
+        // writes to the second part of `data`.
         check(unsafe {
             ffi::mdb_cursor_put(handle, &raw mut key, data.as_mut_ptr(), ffi::MDB_MULTIPLE)
         })
     }
 
-    /// Removes records from `low` to before `high`, one by one; how many there were.
+    /// Removes records from `low` to before `high` one by one, and returns their number.
     pub(in super::super) fn remove_range(&mut self, low: &[u8], high: &[u8]) -> Result<u64> {
         let (mut found, mut removed) = (self.0.seek(low)?, 0);
         while found.is_some_and(|(key, _)| key < high) {

@@ -14,12 +14,12 @@ impl<'e> MdbxTransaction<'e> {
         begin_within(environment, self.handle.as_ptr(), ffi::MDBX_TXN_READWRITE)
     }
 
-    /// Opens a cursor that writes, on nothing yet.
+    /// Opens a cursor that writes, without a position.
     pub(in super::super) fn write_cursor(&mut self) -> Result<MdbxWriteCursor<'_>> {
         Ok(MdbxWriteCursor(self.cursor()?))
     }
 
-    /// Pairs or records that the table keeps count of.
+    /// The number of pairs or records that the table stores.
     pub(in super::super) fn len(&self) -> Result<u64> {
         let mut stat = MaybeUninit::<ffi::MDBX_stat>::zeroed();
         let (out, size) = (stat.as_mut_ptr(), size_of::<ffi::MDBX_stat>());
@@ -35,7 +35,7 @@ impl<'e> MdbxTransaction<'e> {
         check(unsafe { ffi::mdbx_drop(self.handle.as_ptr(), RECORDS, false) })
     }
 
-    /// About how many records there are from `low` to before `high`.
+    /// Estimates the number of records from `low` to before `high`.
     #[inline]
     pub(in super::super) fn estimate_range(&self, low: &[u8], high: &[u8]) -> Result<u64> {
         let (low, high, mut about) = (borrowed(low), borrowed(high), 0);
@@ -57,7 +57,8 @@ impl<'e> MdbxTransaction<'e> {
         Ok(about.unsigned_abs() as u64)
     }
 
-    /// Removes records from `low` to before `high`, which are two keys of records; how many there were.
+    /// Removes records from `low` to before `high`, which are keys of records, and returns their
+    /// number.
     pub(in super::super) fn remove_range(&mut self, low: &[u8], high: &[u8]) -> Result<u64> {
         let transaction: &Self = self;
         let (mut begin, mut end) = (transaction.cursor()?, transaction.cursor()?);
@@ -118,7 +119,7 @@ impl<'t> MdbxCursor<'t> {
         }
     }
 
-    /// How many values the key has that it is on.
+    /// The number of values of the current key.
     #[inline]
     pub(in super::super) fn count(&self) -> Result<u64> {
         let mut count = 0;
@@ -155,7 +156,8 @@ impl<'t> MdbxCursor<'t> {
             ffi::MDBX_NOTFOUND => Ok(None),
             code => {
                 check(code)?;
-                // SAFETY: the call succeeded; the slice, or `first` if nothing was written, borrows the transaction.
+                // SAFETY: the call succeeded; the slice, or `first` if nothing was written, borrows
+                // the transaction.
                 Ok(Some(unsafe { as_slice(value) }))
             }
         }
@@ -185,7 +187,8 @@ impl MdbxWriteCursor<'_> {
             },
         ];
         let handle = self.0.handle.as_ptr();
-        // SAFETY: cursor and transaction are live; libmdbx reads the key and that many values, and writes to the second part of `data`.
+        // SAFETY: cursor and transaction are live; libmdbx reads the key and that many values, and
+        // writes to the second part of `data`.
         check(unsafe {
             ffi::mdbx_cursor_put(handle, &raw mut key, data.as_mut_ptr(), ffi::MDBX_MULTIPLE)
         })

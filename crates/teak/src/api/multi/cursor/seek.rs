@@ -5,7 +5,7 @@ use crate::{
     Result,
     api::{
         key_checks::{check_probe, check_value_probe},
-        multi::owned::OwnedMultiCursor,
+        multi::owned_cursor::OwnedMultiCursor,
     },
     btree::{
         PageSource,

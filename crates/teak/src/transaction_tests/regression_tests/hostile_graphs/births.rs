@@ -1,9 +1,9 @@
-//! Pages that are younger than a state that has them, or were written since.
+//! Pages that are younger than a state that uses them, or were overwritten since.
 
 use super::*;
 use crate::{record::durability::Durability, transaction_tests::test_kit::put};
 
-/// A leaf of table `a` says that it was born so many transactions later than it was, and a snapshot has it.
+/// A leaf of table `a` has a birth this many transactions too late, and a snapshot uses it.
 fn with_birth(later: u64) -> (SimDisk, Arc<Engine>) {
     let (disk, engine) = new_database();
     fill(&engine, records(3, b"value"));
@@ -34,7 +34,7 @@ fn with_birth(later: u64) -> (SimDisk, Arc<Engine>) {
     (disk, engine)
 }
 
-/// `check` called it clean, and rolling back noted a death before the birth: a panic.
+/// `check` found no damage, and rolling back recorded a death before the birth: a panic.
 #[test]
 fn a_page_born_later_than_its_state_is_found() {
     let (disk, engine) = with_birth(1000);
@@ -69,7 +69,8 @@ fn a_page_born_later_than_its_state_is_found() {
     }
 }
 
-/// By now it was born early enough for the newest state, and not for the snapshot, which loses it when it is changed.
+/// By now its birth is early enough for the newest state, but not for the snapshot, which loses the
+/// page when it is changed.
 #[test]
 fn a_page_born_later_than_a_snapshot_that_has_it_is_found() {
     let (disk, engine) = with_birth(1);
@@ -98,8 +99,8 @@ fn a_page_born_later_than_a_snapshot_that_has_it_is_found() {
     );
 }
 
-/// A page that the newest state uses, too, was passed over, whatever the snapshot says of it; and where the newest state had read it
-/// the snapshot read what it was not.
+/// A page that the newest state uses too was skipped, even if it is wrong for the snapshot. If the
+/// newest state had read it, the snapshot read wrong contents.
 #[test]
 fn a_page_of_a_snapshot_that_was_overwritten_is_found() {
     let (disk, engine) = new_database();
@@ -112,7 +113,7 @@ fn a_page_of_a_snapshot_that_was_overwritten_is_found() {
     let root = root_of(&snapshot, &engine);
     let mut page = PageSource::page(&*snapshot, root.page).unwrap().to_vec();
     drop(snapshot);
-    // As if the page had been used again for a table of the newest state.
+    // As if the page had been reused for a table of the newest state.
     let end = page.len();
     page[end - 3..].copy_from_slice(b"new");
     let mut txn = WriteTransaction::begin(&engine).unwrap();
@@ -162,8 +163,9 @@ fn a_page_of_a_snapshot_that_was_overwritten_is_found() {
     assert!(is_damage(&txn.roll_back_to_snapshot("old")));
 }
 
-/// The free-space map keeps a dead page from the birth in its entry on. A page with an earlier birth
-/// may belong to an older snapshot too, which would lose it with the snapshot that it is kept for.
+/// The free-space map keeps a dead page from the birth in its entry on. A page with an earlier
+/// birth may belong to an older snapshot too, which would lose it together with the snapshot that
+/// it is kept for.
 #[test]
 fn a_dead_page_older_than_the_states_it_is_kept_for_is_found() {
     let (disk, engine) = new_database();

@@ -1,0 +1,246 @@
+//! Moves and searches of cursors.
+
+use super::object::{changing, moved, teak_cursor, unknown};
+use crate::{
+    error::{answer, teak_error},
+    ffi::teak_slice,
+    names::TableHandle,
+    records::teak_record,
+    teak_code,
+    transactions::{either, read, teak_txn},
+};
+
+/// A movement of a cursor.
+#[repr(C)]
+pub enum teak_move {
+    /// To the first record.
+    TEAK_FIRST = 0,
+    /// To the last record.
+    TEAK_LAST = 1,
+    /// To the next record. To the first one if the cursor has no position yet.
+    TEAK_NEXT = 2,
+    /// To the previous record. To the last one if the cursor has no position yet.
+    TEAK_PREV = 3,
+    /// Stays, or moves to the next record if the current one has been removed.
+    TEAK_CURRENT = 4,
+    /// To the first value of the next key.
+    TEAK_NEXT_KEY = 5,
+    /// To the last value of the previous key.
+    TEAK_PREV_KEY = 6,
+    /// To the next value of the current key. If there is none, the cursor does not move.
+    TEAK_NEXT_VALUE = 7,
+    /// To the previous value of the current key. If there is none, the cursor does not move.
+    TEAK_PREV_VALUE = 8,
+    /// To the first value of the current key.
+    TEAK_FIRST_VALUE = 9,
+    /// To the last value of the current key.
+    TEAK_LAST_VALUE = 10,
+}
+
+/// The record that a search looks for.
+#[repr(C)]
+pub enum teak_seek {
+    /// The first one at or after the given key or value.
+    TEAK_AT_LEAST = 0,
+    /// Exactly the given one. If there is none, the call returns TEAK_NONE and the cursor is on the
+    /// first one after it.
+    TEAK_EXACT = 1,
+    /// The first one after the given key or value.
+    TEAK_GREATER = 2,
+    /// The last one before the given key or value.
+    TEAK_LESS = 3,
+    /// The last one at or before the given key or value.
+    TEAK_AT_MOST = 4,
+}
+
+/// Moves a cursor as a teak_move says, and stores the record that it is on afterwards in `record`,
+/// unless that is NULL. Returns TEAK_NONE and an empty record if there is none.
+///
+/// Threads: any, while no other call uses the cursor. Lives: the key until the next call with the
+/// cursor; the value as that of teak_get, or, where a key has several, as the key.
+///
+/// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_DATABASE, TEAK_INVALID_ARGUMENT,
+/// TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED, TEAK_IO, TEAK_SNAPSHOT_LOST,
+/// TEAK_FORKED. After an error the cursor has not moved.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_move(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    to: u32,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            moved(cursor, txn, record, |free, transaction| {
+                Ok(either!(transaction, txn => match to {
+                    0 => free.first(txn),
+                    1 => free.last(txn),
+                    2 => free.next(txn),
+                    3 => free.prev(txn),
+                    4 => free.current(txn),
+                    5 => free.next_key(txn),
+                    6 => free.prev_key(txn),
+                    7 => free.next_value(txn),
+                    8 => free.prev_value(txn),
+                    9 => free.first_value(txn),
+                    10 => free.last_value(txn),
+                    other => return Err(unknown("move", other)),
+                })?)
+            })
+        })
+    }
+}
+
+/// Seeks a key as a teak_seek says, and stores the record that the cursor is on afterwards in
+/// `record`, unless that is NULL. Returns TEAK_NONE if there is none. Where a key has several
+/// values, the cursor goes to the first of them; with TEAK_LESS and TEAK_AT_MOST it goes to the
+/// last.
+///
+/// Threads, lives, errors: as teak_cursor_move.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_seek(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    seek: u32,
+    key: teak_slice,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let key = key.bytes()?;
+            moved(cursor, txn, record, |free, transaction| {
+                Ok(either!(transaction, txn => match seek {
+                    0 => free.seek(txn, key),
+                    1 => free.seek_exact(txn, key),
+                    2 => free.seek_greater(txn, key),
+                    3 => free.seek_less(txn, key),
+                    4 => free.seek_less_or_equal(txn, key),
+                    other => return Err(unknown("seek", other)),
+                })?)
+            })
+        })
+    }
+}
+
+/// Seeks a pair of key and value, in a table in which a key has several.
+///
+/// Threads, lives, errors: as teak_cursor_move.
+///
+/// ```c
+/// teak_table_options options = {.size = sizeof options, .several_values = 1};
+/// teak_txn txn;
+/// teak_table lines;
+/// teak_cursor cursor;
+/// teak_record record;
+/// check(teak_txn_begin_write(db, &txn, &error));
+/// check(teak_table_create(txn, teak_text("lines"), &options, &lines, &error));
+/// check(teak_insert_pair(txn, lines, teak_text("teak"), teak_text("3"), &error));
+/// check(teak_insert_pair(txn, lines, teak_text("teak"), teak_text("5"), &error));
+/// check(teak_cursor_open(txn, lines, &cursor, &error));
+/// check(teak_cursor_seek_pair(cursor, txn, TEAK_GREATER, teak_text("teak"), teak_text("3"), &record, &error));
+/// assert(record.value.len == 1 && *(const char *)record.value.data == '5');
+/// assert(teak_cursor_move(cursor, txn, TEAK_NEXT_VALUE, &record, &error) == TEAK_NONE);
+/// check(teak_cursor_close(cursor, &error));
+/// check(teak_txn_end(txn, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_seek_pair(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    seek: u32,
+    key: teak_slice,
+    value: teak_slice,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            moved(cursor, txn, record, |free, transaction| {
+                Ok(either!(transaction, txn => match seek {
+                    0 => free.seek_pair(txn, key, value),
+                    1 => free.seek_pair_exact(txn, key, value),
+                    2 => free.seek_pair_greater(txn, key, value),
+                    3 => free.seek_pair_less(txn, key, value),
+                    4 => free.seek_pair_less_or_equal(txn, key, value),
+                    other => return Err(unknown("seek", other)),
+                })?)
+            })
+        })
+    }
+}
+
+/// Seeks among the values of one key, in a table in which a key has several. If no value is found,
+/// the cursor does not move.
+///
+/// Threads, lives, errors: as teak_cursor_move.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_seek_value(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    seek: u32,
+    key: teak_slice,
+    value: teak_slice,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let (key, value) = (key.bytes()?, value.bytes()?);
+            moved(cursor, txn, record, |free, transaction| {
+                Ok(either!(transaction, txn => match seek {
+                    0 => free.seek_value(txn, key, value),
+                    1 => free.seek_value_exact(txn, key, value),
+                    2 => free.seek_value_greater(txn, key, value),
+                    3 => free.seek_value_less(txn, key, value),
+                    4 => free.seek_value_less_or_equal(txn, key, value),
+                    other => return Err(unknown("seek", other)),
+                })?)
+            })
+        })
+    }
+}
+
+/// Moves to the record with a number, counted from 0 in the order of the table, and stores it in
+/// `record`, unless that is NULL. Returns TEAK_NONE if the table has fewer records. Only for
+/// counted tables; costs one descent. teak_rank is the inverse.
+///
+/// Threads, lives, errors: as teak_cursor_move; TEAK_INVALID_ARGUMENT for a table that is not
+/// counted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_cursor_nth(
+    cursor: teak_cursor,
+    txn: teak_txn,
+    number: u64,
+    record: *mut teak_record,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let table = {
+                let transaction = read(txn)?;
+                changing(cursor, &transaction)?.table
+            };
+            moved(cursor, txn, record, |free, transaction| {
+                let named = transaction.opened.table(table.number)?;
+                Ok(either!(transaction, txn => match named {
+                    TableHandle::Plain(table) => match table.nth(txn, number)? {
+                        Some((key, _)) => free.seek_exact(txn, &key),
+                        None => Ok(false),
+                    },
+                    TableHandle::Multi(table) => match table.nth(txn, number)? {
+                        Some((key, value)) => free.seek_pair_exact(txn, &key, &value),
+                        None => Ok(false),
+                    },
+                })?)
+            })
+        })
+    }
+}

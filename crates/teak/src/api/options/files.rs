@@ -1,0 +1,136 @@
+//! Options about the files of a database: its lock file, name, permissions and file system.
+
+use super::Options;
+use crate::{
+    instance::policies::{LostNamePolicy, Network, Sharing},
+    share::attachment::UnusedLockFile,
+};
+use std::path::PathBuf;
+
+/// Files.
+impl Options {
+    /// Sets whether the database is read without a lock file, even while other processes write to
+    /// it. Requires a read-only open.
+    ///
+    /// Without this option a database is read without a lock file only if no lock file can be
+    /// created or written (a read-only medium or directory, a full disk) and no process has the
+    /// database open for writing. Until it is closed, opening it for writing fails with
+    /// [`Error::InUse`]. With this option it can also be read while earlier writers are active.
+    /// These writers do not know of this reader, and may reuse its pages after two more commits.
+    /// Each page is therefore compared with its checksum on every access. If a page was reused, the
+    /// operation fails with [`Error::SnapshotLost`]: begin a new transaction. Bytes borrowed from
+    /// the file may change; copy them and compare. Rust gives no guarantee for a shared slice that
+    /// changes, so use this option beside writers only if a lock file is impossible. See
+    /// `docs/locking.md`.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// teak::Database::open(&path)?.close()?;
+    /// let database = teak::Options::new().read_only(true).no_lock_file(true).open(&path)?;
+    /// assert!(!directory.path().join("coins.teak-lock").exists());
+    /// # drop(database);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn no_lock_file(mut self, is_unlocked: bool) -> Self {
+        self.settings.sharing = match is_unlocked {
+            true => Sharing::Unlocked,
+            false => Sharing::Processes,
+        };
+        self
+    }
+
+    /// Sets the path of the lock file; the default is the name of the database followed by `-lock`.
+    /// All processes that have the database open at the same time must use the same path; others
+    /// get [`Error::InUse`]. [`delete`](crate::delete) knows only the default.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let lock_file = directory.path().join("coins.lock");
+    /// let database = teak::Options::new().lock_file(&lock_file).open(&path)?;
+    /// assert!(lock_file.exists());
+    /// # drop(database);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lock_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.settings.lock_file = Some(path.into());
+        self
+    }
+
+    /// Sets whether the last process that closes the database removes the lock file. The default is
+    /// `true`. Removing it releases its disk blocks, which can take milliseconds while other
+    /// programs flush files of the same file system. With `false`, a program that opens and closes
+    /// a database often saves that, and creating the lock file the next time. The file that stays
+    /// has some 400 KB, of which 80 KB are on the disk. If this process has the database open
+    /// already, the setting of the first opening applies.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// teak::Options::new().remove_lock_file(false).open(&path)?.close()?;
+    /// assert!(directory.path().join("coins.teak-lock").exists());
+    /// teak::Database::open(&path)?.close()?;
+    /// assert!(!directory.path().join("coins.teak-lock").exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn remove_lock_file(mut self, is_removed: bool) -> Self {
+        self.settings.unused_lock_file = match is_removed {
+            true => UnusedLockFile::Remove,
+            false => UnusedLockFile::Leave,
+        };
+        self
+    }
+
+    /// Sets the permissions of created files, as for `open`, less the process's `umask`; the
+    /// default is 0o666. Existing files keep theirs, and a recreated lock file gets those of the
+    /// database.
+    ///
+    /// ```
+    /// use std::os::unix::fs::PermissionsExt;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = teak::Options::new().file_mode(0o600).open(&path)?;
+    /// assert_eq!(path.metadata()?.permissions().mode() & 0o777, 0o600);
+    /// # drop(database);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn file_mode(mut self, mode: u32) -> Self {
+        self.settings.file_mode = mode;
+        self
+    }
+
+    /// Sets whether a file on a network file system may be opened. Only processes of one machine
+    /// may use it then, which Teak cannot check.
+    pub fn allow_network(mut self, is_allowed: bool) -> Self {
+        self.settings.network = match is_allowed {
+            true => Network::Allow,
+            false => Network::Refuse,
+        };
+        self
+    }
+
+    /// Sets whether a commit fails with [`Error::NameLost`] if the file, or a directory above it,
+    /// was removed, renamed or replaced since it was opened. By default the commit succeeds, into a
+    /// file that may be gone after closing, and the first such commit emits [`Event::NameLost`].
+    /// The removal of the last link to the file is noticed at once; any other change within 10
+    /// milliseconds.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// let database = teak::Options::new().require_name(true).open(&path)?;
+    /// std::fs::remove_file(&path)?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<teak::codec::Str, teak::codec::Str>("names")?;
+    /// assert!(matches!(txn.commit(), Err(teak::Error::NameLost { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn require_name(mut self, is_required: bool) -> Self {
+        self.settings.without_name = match is_required {
+            true => LostNamePolicy::Refuse,
+            false => LostNamePolicy::Commit,
+        };
+        self
+    }
+}

@@ -1,0 +1,180 @@
+//! Creating, renaming and dropping tables.
+
+use super::{number_of, write::WriteTxn};
+use crate::{
+    Error, Result,
+    api::{MultiTable, Table, codec::Codec, table_options::TableOptions},
+    btree::TreeRoot,
+    maintain::dropped,
+    read::catalog,
+    write::transaction,
+};
+
+impl WriteTxn {
+    /// Opens a table, or creates it with default options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
+    /// is longer than the longest key; [`Error::ComparisonMissing`] or
+    /// [`Error::ComparisonMismatch`].
+    pub fn create_table<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<Table<K, V>> {
+        self.create_table_with(name, TableOptions::new())
+    }
+
+    /// Opens a table, or creates it with these options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory;
+    /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
+    pub fn create_table_with<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+        options: TableOptions,
+    ) -> Result<Table<K, V>> {
+        if options.is_multi() {
+            let text = "value options are for multi-value tables; use `create_multi_table_with`, or leave them out";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        self.create(name.as_ref(), options)?;
+        Ok(Table::new(self.inner.engine(), name.as_ref()))
+    }
+
+    /// Opens a multi-value table, or creates it with default options: values of any length, in byte
+    /// order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory;
+    /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
+    pub fn create_multi_table<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<MultiTable<K, V>> {
+        self.create_multi_table_with(name, TableOptions::new())
+    }
+
+    /// Opens a multi-value table, or creates it with these options. Versions
+    /// of Teak without such tables cannot open a database that has ever had one.
+    ///
+    /// ```
+    /// # use teak::{Database, KeyOrder, TableOptions, ValueSize, codec::{NativeU64, Str}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let options = TableOptions::new()
+    ///     .value_order(KeyOrder::Integer)
+    ///     .value_size(ValueSize::Bytes(8));
+    /// let postings = txn.create_multi_table_with::<Str, NativeU64>("postings", options)?;
+    /// postings.insert(&mut txn, "teak", 700_000)?;
+    /// postings.insert(&mut txn, "teak", 3)?;
+    /// let all: Vec<_> = postings.values(&txn, "teak")?.collect::<teak::Result<_>>()?;
+    /// assert_eq!(all, [3, 700_000]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory;
+    /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
+    pub fn create_multi_table_with<K: Codec, V: Codec>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+        options: TableOptions,
+    ) -> Result<MultiTable<K, V>> {
+        self.create(name.as_ref(), options.multi())?;
+        Ok(MultiTable::new(self.inner.engine(), name.as_ref()))
+    }
+
+    /// Opens or creates a table of any kind, and returns its root.
+    pub(in crate::api) fn create(
+        &mut self,
+        name: &[u8],
+        options: TableOptions,
+    ) -> Result<TreeRoot> {
+        self.check_name(name)?;
+        let root = options.to_root()?;
+        let len = usize::from(root.kind.value_size);
+        let max = crate::page::max_key_len(self.inner.engine().page_size());
+        if len > max {
+            return Err(Error::ValueTooLong { len, max });
+        }
+        let handle = self.inner.engine().handle(name);
+        let existing = self.inner.root_of(handle, name)?.as_deref().copied();
+        let Some(root) = existing else {
+            self.inner.create_table(handle, name, root)?;
+            return Ok(root);
+        };
+        let existing = TableOptions::of_root(&root);
+        if existing != options {
+            return Err(Error::TableMismatch {
+                name: catalog::printable(name),
+                detail: format!("it was created with {existing:?}"),
+            });
+        }
+        let (engine, pages) = (self.inner.engine(), self.inner.pages());
+        engine.refuse_disorder(pages, &root, (handle, name))?;
+        Ok(root)
+    }
+
+    /// Draws from the sequence of a table of any kind, and returns the first number.
+    pub(in crate::api) fn draw_sequence(&mut self, name: &[u8], count: u64) -> Result<u64> {
+        match number_of(self, name)? {
+            Some(handle) => self.inner.draw_sequence(handle, name, count),
+            None => Err(transaction::not_found(name)),
+        }
+    }
+
+    fn check_name(&self, name: &[u8]) -> Result<()> {
+        let max = crate::page::max_key_len(self.inner.engine().page_size());
+        if name.len() > max {
+            return Err(Error::KeyTooLong {
+                len: name.len(),
+                max,
+            });
+        }
+        if dropped::is_reserved(name) {
+            let text = "20-byte names that begin with a zero byte and \"dropped\" are reserved; choose another name";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        Ok(())
+    }
+
+    /// Renames a table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::TableExists`] or [`Error::KeyTooLong`].
+    pub fn rename_table(&mut self, old: impl AsRef<[u8]>, new: impl AsRef<[u8]>) -> Result<()> {
+        let (old, new) = (old.as_ref(), new.as_ref());
+        self.check_name(new)?;
+        let old_handle = number_of(self, old)?.ok_or_else(|| transaction::not_found(old))?;
+        let new_handle = self.inner.engine().handle(new);
+        self.inner
+            .rename_table((old_handle, old), (new_handle, new))
+    }
+
+    /// Drops a table with all its records; returns whether there was one. The pages of a huge table
+    /// are released in parts, by later commits;
+    /// [`DatabaseStat::dropped_pages`](crate::DatabaseStat::dropped_pages) reports how many are
+    /// left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`] if a page is damaged.
+    pub fn drop_table(&mut self, name: impl AsRef<[u8]>) -> Result<bool> {
+        let name = name.as_ref();
+        self.inner.refuse_broken()?;
+        match number_of(self, name)? {
+            Some(handle) => self.inner.drop_table(handle, name),
+            None => Ok(false),
+        }
+    }
+}

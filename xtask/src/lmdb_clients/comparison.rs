@@ -1,0 +1,97 @@
+//! A program that runs on LMDB and on the library, and must print the same.
+
+use super::{
+    bench::{ClientBench, Side},
+    own::refuse_difference,
+    running,
+};
+use crate::Failure;
+use std::{
+    fs::{self, File},
+    io::Read,
+    path::Path,
+    process::Command,
+};
+
+/// The first bytes of each file that the library writes.
+const TEAK_MAGIC: &[u8] = b"TeakRec";
+
+/// Runs the programs that `command` returns, each in an empty directory, and compares their output.
+pub(super) fn compare(
+    bench: &ClientBench<'_>,
+    name: &str,
+    command: impl Fn(Side, &Path) -> Command,
+) -> Result<(), Failure> {
+    let logs = bench.directory.join(name);
+    fs::create_dir_all(&logs)?;
+    let [theirs, own] = [Side::Lmdb, Side::Teak].map(|side| {
+        let directory = tempfile::tempdir()?;
+        let log = logs.join(side.name()).with_extension("log");
+        let mut command = command(side, directory.path());
+        command.current_dir(directory.path());
+        let (ended, printed) = running::run(&mut command, &log, bench.time_limit())?;
+        let (side, log) = (side.name(), log.display());
+        if !ended.is_some_and(|status| status.success()) {
+            return Err(Failure(format!("it has failed on {side}: see {log}")));
+        }
+        if has_teak_file(directory.path())? != (side == Side::Teak.name()) {
+            return Err(Failure(format!("it has not used {side}: see {log}")));
+        }
+        Ok(without_directory(&printed, directory.path()))
+    });
+    let (theirs, own) = (theirs?, own?);
+    refuse_difference(name, &theirs, &own)?;
+    println!("{name}: the same, {} lines", own.lines().count());
+    Ok(())
+}
+
+/// Whether the library has written a file in the directory.
+fn has_teak_file(directory: &Path) -> Result<bool, Failure> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let is_found = if kind.is_dir() {
+            has_teak_file(&entry.path())?
+        } else if kind.is_file() {
+            let mut magic = Vec::new();
+            File::open(entry.path())?
+                .take(TEAK_MAGIC.len() as u64)
+                .read_to_end(&mut magic)?;
+            magic == TEAK_MAGIC
+        } else {
+            false
+        };
+        if is_found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Output without the name of the directory, which differs from run to run.
+fn without_directory(printed: &str, directory: &Path) -> String {
+    printed.replace(&*directory.to_string_lossy(), "DIRECTORY")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{has_teak_file, without_directory};
+    use std::fs;
+
+    #[test]
+    fn files_of_the_library_are_recognised() {
+        let directory = tempfile::tempdir().unwrap();
+        let below = directory.path().join("a");
+        fs::create_dir(&below).unwrap();
+        fs::write(below.join("short"), "Teak").unwrap();
+        assert!(!has_teak_file(directory.path()).unwrap());
+        fs::write(below.join("data.mdb"), b"TeakRec\x01 and more").unwrap();
+        assert!(has_teak_file(directory.path()).unwrap());
+    }
+
+    #[test]
+    fn the_directory_is_not_compared() {
+        let printed = without_directory("opened /tmp/x1/data", "/tmp/x1".as_ref());
+        assert_eq!(printed, "opened DIRECTORY/data");
+    }
+}

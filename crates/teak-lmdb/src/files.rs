@@ -144,7 +144,7 @@ pub(crate) fn of_io(error: io::Error) -> Code {
 }
 
 /// Gives the lock file of the engine the permissions of its database. A file of another program, or
-/// another file that a link names, stays as it is.
+/// the file that a link names, is not changed.
 fn set_permissions_of_lock(lock: &Path, data: &fs::Metadata) {
     let mut options = OpenOptions::new();
     options.read(true);

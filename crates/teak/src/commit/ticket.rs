@@ -16,9 +16,9 @@ use std::{
 /// awaited.
 ///
 /// Dropping a ticket changes nothing: the commit still becomes durable. A ticket does not keep its
-/// database open. Closing the database makes every commit durable, and its tickets report that. With
-/// [`Options::flush_on_close`](crate::Options::flush_on_close) off, the ticket of a lazy commit that
-/// was left is an error.
+/// database open. Closing the database makes every commit durable, and its tickets report that.
+/// With [`Options::flush_on_close`](crate::Options::flush_on_close) off, the ticket of a lazy
+/// commit that was left is an error.
 ///
 /// ```
 /// use teak::{Database, codec::Str};

@@ -125,8 +125,8 @@ pub(super) fn set_permissions(file: &File, mode: LockMode) -> io::Result<()> {
     let LockMode::OfDatabase { bits, owner } = mode else {
         return Ok(());
     };
-    // The owner and the group of the database must be able to attach after a process of another user
-    // was killed. Only root can give files away, but a member of that group may set the group.
+    // The owner and the group of the database must be able to attach after a process of another
+    // user was killed. Only root can give files away, but a member of that group may set the group.
     let (user, group) = owner;
     let _ = fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
     // Every user who may write to the database may attach, whatever the umask of the first process

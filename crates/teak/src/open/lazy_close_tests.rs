@@ -258,7 +258,7 @@ fn a_ticket_does_not_wait_for_a_commit_that_closing_left_while_a_reader_is_open(
 
 /// Bug: closing one of several openings did not flush what is not lazy, and reported no failure.
 #[test]
-fn closing_one_of_two_openings_flushes_what_is_not_lazy() {
+fn closing_one_of_two_openings_flushes_asynchronous_commits() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("some.teak");
     let (database, other) = (

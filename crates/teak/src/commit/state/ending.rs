@@ -42,6 +42,10 @@ impl CommitState {
 
     /// Notes that this process closes and leaves lazy commits as a killed process would.
     pub(crate) fn leave_lazy(&mut self) {
+        assert!(
+            !self.has_deferred() && !self.has_failed(),
+            "commits that closing leaves are in the file"
+        );
         self.has_left_lazy = true;
     }
 

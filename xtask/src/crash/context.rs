@@ -334,18 +334,22 @@ impl EpisodeContext {
         let recovery = self.database.recovery();
         let is_expected = match recovery {
             Recovery::Clean => true,
-            // Lazy commits were left, and opening has flushed them.
-            Recovery::Killed { .. } => !self.settings.flushes_on_close,
+            // Lazy commits were left. Opening has flushed them, or has joined the process that closed,
+            // whose handle this program still has.
+            Recovery::Killed { .. } | Recovery::Joined => !self.settings.flushes_on_close,
             _ => false,
         };
         if !is_expected {
             return Err(format!("opening after a close reports {recovery:?}"));
         }
         let durable_since = match recovery {
-            Recovery::Clean => closed,
-            _ => self.time(),
+            Recovery::Clean => Some(closed),
+            Recovery::Joined => None,
+            _ => Some(self.time()),
         };
-        self.with_history(|history| history.note_durable(newest, durable_since));
+        if let Some(since) = durable_since {
+            self.with_history(|history| history.note_durable(newest, since));
+        }
         self.expect_newest("after closing and opening")
     }
 

@@ -1,6 +1,8 @@
 //! Compaction on request.
 
 use super::Database;
+#[cfg(doc)]
+use crate::Error;
 use crate::{
     Result,
     maintain::compact_options::{CompactOptions, CompactProgress},

@@ -1,6 +1,8 @@
 //! Lookups that return the stored key, of a record or of the next one.
 
 use super::{Table, Transaction, codec::Codec, key_checks::check_probe};
+#[cfg(doc)]
+use crate::Error;
 use crate::{
     Result,
     btree::{cursor::record_at, lookup, position::Position, reading::reading},

@@ -1,6 +1,8 @@
 //! Holding the writer lock without a transaction.
 
 use super::{Database, WriteTxn};
+#[cfg(doc)]
+use crate::Error;
 use crate::{Result, write::begin::ReservedWriterLock};
 use std::time::Duration;
 

@@ -1,6 +1,8 @@
 //! Options about the files of a database: its lock file, name, permissions and file system.
 
 use super::Options;
+#[cfg(doc)]
+use crate::{Error, Event};
 use crate::{
     instance::policies::{LostNamePolicy, Network, Sharing},
     share::attachment::UnusedLockFile,

@@ -1,6 +1,8 @@
 //! Savepoints and nested transactions.
 
 use super::write::WriteTxn;
+#[cfg(doc)]
+use crate::Error;
 use crate::{Result, write::savepoint::SavepointId};
 use std::mem;
 

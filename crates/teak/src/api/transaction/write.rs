@@ -1,6 +1,8 @@
 //! Write transactions.
 
 use super::Transaction;
+#[cfg(doc)]
+use crate::Error;
 use crate::api::sealed::Sealed;
 use crate::{
     Geometry, Result, TransactionId,

@@ -334,8 +334,8 @@ impl EpisodeContext {
         let recovery = self.database.recovery();
         let is_expected = match recovery {
             Recovery::Clean => true,
-            // Lazy commits were left. Opening has flushed them, or has joined the process that closed,
-            // whose handle this program still has.
+            // Lazy commits were left. Opening has flushed them, or has joined the process that
+            // closed, whose handle this program still has.
             Recovery::Killed { .. } | Recovery::Joined => !self.settings.flushes_on_close,
             _ => false,
         };

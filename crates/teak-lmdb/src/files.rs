@@ -7,7 +7,7 @@ use crate::{
 use std::{
     ffi::{CStr, CString, OsStr, c_uint},
     fs::{self, File, OpenOptions},
-    io::{self, Read as _, Write as _},
+    io::{self, Write as _},
     os::fd::AsRawFd,
     os::unix::{
         ffi::OsStrExt,
@@ -20,9 +20,6 @@ use std::{
 /// The extended attribute of a lock file with the largest number of readers that an environment was
 /// opened with.
 const READERS: &CStr = c"user.teak.lmdb-readers";
-
-/// The first bytes of the engine's lock files.
-const LOCK_MAGIC: &[u8; 8] = b"TeakLock";
 
 /// The paths of the files of an environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,12 +81,10 @@ impl Files {
     /// one. Everyone who may write to the database may use it, independently of this process's mask
     /// and user.
     pub(crate) fn leave_lock(&self) {
-        let (Some(lock), Ok(data)) = (&self.lock, fs::metadata(&self.data)) else {
+        let missing = self.lock.as_ref().filter(|lock| !lock.exists());
+        let (Some(lock), Ok(data)) = (missing, fs::metadata(&self.data)) else {
             return;
         };
-        if fs::symlink_metadata(lock).is_ok() {
-            return set_permissions_of_lock(lock, &data);
-        }
         let mut options = OpenOptions::new();
         let mode = data.permissions().mode() & 0o777;
         // The file is renamed after its first bytes are written, so that nobody finds an empty one.
@@ -101,7 +96,7 @@ impl Files {
             .mode(mode)
             .open(&unnamed);
         let _ = made.and_then(|mut made| {
-            made.write_all(LOCK_MAGIC)?;
+            made.write_all(b"TeakLock")?;
             let _ = fchown(&made, Some(data.uid()), Some(data.gid()));
             made.set_permissions(data.permissions())?;
             fs::hard_link(&unnamed, lock)
@@ -141,19 +136,4 @@ impl Files {
 /// The system's code of its error.
 pub(crate) fn of_io(error: io::Error) -> Code {
     Code(error.raw_os_error().unwrap_or(libc::EIO))
-}
-
-/// Gives the lock file of the engine the permissions of its database. A file of another program, or
-/// the file that a link names, is not changed.
-fn set_permissions_of_lock(lock: &Path, data: &fs::Metadata) {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    let mut magic = [0; LOCK_MAGIC.len()];
-    if let Ok(mut left) = options.open(lock)
-        && left.read_exact(&mut magic).is_ok()
-        && magic == *LOCK_MAGIC
-    {
-        let _ = left.set_permissions(data.permissions());
-    }
 }

@@ -185,9 +185,8 @@ impl LockFile {
         );
         self.file.refuse_stranger()?;
         refuse_file_len(len_bytes as u64)?;
-        // The permissions of the database may have changed since the file was left. Only its owner
-        // can follow.
-        let _ = set_permissions(self.file(), mode);
+        // The permissions of the database may have changed since the file was left.
+        self.follow_permissions(mode);
         let head_len = LOCK_MAGIC.len() as u64;
         // The first bytes may have been lost in a power cut.
         self.file().write_all_at(&LOCK_MAGIC, 0)?;
@@ -202,6 +201,11 @@ impl LockFile {
             self.file().write_all_at(&zeros, head_len)?;
         }
         Ok(Arc::new(Memory::shared(&self.file, len_bytes)?))
+    }
+
+    /// Gives the file the owner and the permissions of its database, as far as this process may.
+    pub(crate) fn follow_permissions(&self, mode: LockMode) {
+        let _ = set_permissions(self.file(), mode);
     }
 
     /// Writes zeros from `start` on over the content of a file that was left, if it has the length

@@ -10,9 +10,13 @@ use crate::{
         engine::Engine, held_writer_lock::HeldWriterLock, policies::ClosePolicy,
         writer::WriterState,
     },
+    io::{FILE_MODE, LockMode},
     observe::events::Event,
     process::writer_lock::Acquisition,
-    share::{attachment::Shared, lock_file_errors::lock_file_error},
+    share::{
+        attachment::{Shared, UnusedLockFile},
+        lock_file_errors::lock_file_error,
+    },
 };
 use std::time::Duration;
 
@@ -133,6 +137,10 @@ impl Engine {
         self.committer.stop();
         self.file.storage.grow_ahead(0);
         let unused = self.policies.unused_lock_file;
+        if unused == UnusedLockFile::Leave && gate.is_some() {
+            let mode = LockMode::for_database(&self.file.path, FILE_MODE);
+            shared.lock_file.follow_permissions(mode);
+        }
         (self.committer.commit_state).leave(|| shared.leave(gate, unused));
     }
 

@@ -49,23 +49,7 @@ pub(crate) fn splice(
             put(page, arrays.heads + 4 * index, &head.to_le_bytes());
             put(page, arrays.offsets + 2 * index, &offset.to_le_bytes());
         }
-        put(
-            page,
-            arrays.children + 4 * index,
-            &child.page.0.to_le_bytes(),
-        );
-        put(
-            page,
-            arrays.checksums + 8 * index,
-            &child.checksum.0.to_le_bytes(),
-        );
-        if format.counted {
-            put(
-                page,
-                arrays.counts + 8 * index,
-                &child.records.to_le_bytes(),
-            );
-        }
+        format.write_child(page, arrays, index, child);
     }
     header.count = (count + added) as u16;
     header.heap_len = (page.len() - heap_start) as u16;

@@ -111,28 +111,31 @@ impl InnerFormat {
             };
             let (head, offset) = self.write_separator(page, &mut heap_start, index, separator);
             put(page, arrays.heads + 4 * index, &head.to_le_bytes());
-            put(
-                page,
-                arrays.children + 4 * index,
-                &child.page.0.to_le_bytes(),
-            );
-            put(
-                page,
-                arrays.checksums + 8 * index,
-                &child.checksum.0.to_le_bytes(),
-            );
-            if self.counted {
-                put(
-                    page,
-                    arrays.counts + 8 * index,
-                    &child.records.to_le_bytes(),
-                );
-            }
+            self.write_child(page, arrays, index, child);
             put(page, arrays.offsets + 2 * index, &offset.to_le_bytes());
         }
         header.heap_len = (page.len() - heap_start) as u16;
         header.write(page);
         Ok(())
+    }
+
+    /// Writes a child to the arrays: its page, its checksum, and in counted trees its records.
+    #[inline]
+    pub(super) fn write_child(
+        self,
+        page: &mut [u8],
+        arrays: InnerArrays,
+        index: usize,
+        child: &Child,
+    ) {
+        let page_bytes = child.page.0.to_le_bytes();
+        put(page, arrays.children + 4 * index, &page_bytes);
+        let checksum_bytes = child.checksum.0.to_le_bytes();
+        put(page, arrays.checksums + 8 * index, &checksum_bytes);
+        if self.counted {
+            let record_bytes = child.records.to_le_bytes();
+            put(page, arrays.counts + 8 * index, &record_bytes);
+        }
     }
 
     /// Writes the bytes that the head cannot hold; returns the head and the value of the offset

@@ -32,10 +32,10 @@ pub(super) fn compare(
         let (ended, printed) = running::run(&mut command, &log, bench.time_limit())?;
         let (side, log) = (side.name(), log.display());
         if !ended.is_some_and(|status| status.success()) {
-            return Err(Failure(format!("it has failed on {side}: see {log}")));
+            bail!("it has failed on {side}: see {log}");
         }
         if has_teak_file(directory.path())? != (side == Side::Teak.name()) {
-            return Err(Failure(format!("it has not used {side}: see {log}")));
+            bail!("it has not used {side}: see {log}");
         }
         Ok(without_directory(&printed, directory.path()))
     });

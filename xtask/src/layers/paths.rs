@@ -1,6 +1,7 @@
 //! Finds the names that a source file takes from the crate's root.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use std::path::Path;
 use std::{collections::BTreeMap, str::FromStr};
 
 /// A name of the crate's root that a file uses.
@@ -208,4 +209,10 @@ fn is_separator(tokens: &[TokenTree]) -> bool {
 
 fn line(ident: &Ident) -> usize {
     ident.span().start().line
+}
+
+/// The module of the crate's root that a file belongs to.
+pub(super) fn layer_of(path: &Path) -> String {
+    let first = path.iter().next().unwrap_or_default().to_string_lossy();
+    first.trim_end_matches(".rs").to_owned()
 }

@@ -1,6 +1,6 @@
 //! The rules on small test sources, and on the engine itself.
 
-use super::{LayersArguments, Source, check, run};
+use super::{LayersArguments, Source, check, impls, run};
 use std::path::PathBuf;
 
 fn complaints(path: &str, text: &str) -> Vec<String> {
@@ -142,4 +142,23 @@ fn unsafe_is_allowed_only_in_io() {
 fn long_files_and_unknown_modules_are_found() {
     assert_eq!(complaints("page/mod.rs", &"\n".repeat(801)).len(), 1);
     assert_eq!(complaints("cellar.rs", "").len(), 1);
+}
+
+#[test]
+fn methods_of_a_type_of_another_folder_are_found() {
+    let source = |path: &str, text: &str| Source {
+        path: path.into(),
+        text: text.to_owned(),
+    };
+    let sources = [
+        source("write/transaction.rs", "struct Txn; impl Txn { fn a() {} }"),
+        source("write/begin.rs", "impl Txn { fn b() {} }"),
+        source(
+            "maintain/tail.rs",
+            "impl Txn { fn c() {} } impl Drop for Txn {}",
+        ),
+    ];
+    let complaints = impls::check(sources.iter()).unwrap();
+    assert_eq!(complaints.len(), 1, "{complaints:?}");
+    assert!(complaints[0].starts_with("maintain/tail.rs: methods of Txn"));
 }

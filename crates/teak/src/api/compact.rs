@@ -5,7 +5,10 @@ use super::Database;
 use crate::Error;
 use crate::{
     Result,
-    maintain::compact_options::{CompactOptions, CompactProgress},
+    maintain::{
+        compact,
+        compact_options::{CompactOptions, CompactProgress},
+    },
 };
 use std::ops::ControlFlow;
 
@@ -85,6 +88,6 @@ impl Database {
         options: &CompactOptions,
         progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
     ) -> Result<CompactProgress> {
-        self.opening.writable()?.compact(options, progress)
+        compact::compact(self.opening.writable()?, options, progress)
     }
 }

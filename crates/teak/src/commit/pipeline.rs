@@ -23,17 +23,18 @@ mod build_record;
 mod defer;
 mod hand_over;
 mod journal;
-mod roots;
 mod space;
 
 use crate::{
     Result, TransactionId,
+    btree::{TreeRoot, seal},
     commit::ticket::Ticket,
+    maintain::{dropped, empty_tail},
     observe::{
         events::CommitNote,
         latency::{CommitLatency, CommitStep, Stopwatch},
     },
-    read::snapshot::Snapshot,
+    read::{catalog, snapshot::Snapshot},
     record::durability::Durability,
     write::transaction::WriteTransaction,
 };
@@ -91,11 +92,11 @@ impl WriteTransaction {
         self.begin_commit()?;
         let has_none_dropped = self.tidy()?;
         self.note_step(CommitStep::Tail);
-        roots::write_roots(self)?;
+        write_roots(self)?;
         if self.pages.is_unchanged() && !self.has_news() {
             return Ok(self.commit_nothing());
         }
-        roots::write_catalog(self)?;
+        write_catalog(self)?;
         self.note_step(CommitStep::Roots);
         let extents = CommitExtents::take(&mut self.pages);
         let space = space::commit_space(self, &extents);
@@ -109,7 +110,7 @@ impl WriteTransaction {
         let written = space.and_then(|space| hand_over::write_or_defer(self, &extents, space));
         self.pages.writer.arena.clear();
         match &written {
-            Ok(_) => self.note_dropped(has_none_dropped),
+            Ok(_) => dropped::note_dropped(self, has_none_dropped),
             Err(_) => space::restore_space(self),
         }
         written
@@ -135,13 +136,13 @@ impl WriteTransaction {
     /// Does some of the work that earlier commits left, if this one changes something. Returns
     /// whether no dropped trees are left.
     fn tidy(&mut self) -> Result<bool> {
-        let mut has_none_dropped = self.has_none_dropped();
+        let mut has_none_dropped = dropped::has_none_dropped(self);
         let is_changed =
             !self.pages.is_unchanged() || self.tables.open.values().any(|table| table.is_changed);
         if is_changed {
-            self.store_parked()?;
-            has_none_dropped = self.release_some_dropped()?;
-            self.empty_tail()?;
+            dropped::store_parked(self)?;
+            has_none_dropped = dropped::release_some_dropped(self)?;
+            empty_tail::empty_tail(self)?;
         }
         if is_changed || self.status.is_compacting {
             journal::change_journal(self)?;
@@ -173,4 +174,40 @@ impl WriteTransaction {
             stopwatch.note(step);
         }
     }
+}
+
+/// Seals every changed table and writes its root to the catalog.
+fn write_roots(txn: &mut WriteTransaction) -> Result<()> {
+    for (handle, name, mut root) in changed_roots(txn) {
+        seal::seal(&mut txn.pages, &mut root)?;
+        txn.change_catalog(|pages, catalog| catalog::put(pages, catalog, &name, &root))?;
+        if let Some(table) = txn.tables.open.get_mut(&handle) {
+            table.root = Some(root);
+            table.is_changed = false;
+        }
+    }
+    Ok(())
+}
+
+/// The changed roots, by table handle and name.
+fn changed_roots(txn: &WriteTransaction) -> Vec<(usize, Vec<u8>, TreeRoot)> {
+    let open = txn.tables.open.iter();
+    open.filter(|(_, table)| table.is_changed)
+        .filter_map(|(handle, table)| Some((*handle, table.name.clone(), table.root?)))
+        .collect()
+}
+
+/// Seals the catalog, and writes the list of named snapshots.
+fn write_catalog(txn: &mut WriteTransaction) -> Result<()> {
+    debug_assert!(
+        changed_roots(txn).is_empty(),
+        "the catalog is sealed after it has the roots of all changed tables"
+    );
+    seal::seal(&mut txn.pages, &mut txn.catalog)?;
+    txn.write_named()?;
+    assert!(
+        txn.pages.parked.trees.is_empty(),
+        "parked trees are in the catalog"
+    );
+    Ok(())
 }

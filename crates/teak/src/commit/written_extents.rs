@@ -57,6 +57,16 @@ impl WrittenExtents {
         (all.len() <= self.extents_max).then_some(all)
     }
 
+    /// The most extents that [`Self::with`] lists for a commit with `taken_count` extents.
+    /// `None` if it cannot list them.
+    pub(crate) fn listed_max(&self, taken_count: usize) -> Option<usize> {
+        let mut generations = self.generations.iter();
+        let count = generations.try_fold(taken_count, |count, generation| {
+            Some(count + generation.extents.as_ref()?.len())
+        });
+        count.map(|count| count.min(self.extents_max))
+    }
+
     /// Forgets extents that no later commit uses.
     pub(crate) fn forget_dead(&mut self, deaths: &[(Extent, TransactionId)]) {
         for extents in self

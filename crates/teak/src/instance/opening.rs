@@ -10,6 +10,7 @@ use crate::{
         engine::{Engine, closed},
         policies::Settings,
     },
+    maintain::compact,
     share::names::lock_path,
     sync::lock,
 };
@@ -167,7 +168,7 @@ impl Opening {
                 false => self.engine.sync_for_close(),
             };
         }
-        self.engine.tidy(self.began.elapsed());
+        compact::tidy(&self.engine, self.began.elapsed());
         if self.engine.close()? {
             return Ok(());
         }

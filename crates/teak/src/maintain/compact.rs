@@ -9,6 +9,8 @@ use crate::{
             CompactObstacle, CompactOptions, CompactProgress, PAGES_PER_COMMIT_MAX, slack,
         },
         compaction_plan::{CompactionFacts, CompactionOutcome, CompactionPlan, CompactionPlanner},
+        dropped::release_to_compact,
+        empty_tail::{policy_of, relocate},
         policy::is_untidy,
     },
     record::durability::Durability,
@@ -28,26 +30,24 @@ const TRAILING_MIN: u64 = 16;
 const TIDY_TIME_LIMITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 const TIDY_TIME_DIVISOR: u32 = 8;
 
-impl Engine {
-    /// Moves pages from the end of the file to lower free positions until the goal is reached or no
-    /// page is left to move. Truncates the file.
-    pub(crate) fn compact(
-        self: &Arc<Self>,
-        options: &CompactOptions,
-        progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
-    ) -> Result<CompactProgress> {
-        Compaction {
-            engine: self,
-            options,
-            page_size: self.file.page_size as u64,
-            done: CompactProgress {
-                file_bytes: self.file_bytes(),
-                ..CompactProgress::default()
-            },
-            planner: CompactionPlanner::new(),
-        }
-        .run(progress)
+/// Moves pages from the end of the file to lower free positions until the goal is reached or no
+/// page is left to move. Truncates the file.
+pub(crate) fn compact(
+    engine: &Arc<Engine>,
+    options: &CompactOptions,
+    progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
+) -> Result<CompactProgress> {
+    Compaction {
+        engine,
+        options,
+        page_size: engine.file.page_size as u64,
+        done: CompactProgress {
+            file_bytes: engine.file_bytes(),
+            ..CompactProgress::default()
+        },
+        planner: CompactionPlanner::new(),
     }
+    .run(progress)
 }
 
 /// A running compaction.
@@ -111,7 +111,7 @@ impl Compaction<'_> {
             if !self.done.is_reached {
                 self.done.obstacle = Some(match self.planner.is_limited() {
                     true => CompactObstacle::Limit,
-                    false => txn.blocking_pins()?.unwrap_or(CompactObstacle::Room),
+                    false => blocking_pins(&txn)?.unwrap_or(CompactObstacle::Room),
                 });
             }
             txn.abort();
@@ -121,13 +121,13 @@ impl Compaction<'_> {
     }
 
     fn is_reached(&self, txn: &WriteTransaction) -> Result<bool> {
-        let enough = (self.options).enough_pages(txn.living_pages()?, self.page_size);
+        let enough = (self.options).enough_pages(living_pages(&txn)?, self.page_size);
         Ok(needed_pages(&txn.pages.writer.space) <= enough)
     }
 
     /// One transaction.
     fn step(&mut self, mut txn: WriteTransaction) -> Result<CompactionOutcome> {
-        let goal = (self.options).goal_pages(txn.living_pages()?, self.page_size);
+        let goal = (self.options).goal_pages(living_pages(&txn)?, self.page_size);
         self.done.is_reached = self.is_reached(&txn)?;
         let is_first = self.planner.is_first();
         if is_first {
@@ -148,14 +148,14 @@ impl Compaction<'_> {
         txn.status.is_compacting = true;
         txn.pages.leave_zone();
         let is_empty_commit_useful =
-            self.planner.may_wait() && txn.is_empty_commit_useful(is_first, &self.done)?;
+            self.planner.may_wait() && is_empty_commit_useful(&txn, is_first, &self.done)?;
         let facts = self.facts(&txn, goal, is_empty_commit_useful)?;
         let plan = self.planner.plan(&facts);
-        txn.prepare_moving(&plan);
+        prepare_moving(&mut txn, &plan);
         // Dropped trees are released before anything is moved.
         let at_once = self.options.pages_at_once(self.page_size);
-        let is_releasing = !self.planner.is_done() && txn.release_to_compact(at_once)?;
-        let room = self.planner.within(txn.shrink_policy().room_to_move());
+        let is_releasing = !self.planner.is_done() && release_to_compact(&mut txn, at_once)?;
+        let room = self.planner.within(policy_of(&txn).room_to_move());
         let outcome = match plan {
             _ if is_releasing => CompactionOutcome::Moved(0),
             CompactionPlan::Wait if self.planner.is_done() && !is_empty_commit_useful => {
@@ -191,7 +191,7 @@ impl Compaction<'_> {
             is_emptying,
             is_empty_commit_useful,
             first_gap: is_settled.then(first_gap).flatten(),
-            is_pinned: is_settled && txn.blocking_pins()?.is_some(),
+            is_pinned: is_settled && blocking_pins(&txn)?.is_some(),
             is_tail_only: self.options.is_tidying,
             is_limited: self.options.moved_bytes.is_some(),
             pages_at_once: self.options.pages_at_once(self.page_size),
@@ -228,7 +228,7 @@ impl Compaction<'_> {
         };
         match work.pages_left {
             0 => Ok(CompactionOutcome::NoRoom),
-            _ => txn.compact_some(work),
+            _ => compact_some(txn, work),
         }
     }
 
@@ -264,50 +264,49 @@ impl Compaction<'_> {
     }
 }
 
-impl Engine {
-    /// Before the database is closed: compacts the file if more of it is free than a closed
-    /// database should keep. Everything is durable then. If this fails, closing reports the error
-    /// only if the disk still fails.
-    pub(crate) fn tidy(self: &Arc<Self>, was_open: Duration) {
-        let options = CompactOptions::for_closing(TIDY_TIME_LIMITS.0);
-        // Lazy commits keep pages that become free once these commits are on the disk.
-        if !self.is_untidy(&options).unwrap_or(false) || self.sync().is_err() {
-            return;
-        }
-        let end = Instant::now()
-            + (was_open / TIDY_TIME_DIVISOR).clamp(TIDY_TIME_LIMITS.0, TIDY_TIME_LIMITS.1);
-        let _ = self.compact(
-            &options,
-            &mut |_| match Instant::now() < end && !self.is_shared() {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            },
-        );
+/// Before the database is closed: compacts the file if more of it is free than a closed
+/// database should keep. Everything is durable then. If this fails, closing reports the error
+/// only if the disk still fails.
+pub(crate) fn tidy(engine: &Arc<Engine>, was_open: Duration) {
+    let options = CompactOptions::for_closing(TIDY_TIME_LIMITS.0);
+    // Lazy commits keep pages that become free once these commits are on the disk.
+    if !closes_untidy(engine, &options).unwrap_or(false) || engine.sync().is_err() {
+        return;
     }
+    let end = Instant::now()
+        + (was_open / TIDY_TIME_DIVISOR).clamp(TIDY_TIME_LIMITS.0, TIDY_TIME_LIMITS.1);
+    let _ = compact(
+        engine,
+        &options,
+        &mut |_| match Instant::now() < end && !is_shared(engine) {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        },
+    );
+}
 
-    /// Whether other processes have the database open.
-    fn is_shared(&self) -> bool {
-        let shared = self.committer.shared.as_ref();
-        shared.is_some_and(|shared| shared.lock_file.has_others().unwrap_or(true))
-    }
+/// Whether other processes have the database open.
+fn is_shared(engine: &Engine) -> bool {
+    let shared = engine.committer.shared.as_ref();
+    shared.is_some_and(|shared| shared.lock_file.has_others().unwrap_or(true))
+}
 
-    fn is_untidy(&self, options: &CompactOptions) -> Result<bool> {
-        let leaves_lazy = self.policies.on_close == ClosePolicy::LeaveLazy;
-        if self.policies.move_percent == 0 || leaves_lazy || self.is_shared() {
-            return Ok(false);
-        }
-        let Some(writer) = self.try_acquire_writer(Some(TIDY_TIME_LIMITS.0))? else {
-            return Ok(false);
-        };
-        let space = &writer.space;
-        let used = space.used_count().saturating_sub(space.pending_count());
-        let goal = options.goal_pages(used, self.file.page_size as u64);
-        // Named snapshots keep their pages in place.
-        let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0
-            && writer.named.live().is_empty()
-            && writer.is_changed;
-        Ok(is_wanted && is_untidy(needed_pages(space), goal))
+fn closes_untidy(engine: &Engine, options: &CompactOptions) -> Result<bool> {
+    let leaves_lazy = engine.policies.on_close == ClosePolicy::LeaveLazy;
+    if engine.policies.move_percent == 0 || leaves_lazy || is_shared(engine) {
+        return Ok(false);
     }
+    let Some(writer) = engine.try_acquire_writer(Some(TIDY_TIME_LIMITS.0))? else {
+        return Ok(false);
+    };
+    let space = &writer.space;
+    let used = space.used_count().saturating_sub(space.pending_count());
+    let goal = options.goal_pages(used, engine.file.page_size as u64);
+    // Named snapshots keep their pages in place.
+    let is_wanted = writer.newest.geometry.shrink_threshold_bytes == 0
+        && writer.named.live().is_empty()
+        && writer.is_changed;
+    Ok(is_wanted && is_untidy(needed_pages(space), goal))
 }
 
 /// The pages that the file needs at present.
@@ -315,69 +314,71 @@ fn needed_pages(space: &Space) -> u64 {
     space.page_count() - space.trailing_free()
 }
 
-impl WriteTransaction {
-    /// Pages that are in use, or dead but visible to a reader. Directly after many lazy commits as
-    /// many more pages are dead, and the free-space map releases them over time.
-    fn living_pages(&self) -> Result<u64> {
-        let (space, named) = (&self.pages.writer.space, &self.pages.writer.named);
-        let readers = self.engine.committer.published.readers()?;
-        let read = readers.iter().map(|reader| TransactionId(reader.state));
-        let older: Vec<_> = read.filter(|state| *state < self.pages.base()).collect();
-        let dead = match older.is_empty() && named.live().is_empty() {
-            true => space.pending_count(),
-            false => self.pages.unseen_by(older.into_iter()),
-        };
-        Ok(space.used_count().saturating_sub(dead))
-    }
+/// Pages that are in use, or dead but visible to a reader. Directly after many lazy commits as
+/// many more pages are dead, and the free-space map releases them over time.
+fn living_pages(txn: &WriteTransaction) -> Result<u64> {
+    let (space, named) = (&txn.pages.writer.space, &txn.pages.writer.named);
+    let readers = txn.engine.committer.published.readers()?;
+    let read = readers.iter().map(|reader| TransactionId(reader.state));
+    let older: Vec<_> = read.filter(|state| *state < txn.pages.base()).collect();
+    let dead = match older.is_empty() && named.live().is_empty() {
+        true => space.pending_count(),
+        false => txn.pages.unseen_by(older.into_iter()),
+    };
+    Ok(space.used_count().saturating_sub(dead))
+}
 
-    /// The readers or named snapshots that use pages of older states, or may use them, so that
-    /// moved pages do not become free.
-    fn blocking_pins(&self) -> Result<Option<CompactObstacle>> {
-        if !self.engine.committer.published.readers()?.is_empty() {
-            return Ok(Some(CompactObstacle::Readers));
-        }
-        let is_named = !self.pages.writer.named.live().is_empty();
-        Ok(is_named.then_some(CompactObstacle::NamedSnapshots))
+/// The readers or named snapshots that use pages of older states, or may use them, so that
+/// moved pages do not become free.
+fn blocking_pins(txn: &WriteTransaction) -> Result<Option<CompactObstacle>> {
+    if !txn.engine.committer.published.readers()?.is_empty() {
+        return Ok(Some(CompactObstacle::Readers));
     }
+    let is_named = !txn.pages.writer.named.live().is_empty();
+    Ok(is_named.then_some(CompactObstacle::NamedSnapshots))
+}
 
-    /// Whether a commit without changes would free pages or shorten the file.
-    fn is_empty_commit_useful(&self, is_first: bool, done: &CompactProgress) -> Result<bool> {
-        let writer = &self.pages.writer;
-        let space = &writer.space;
-        let lower_limit = self.shrink_policy().lower_limit();
-        let least = if is_first { TRAILING_MIN } else { 0 };
-        let is_free = space.page_count() > lower_limit && space.trailing_free() > least;
-        let is_dead = space.used_count() > self.living_pages()?;
-        Ok(is_free || writer.is_to_cut(&*self.engine.file.storage) || is_dead && !done.is_reached)
+/// Whether a commit without changes would free pages or shorten the file.
+fn is_empty_commit_useful(
+    txn: &WriteTransaction,
+    is_first: bool,
+    done: &CompactProgress,
+) -> Result<bool> {
+    let writer = &txn.pages.writer;
+    let space = &writer.space;
+    let lower_limit = policy_of(txn).lower_limit();
+    let least = if is_first { TRAILING_MIN } else { 0 };
+    let is_free = space.page_count() > lower_limit && space.trailing_free() > least;
+    let is_dead = space.used_count() > living_pages(txn)?;
+    Ok(is_free || writer.is_to_cut(&*txn.engine.file.storage) || is_dead && !done.is_reached)
+}
+
+/// Has pages of the free-space map after the boundary moved, if there is room before it.
+fn leave_tail(txn: &mut WriteTransaction, boundary: u64) {
+    let space = &mut txn.pages.writer.space;
+    if space
+        .first_free_page_after(0)
+        .is_some_and(|free| free < boundary)
+    {
+        space.leave_tail(boundary);
     }
+}
 
-    /// Has pages of the free-space map after the boundary moved, if there is room before it.
-    fn leave_tail(&mut self, boundary: u64) {
-        let space = &mut self.pages.writer.space;
-        if space
-            .first_free_page_after(0)
-            .is_some_and(|free| free < boundary)
-        {
-            space.leave_tail(boundary);
-        }
+/// Begins the round that is planned, and has pages of the free-space map moved.
+fn prepare_moving(txn: &mut WriteTransaction, plan: &CompactionPlan) {
+    match plan {
+        CompactionPlan::Continue { map_boundary, .. } => leave_tail(txn, *map_boundary),
+        CompactionPlan::Lower { .. } => txn.pages.writer.shrink.tail.begin(1),
+        CompactionPlan::Lift(values) => leave_tail(txn, values.start),
+        CompactionPlan::Wait => {}
     }
+}
 
-    /// Begins the round that is planned, and has pages of the free-space map moved.
-    fn prepare_moving(&mut self, plan: &CompactionPlan) {
-        match plan {
-            CompactionPlan::Continue { map_boundary, .. } => self.leave_tail(*map_boundary),
-            CompactionPlan::Lower { .. } => self.pages.writer.shrink.tail.begin(1),
-            CompactionPlan::Lift(values) => self.leave_tail(values.start),
-            CompactionPlan::Wait => {}
-        }
-    }
-
-    /// Moves as much as one commit should.
-    fn compact_some(&mut self, mut work: Relocation) -> Result<CompactionOutcome> {
-        match self.relocate(&mut work) {
-            Ok(()) => Ok(CompactionOutcome::Moved(work.moved)),
-            Err(error) if error.is_lack_of_space() => Ok(CompactionOutcome::NoRoom),
-            Err(error) => Err(error),
-        }
+/// Moves as much as one commit should.
+fn compact_some(txn: &mut WriteTransaction, mut work: Relocation) -> Result<CompactionOutcome> {
+    match relocate(txn, &mut work) {
+        Ok(()) => Ok(CompactionOutcome::Moved(work.moved)),
+        Err(error) if error.is_lack_of_space() => Ok(CompactionOutcome::NoRoom),
+        Err(error) => Err(error),
     }
 }

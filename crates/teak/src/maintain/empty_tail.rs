@@ -18,7 +18,7 @@ use crate::{
 };
 use crate::{
     instance::shrink_state::{LEAVES_MIN, TailPosition},
-    maintain::policy::ShrinkPolicy,
+    maintain::policy::{ShrinkPolicy, shrink_policy},
     read::catalog,
     write::transaction::{WriteTransaction, changing},
 };
@@ -35,193 +35,198 @@ const SKIPPED_TABLES_MAX: usize = 8;
 /// Number of commits between two attempts to move pages of the free-space map.
 const MAP_MOVE_INTERVAL_COMMITS: u64 = 16;
 
-impl WriteTransaction {
-    /// Moves some pages from the end of the file, if that is worthwhile. A failing disk is an
-    /// error. Damaged pages are reported when they are read.
-    pub(crate) fn empty_tail(&mut self) -> Result<()> {
-        let percent = u64::from(self.engine.policies.move_percent);
-        if self.status.is_compacting || percent == 0 || self.status.is_broken {
-            return Ok(());
-        }
-        let (id, taken) = (self.id(), self.pages.taken_count());
-        let policy = self.shrink_policy();
-        let goal = policy.tail();
-        let writer = &mut *self.pages.writer;
-        let (space, tail) = (&mut writer.space, &mut writer.shrink.tail);
-        let used = space.used_count();
-        if !tail.note_commit(taken, used) {
-            return Ok(());
-        }
-        let is_bloated = space.page_count() > goal.begins_above
-            && space.page_count() - space.trailing_free() > goal.begins_above;
-        tail.empty_from(goal.boundary, is_bloated);
-        if tail.is_sample_due(used) {
-            // Damage is reported when the damaged page is read.
-            let is_thin = self.has_thin_table().unwrap_or(false);
-            self.pages
-                .writer
-                .shrink
-                .tail
-                .empty_from(goal.boundary, is_thin);
-        }
-        let writer = &mut *self.pages.writer;
-        if !writer.shrink.tail.is_at_work(id) {
-            return Ok(());
-        }
-        if id.0.is_multiple_of(MAP_MOVE_INTERVAL_COMMITS) {
-            writer.space.leave_tail(goal.boundary);
-        }
-        let mut work = policy.tail_work(taken, percent, writer.shrink.tail.value_pages);
-        let lowered = self.relocate(&mut work);
-        if lowered.is_err() {
-            self.rest(PAUSE_COMMITS);
-        }
-        self.pages.writer.shrink.tail.note_values(&work);
-        match lowered {
-            Err(error @ Error::Io { .. }) => Err(error),
-            _ => Ok(()),
-        }
+/// Moves some pages from the end of the file, if that is worthwhile. A failing disk is an
+/// error. Damaged pages are reported when they are read.
+pub(crate) fn empty_tail(txn: &mut WriteTransaction) -> Result<()> {
+    let percent = u64::from(txn.engine.policies.move_percent);
+    if txn.status.is_compacting || percent == 0 || txn.status.is_broken {
+        return Ok(());
     }
-
-    /// The policy for the present file, with the geometry that this transaction leaves.
-    pub(super) fn shrink_policy(&self) -> ShrinkPolicy {
-        let geometry = self.pages.limits.geometry;
-        self.pages.writer.shrink_policy(geometry)
+    let (id, taken) = (txn.id(), txn.pages.taken_count());
+    let policy = policy_of(txn);
+    let goal = policy.tail();
+    let writer = &mut *txn.pages.writer;
+    let (space, tail) = (&mut writer.space, &mut writer.shrink.tail);
+    let used = space.used_count();
+    if !tail.note_commit(taken, used) {
+        return Ok(());
     }
-
-    /// Whether the leaves of a large table are thin. Examines the first large table after that of
-    /// the last sample.
-    fn has_thin_table(&mut self) -> Result<bool> {
-        let mut sampled = self.pages.writer.shrink.tail.sampled.take();
-        for _ in 0..SKIPPED_TABLES_MAX {
-            let next =
-                self.table_from(sampled.as_deref().unwrap_or_default(), sampled.is_none())?;
-            let Some(TailPosition::Table { name, .. }) = next else {
-                return Ok(false);
-            };
-            let root = match self.engine.known_handle(&name) {
-                Some(handle) => self.root_of(handle, &name)?.as_deref().copied(),
-                None => self.find(&name)?,
-            };
-            sampled = Some(name);
-            // Samples examine the leaves with keys, which may be few in multi-value tables.
-            let is_large = |root: &TreeRoot| root.leaf_pages >= LEAVES_MIN && !root.is_multi();
-            let Some(root) = root.filter(is_large) else {
-                continue;
-            };
-            let (pages, seed) = (&self.pages, self.id().0);
-            let fill = reading(pages, || {
-                sampled_fill_percent(pages, &root, SAMPLE_LEAVES, seed)
-            })?;
-            self.pages.writer.shrink.tail.sampled = sampled;
-            return Ok(fill < THIN_PERCENT);
-        }
-        self.pages.writer.shrink.tail.sampled = sampled;
-        Ok(false)
+    let is_bloated = space.page_count() > goal.begins_above
+        && space.page_count() - space.trailing_free() > goal.begins_above;
+    tail.empty_from(goal.boundary, is_bloated);
+    if tail.is_sample_due(used) {
+        // Damage is reported when the damaged page is read.
+        let is_thin = has_thin_table(txn).unwrap_or(false);
+        txn.pages
+            .writer
+            .shrink
+            .tail
+            .empty_from(goal.boundary, is_thin);
     }
-
-    /// Pauses for this many commits.
-    pub(crate) fn rest(&mut self, commits: u64) {
-        let until = TransactionId(self.id().0.saturating_add(commits));
-        self.pages.writer.shrink.tail.rest_until(until);
+    let writer = &mut *txn.pages.writer;
+    if !writer.shrink.tail.is_at_work(id) {
+        return Ok(());
     }
-
-    /// Continues the walk through all tables as far as the work allows. If that fails, everything
-    /// is undone and the transaction is unchanged.
-    pub(crate) fn relocate(&mut self, work: &mut Relocation) -> Result<()> {
-        self.pages.writer.space.forget_holes(work.boundary);
-        // Lifting may grow the file.
-        let is_lifting = !work.relocated_values.is_empty();
-        self.pages
-            .allocate_low((!is_lifting).then_some(work.boundary));
-        let savepoint = self.begin_savepoint()?;
-        let walked = self.walk(work);
-        self.pages.allocate_low(None);
-        if walked.is_err() {
-            self.roll_back_to(savepoint)?;
-        }
-        self.end_savepoint(savepoint)?;
-        walked?;
-        let used = self.pages.writer.space.used_count();
-        self.pages.writer.shrink.tail.note_moved(work.moved, used);
-        Ok(())
+    if id.0.is_multiple_of(MAP_MOVE_INTERVAL_COMMITS) {
+        writer.space.leave_tail(goal.boundary);
     }
-
-    /// Walks until the work is used up, or the list of names is finished. The position is the
-    /// beginning after that.
-    fn walk(&mut self, work: &mut Relocation) -> Result<()> {
-        loop {
-            let position = std::mem::take(&mut self.pages.writer.shrink.tail.position);
-            let next = match position {
-                TailPosition::Begin => self.table_from(&[], true)?,
-                TailPosition::Table { name, from } => {
-                    match self.lower_table(&name, from.as_ref(), work)? {
-                        from @ Some(_) => Some(TailPosition::Table { name, from }),
-                        None => self.table_from(&name, false)?,
-                    }
-                }
-                TailPosition::Catalog => {
-                    self.change_catalog(|pages, catalog| {
-                        Tree::new(pages, catalog).relocate(None, work)
-                    })?;
-                    Some(TailPosition::Names)
-                }
-                TailPosition::Names => {
-                    let list = &mut self.named.list;
-                    return changing(&mut self.pages, |pages| {
-                        Tree::new(pages, list).relocate(None, work)
-                    })
-                    .map(drop);
-                }
-            };
-            work.visits_left = work.visits_left.saturating_sub(1);
-            self.pages.writer.shrink.tail.position = next.unwrap_or(TailPosition::Catalog);
-            if work.is_spent() {
-                return Ok(());
-            }
-        }
+    let mut work = policy.tail_work(taken, percent, writer.shrink.tail.value_pages);
+    let lowered = relocate(txn, &mut work);
+    if lowered.is_err() {
+        rest(txn, PAUSE_COMMITS);
     }
-
-    /// The first table after a name, or from it on.
-    fn table_from(&self, name: &[u8], is_included: bool) -> Result<Option<TailPosition>> {
-        let pages = &self.pages;
-        let found = reading(pages, || {
-            catalog::table_from(
-                pages,
-                &self.catalog,
-                &self.base.comparisons,
-                name,
-                is_included,
-            )
-        })?;
-        Ok(found.map(|name| TailPosition::Table { name, from: None }))
+    txn.pages.writer.shrink.tail.note_values(&work);
+    match lowered {
+        Err(error @ Error::Io { .. }) => Err(error),
+        _ => Ok(()),
     }
+}
 
-    fn lower_table(
-        &mut self,
-        name: &[u8],
-        from: Option<&ResumePoint>,
-        work: &mut Relocation,
-    ) -> Result<Option<ResumePoint>> {
-        // A table without a handle does not get one for this.
-        if let Some(handle) = self.engine.known_handle(name) {
-            return self.change(handle, name, |tree| tree.relocate(from, work));
-        }
-        let Some(mut root) = self.find(name)? else {
-            return Ok(None);
+/// The policy for the present file, with the geometry that this transaction leaves.
+pub(super) fn policy_of(txn: &WriteTransaction) -> ShrinkPolicy {
+    let geometry = txn.pages.limits.geometry;
+    shrink_policy(&txn.pages.writer, geometry)
+}
+
+/// Whether the leaves of a large table are thin. Examines the first large table after that of
+/// the last sample.
+fn has_thin_table(txn: &mut WriteTransaction) -> Result<bool> {
+    let mut sampled = txn.pages.writer.shrink.tail.sampled.take();
+    for _ in 0..SKIPPED_TABLES_MAX {
+        let next = table_from(
+            txn,
+            sampled.as_deref().unwrap_or_default(),
+            sampled.is_none(),
+        )?;
+        let Some(TailPosition::Table { name, .. }) = next else {
+            return Ok(false);
         };
-        let before = root;
-        let next = changing(&mut self.pages, |pages| {
-            Tree::new(pages, &mut root).relocate(from, work)
+        let root = match txn.engine.known_handle(&name) {
+            Some(handle) => txn.root_of(handle, &name)?.as_deref().copied(),
+            None => txn.find(&name)?,
+        };
+        sampled = Some(name);
+        // Samples examine the leaves with keys, which may be few in multi-value tables.
+        let is_large = |root: &TreeRoot| root.leaf_pages >= LEAVES_MIN && !root.is_multi();
+        let Some(root) = root.filter(is_large) else {
+            continue;
+        };
+        let (pages, seed) = (&txn.pages, txn.id().0);
+        let fill = reading(pages, || {
+            sampled_fill_percent(pages, &root, SAMPLE_LEAVES, seed)
         })?;
-        if root != before {
-            seal::seal(&mut self.pages, &mut root)?;
-            self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
-            // A handle may be created meanwhile, and note the root of the base state.
-            self.tables.has_other_roots = true;
-        }
-        Ok(next)
+        txn.pages.writer.shrink.tail.sampled = sampled;
+        return Ok(fill < THIN_PERCENT);
     }
+    txn.pages.writer.shrink.tail.sampled = sampled;
+    Ok(false)
+}
+
+/// Pauses for this many commits.
+pub(crate) fn rest(txn: &mut WriteTransaction, commits: u64) {
+    let until = TransactionId(txn.id().0.saturating_add(commits));
+    txn.pages.writer.shrink.tail.rest_until(until);
+}
+
+/// Continues the walk through all tables as far as the work allows. If that fails, everything
+/// is undone and the transaction is unchanged.
+pub(crate) fn relocate(txn: &mut WriteTransaction, work: &mut Relocation) -> Result<()> {
+    txn.pages.writer.space.forget_holes(work.boundary);
+    // Lifting may grow the file.
+    let is_lifting = !work.relocated_values.is_empty();
+    txn.pages
+        .allocate_low((!is_lifting).then_some(work.boundary));
+    let savepoint = txn.begin_savepoint()?;
+    let walked = walk(txn, work);
+    txn.pages.allocate_low(None);
+    if walked.is_err() {
+        txn.roll_back_to(savepoint)?;
+    }
+    txn.end_savepoint(savepoint)?;
+    walked?;
+    let used = txn.pages.writer.space.used_count();
+    txn.pages.writer.shrink.tail.note_moved(work.moved, used);
+    Ok(())
+}
+
+/// Walks until the work is used up, or the list of names is finished. The position is the
+/// beginning after that.
+fn walk(txn: &mut WriteTransaction, work: &mut Relocation) -> Result<()> {
+    loop {
+        let position = std::mem::take(&mut txn.pages.writer.shrink.tail.position);
+        let next = match position {
+            TailPosition::Begin => table_from(txn, &[], true)?,
+            TailPosition::Table { name, from } => {
+                match lower_table(txn, &name, from.as_ref(), work)? {
+                    from @ Some(_) => Some(TailPosition::Table { name, from }),
+                    None => table_from(txn, &name, false)?,
+                }
+            }
+            TailPosition::Catalog => {
+                txn.change_catalog(|pages, catalog| {
+                    Tree::new(pages, catalog).relocate(None, work)
+                })?;
+                Some(TailPosition::Names)
+            }
+            TailPosition::Names => {
+                let list = &mut txn.named.list;
+                return changing(&mut txn.pages, |pages| {
+                    Tree::new(pages, list).relocate(None, work)
+                })
+                .map(drop);
+            }
+        };
+        work.visits_left = work.visits_left.saturating_sub(1);
+        txn.pages.writer.shrink.tail.position = next.unwrap_or(TailPosition::Catalog);
+        if work.is_spent() {
+            return Ok(());
+        }
+    }
+}
+
+/// The first table after a name, or from it on.
+fn table_from(
+    txn: &WriteTransaction,
+    name: &[u8],
+    is_included: bool,
+) -> Result<Option<TailPosition>> {
+    let pages = &txn.pages;
+    let found = reading(pages, || {
+        catalog::table_from(
+            pages,
+            &txn.catalog,
+            &txn.base.comparisons,
+            name,
+            is_included,
+        )
+    })?;
+    Ok(found.map(|name| TailPosition::Table { name, from: None }))
+}
+
+fn lower_table(
+    txn: &mut WriteTransaction,
+    name: &[u8],
+    from: Option<&ResumePoint>,
+    work: &mut Relocation,
+) -> Result<Option<ResumePoint>> {
+    // A table without a handle does not get one for this.
+    if let Some(handle) = txn.engine.known_handle(name) {
+        return txn.change(handle, name, |tree| tree.relocate(from, work));
+    }
+    let Some(mut root) = txn.find(name)? else {
+        return Ok(None);
+    };
+    let before = root;
+    let next = changing(&mut txn.pages, |pages| {
+        Tree::new(pages, &mut root).relocate(from, work)
+    })?;
+    if root != before {
+        seal::seal(&mut txn.pages, &mut root)?;
+        txn.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
+        // A handle may be created meanwhile, and note the root of the base state.
+        txn.tables.has_other_roots = true;
+    }
+    Ok(next)
 }
 
 #[cfg(test)]

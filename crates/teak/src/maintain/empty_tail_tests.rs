@@ -33,7 +33,7 @@ fn a_table_is_found_while_it_is_moved() {
         saved_min: 1,
         ..Relocation::default()
     };
-    txn.relocate(&mut work).unwrap();
+    super::relocate(&mut txn, &mut work).unwrap();
     assert!(work.moved > 0, "pages of the table are moved");
     let last = records(2000, &[]).last().unwrap().0;
     assert_eq!(get(&engine, b"a", &last), Some(vec![7; 100]));

@@ -46,7 +46,7 @@ fn existing_holes_count_as_returned() {
                 .note(used, TransactionId(durable + 1000));
         }
         if !is_first {
-            assert!(writer.punch_some(&*engine.file.storage));
+            assert!(punch_some(writer, &*engine.file.storage));
         }
         while let Some(extent) = writer.space.highest_free(1, u32::MAX).filter(|_| is_first) {
             assert!(punch(&*engine.file.storage, PAGE, extent));

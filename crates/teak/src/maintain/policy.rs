@@ -69,20 +69,18 @@ pub(crate) struct PunchGoal {
     pub(crate) least: u64,
 }
 
-impl WriterState {
-    /// The policy for the present file, with the limits of `geometry`.
-    pub(crate) fn shrink_policy(&self, geometry: Geometry) -> ShrinkPolicy {
-        let space = &self.space;
-        ShrinkPolicy {
-            geometry,
-            page_size: u64::from(self.newest.page_size),
-            page_count: space.page_count(),
-            used: space.used_count(),
-            ready: space.ready_count(),
-            recent_peak: self.shrink.high_water.of(space.page_count()),
-        }
-        .checked()
+/// The policy for the present file, with the limits of `geometry`.
+pub(crate) fn shrink_policy(writer: &WriterState, geometry: Geometry) -> ShrinkPolicy {
+    let space = &writer.space;
+    ShrinkPolicy {
+        geometry,
+        page_size: u64::from(writer.newest.page_size),
+        page_count: space.page_count(),
+        used: space.used_count(),
+        ready: space.ready_count(),
+        recent_peak: writer.shrink.high_water.of(space.page_count()),
     }
+    .checked()
 }
 
 impl ShrinkPolicy {

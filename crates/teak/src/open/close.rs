@@ -11,6 +11,7 @@ use crate::{
         writer::WriterState,
     },
     io::{FILE_MODE, LockMode},
+    maintain::truncate::cut_all_free,
     observe::events::Event,
     process::writer_lock::Acquisition,
     share::{
@@ -150,7 +151,7 @@ impl Engine {
         self.committer.flush_journaled()?;
         // Pages that the last durable commit used and this one does not are free now.
         writer.space.reclaim(&self.committer.pins(&writer.named)?);
-        writer.cut_all_free(writer.newest.geometry);
+        cut_all_free(writer, writer.newest.geometry);
         let page_count = writer.space.page_count();
         // Two records, so that one may be damaged: the earlier records may refer to a longer file.
         let ([one, other], sequence) = {

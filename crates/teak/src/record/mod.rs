@@ -276,6 +276,17 @@ impl Record {
         }
     }
 
+    /// Returns a copy without the written extents, which [`WrittenExtents`] keeps.
+    ///
+    /// [`WrittenExtents`]: crate::commit::written_extents::WrittenExtents
+    pub(crate) fn without_written(&self) -> Self {
+        Self {
+            written: None,
+            space_log: self.space_log.clone(),
+            ..*self
+        }
+    }
+
     /// Whether both can be records of one file: its identity and its page layout never change.
     pub(crate) fn has_same_file(&self, other: &Self) -> bool {
         self.database_id == other.database_id

@@ -8,6 +8,7 @@ use crate::{
 };
 use crate::{
     instance::{dropped_trees::DropBacklog, engine::Engine, held_writer_lock::HeldWriterLock},
+    maintain::{dropped::release_backlog, holes::punch_some, truncate::cut_file},
     observe::events::Event,
     read::{named_list, published::no_such_commit, slow_readers::SlowReaders, snapshot::Snapshot},
     write::{
@@ -65,7 +66,7 @@ impl WriteTransaction {
             txn.pages.transaction(),
             "pages are born in the transaction that commits them"
         );
-        txn.release_backlog(backlog)?;
+        release_backlog(&mut txn, backlog)?;
         Ok(txn)
     }
 
@@ -155,14 +156,14 @@ impl WriteStart {
         let counters = &engine.committer.counters;
         counters.note_reclaimed(pending - writer.space.pending_count());
         let old_bytes = engine.file_bytes();
-        let is_cut = writer.cut_file(&engine.file.storage, flushed);
+        let is_cut = cut_file(writer, &engine.file.storage, flushed);
         if engine.file_bytes() < old_bytes {
             engine.committer.events.note(|| Event::Shrunk {
                 old_bytes,
                 file_bytes: engine.file_bytes(),
             });
         }
-        if (writer.punch_some(&*engine.file.storage) || is_cut)
+        if (punch_some(writer, &*engine.file.storage) || is_cut)
             && let Some(shared) = shared
         {
             shared.region.note_blocks_given_back();

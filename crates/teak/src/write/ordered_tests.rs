@@ -14,7 +14,7 @@ use crate::{
 use crate::{
     admin::check,
     instance::{engine::Engine, policies::Settings},
-    maintain::compact_options::CompactOptions,
+    maintain::{compact::compact, compact_options::CompactOptions},
     observe::recovery::Recovery,
     record::durability::Durability,
     transaction_tests::test_kit::{
@@ -112,11 +112,8 @@ fn recovery_does_without_the_comparison() {
         insert(&mut txn, b"c", &number.to_be_bytes(), &[2; 300]).unwrap();
         txn.commit().unwrap();
     }
-    unknowing
-        .compact(&CompactOptions::default(), &mut |_| {
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let options = CompactOptions::default();
+    compact(&unknowing, &options, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_clean(&unknowing);
     unknowing.close().unwrap();
     drop(unknowing);

@@ -40,6 +40,7 @@ pub(super) fn write_or_defer(
     let mapping = mapping.map_err(Error::io("mapping the file"))?;
     txn.pages.mark_mapped();
     let taken = union(&extents.taken, &space.checkpoint_taken);
+    let taken_count = taken.iter().map(|extent| u64::from(extent.len)).sum();
     debug_assert!(
         taken.last().is_none_or(|last| last.end() <= page_count),
         "the pages of a commit are in its file"
@@ -50,16 +51,17 @@ pub(super) fn write_or_defer(
     }
     refuse_lost(txn)?;
     let record = build_record(txn, space, &taken, page_count);
-    let snapshot = Arc::new(build_snapshot(txn, record.clone(), mapping, &taken)?);
+    let noted = record.without_written();
+    let snapshot = Arc::new(build_snapshot(txn, record, mapping, &taken)?);
     txn.note_step(CommitStep::Write);
     let is_deferred = deferred.is_some();
     let changes = changes(txn, extents, &taken, &snapshot);
     txn.pages.writer.unwritten = match deferred {
         Some(pages) => defer(txn, &snapshot, pages, &changes)?,
-        None => write_record(txn, &snapshot, &taken, changes)?,
+        None => write_record(txn, &snapshot, taken_count, changes)?,
     };
-    note_commit(txn, extents, &taken, is_deferred);
-    note_record(txn, record, extents);
+    note_commit(txn, extents, taken_count, is_deferred);
+    note_record(txn, noted, extents);
     Ok(snapshot)
 }
 
@@ -150,33 +152,28 @@ fn defer(
 fn write_record(
     txn: &WriteTransaction,
     snapshot: &Arc<Snapshot>,
-    taken: &[Extent],
+    taken_count: u64,
     changes: CommitChanges,
 ) -> Result<Arc<[UnwrittenPage]>> {
     txn.engine.committer.write_commit(Commit {
         snapshot: Arc::clone(snapshot),
         durability: txn.pages.limits.durability,
-        bytes: page_count_of(taken) * txn.engine.file.page_size as u64,
+        bytes: taken_count * txn.engine.file.page_size as u64,
         mapped: txn.pages.mapped().cloned(),
         changes,
     })?;
     Ok(Arc::default())
 }
 
-fn page_count_of(extents: &[Extent]) -> u64 {
-    extents.iter().map(|extent| u64::from(extent.len)).sum()
-}
-
 /// Counts the commit.
 fn note_commit(
     txn: &mut WriteTransaction,
     extents: &CommitExtents,
-    taken: &[Extent],
+    taken_count: u64,
     is_deferred: bool,
 ) {
     let deaths = extents.deaths.iter();
     let dead_count = deaths.map(|(extent, _)| u64::from(extent.len)).sum();
-    let taken_count = page_count_of(taken);
     let work = mem::take(&mut txn.pages.work);
     let counters = &txn.engine.committer.counters;
     counters.note_commit(taken_count, dead_count, is_deferred, work);

@@ -3,6 +3,10 @@
 use crate::{
     Error, Extent, Result, TransactionId,
     alloc::{SpaceChange, SpaceCommit, deaths::joined},
+    maintain::{
+        empty_tail::rest,
+        truncate::{cut_all_free, cut_long_free},
+    },
     planted::planted,
     record::Record,
     write::{pages::WritePages, transaction::WriteTransaction},
@@ -39,7 +43,7 @@ pub(super) fn commit_space(
     }
     if matches!(committed, Err(Error::Corrupted { .. })) {
         // A relocated page may be the damaged one.
-        txn.rest(u64::MAX);
+        rest(txn, u64::MAX);
     }
     committed
 }
@@ -52,14 +56,14 @@ fn change_space(txn: &mut WriteTransaction, extents: &CommitExtents) -> Result<S
     let geometry = txn.pages.limits.geometry;
     let writer = &mut *txn.pages.writer;
     match txn.status.is_compacting {
-        true => writer.cut_all_free(geometry),
+        true => cut_all_free(writer, geometry),
         false if txn.pages.supply.has_grown => {}
-        false => writer.cut_long_free(geometry),
+        false => cut_long_free(writer, geometry),
     }
     writer.shrink.high_water.note_written(taken_count);
-    let written = writer.written.with(&extents.taken);
     // A checkpoint adds some extents; some may be durable by now.
-    let reserved = written.map_or(0, |extents| extents.len() + 8);
+    let listed = writer.written.listed_max(extents.taken.len());
+    let reserved = listed.map_or(0, |count| count + 8);
     let log_room = Record::log_room(page_size, reserved);
     writer.space.commit(SpaceChange {
         transaction,

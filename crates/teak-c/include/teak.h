@@ -1115,6 +1115,15 @@ typedef struct {
    * file of 32 MiB or more and 4 MiB at most, or TEAK_NO_JOURNAL.
    */
   uint64_t journal_bytes;
+  /**
+   * 1 to close without a flush if every open commit is lazy: the next opening in the same boot
+   * finds them, and a power cut may take them. 0 to flush.
+   */
+  uint32_t leave_lazy;
+  /**
+   * 1 to leave the lock file when the last process closes the database; 0 to remove it.
+   */
+  uint32_t leave_lock_file;
 } teak_options;
 
 /**

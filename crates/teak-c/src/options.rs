@@ -221,6 +221,11 @@ pub struct teak_options {
     /// Bytes of the journal that the file gets for small durable commits; 0 for a sixty-fourth of a
     /// file of 32 MiB or more and 4 MiB at most, or TEAK_NO_JOURNAL.
     pub journal_bytes: u64,
+    /// 1 to close without a flush if every open commit is lazy: the next opening in the same boot
+    /// finds them, and a power cut may take them. 0 to flush.
+    pub leave_lazy: u32,
+    /// 1 to leave the lock file when the last process closes the database; 0 to remove it.
+    pub leave_lock_file: u32,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.

@@ -24,7 +24,7 @@ pub(super) const LINES_PER_ASSERTION: &[(&str, usize)] = &[
     ("alloc", 39),
     ("commit", 40),
     ("io", 60),
-    ("record", 45),
+    ("record", 43),
     ("share", 42),
     ("write", 58),
 ];

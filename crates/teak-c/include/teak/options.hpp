@@ -169,6 +169,11 @@ public:
     lock_file_ = std::move(path);
     return *this;
   }
+  /// Closes without a flush if every open commit is lazy. The next opening in the same boot finds
+  /// them; a power cut may take them.
+  options &leave_lazy(bool leaves = true) noexcept { return set(raw_.leave_lazy, leaves ? 1U : 0U); }
+  /// Leaves the lock file when the last process closes the database.
+  options &leave_lock_file(bool leaves = true) noexcept { return set(raw_.leave_lock_file, leaves ? 1U : 0U); }
   /// The permissions of files that are created, less the mask of the process.
   options &file_mode(std::uint32_t mode) noexcept { return set(raw_.file_mode, mode); }
 

@@ -102,6 +102,12 @@ impl teak_options {
             .read_only(choice("access", self.access, &[false, true])?)
             .allow_network(choice("network", self.network, &[false, true])?)
             .require_name(choice("require_name", self.require_name, &[false, true])?)
+            .flush_on_close(choice("leave_lazy", self.leave_lazy, &[true, false])?)
+            .remove_lock_file(choice(
+                "leave_lock_file",
+                self.leave_lock_file,
+                &[true, false],
+            )?)
             .handle_faults(choice("faults", self.faults, &[true, false])?)
             .verification(choice(
                 "verification",

@@ -1,6 +1,7 @@
 /* Durability of each commit, tickets, and their descriptors. */
 #include "common.h"
 #include <poll.h>
+#include <unistd.h>
 
 static teak_table counters;
 
@@ -56,6 +57,32 @@ static void a_descriptor_tells(teak_db db) {
   assert(lazy.handle == 0);
 }
 
+static void closing_leaves_lazy_commits(const char *path) {
+  teak_options options = {.size = sizeof options, .leave_lazy = 1, .leave_lock_file = 1};
+  teak_db db;
+  check(teak_db_open(path, &options, &db, &error));
+  teak_txn txn = begin_write(db);
+  teak_table words = create(txn, "words");
+  check(teak_insert(txn, words, teak_text("oak"), teak_text("1"), &error));
+  check(teak_txn_set_durability(txn, TEAK_DURABILITY_LAZY, &error));
+  check(teak_txn_commit(txn, NULL, &error));
+  check(teak_db_close(db, &error));
+  char lock_file[4096];
+  check(teak_lock_file_of(path, lock_file, sizeof lock_file, &error));
+  assert(access(lock_file, F_OK) == 0);
+  db = open_at(path);
+  txn = begin_read(db);
+  check(teak_table_open(txn, teak_text("words"), &words, &error));
+  teak_slice value;
+  check(teak_get(txn, words, teak_text("oak"), &value, &error));
+  assert(is_text(value, "1"));
+  check(teak_txn_end(txn, &error));
+  check(teak_db_close(db, &error));
+  assert(access(lock_file, F_OK) != 0);
+  options.leave_lazy = 2;
+  refused(teak_db_open(path, &options, &db, &error), TEAK_INVALID_ARGUMENT);
+}
+
 int main(int argc, char **argv) {
   assert(argc == 2);
   const char *path = path_of(argv[1], "durability.teak");
@@ -86,5 +113,6 @@ int main(int argc, char **argv) {
   check(teak_get(txn, counters, teak_text("counter"), &value, &error)); /* it keeps its state */
   assert(is_text(value, "2"));
   check(teak_txn_end(txn, &error));
+  closing_leaves_lazy_commits(path_of(argv[1], "left.teak"));
   return 0;
 }

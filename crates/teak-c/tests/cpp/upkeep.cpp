@@ -259,12 +259,13 @@ static void salvage_orders(const std::string &directory) {
   const std::string source = directory + "/ordered.teak", lock = directory + "/ordered.lock";
   {
     teak::database db = teak::database::open(
-        source, teak::options().comparison("by length", by_length).lock_file(lock).file_mode(0600));
+        source, teak::options().comparison("by length", by_length).lock_file(lock).file_mode(0600).leave_lock_file());
     assert(std::ifstream(lock).good());
     teak::write_txn txn = db.begin_write();
     txn.create_table("words", teak::table_options().comparison("by length")).insert(txn, "oak", "1");
     txn.commit();
   }
+  assert(std::ifstream(lock).good());
   assert(teak::salvage(source, directory + "/without.teak").records == 0);
   std::uint64_t pages = 0;
   std::string text;

@@ -2,25 +2,25 @@
 //! process works in it. A later process can therefore recognize and remove what a killed process
 //! left.
 
-use crate::{Error, Result, error::unwrapped, share::names::refuse_lock_name};
+use crate::{Error, Result, io::random_id, share::names::refuse_lock_name};
 use std::{
     fs::{self, File, TryLockError},
-    io,
+    io::{self, ErrorKind},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
-use tempfile::TempDir;
 
 const PREFIX: &str = ".teak-backup-";
 /// Random characters after the prefix.
 const RANDOM_LEN: usize = 6;
+const ALPHANUMERIC: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 /// The name of the file; other files beside it may have names that begin with it.
 const FILE: &str = "copy";
 
 /// A temporary file that is not complete yet. Dropping it removes everything.
 #[derive(Debug)]
 pub(super) struct UnfinishedFile {
-    // The order matters: the lock is dropped last.
-    directory: TempDir,
+    directory: PathBuf,
     _lock: Option<File>,
 }
 
@@ -37,18 +37,13 @@ impl UnfinishedFile {
         };
         remove_left(parent);
         loop {
-            let directory = tempfile::Builder::new()
-                .prefix(PREFIX)
-                .rand_bytes(RANDOM_LEN)
-                .tempdir_in(parent)
-                .map_err(|error| {
-                    Error::io("creating a directory next to the new file")(unwrapped(error))
-                        .at(target)
-                })?;
-            let lock = lock(directory.path());
+            let directory = create_directory(parent).map_err(|error| {
+                Error::io("creating a directory next to the new file")(error).at(target)
+            })?;
+            let lock = lock(&directory);
             // Another process may have mistaken the directory for an abandoned one before it was
             // locked.
-            if !matches!(lock, DirectoryLock::Taken) && directory.path().exists() {
+            if !matches!(lock, DirectoryLock::Taken) && directory.exists() {
                 return Ok(Self {
                     directory,
                     _lock: lock.held(),
@@ -59,7 +54,7 @@ impl UnfinishedFile {
 
     /// The path of the file.
     pub(super) fn path(&self) -> PathBuf {
-        self.directory.path().join(FILE)
+        self.directory.join(FILE)
     }
 
     /// Makes an error of the work here name `target`: the temporary directory is gone by the time
@@ -70,18 +65,33 @@ impl UnfinishedFile {
                 operation,
                 path: Some(path),
                 cause,
-            } if path.starts_with(self.directory.path()) => Error::io(operation)(cause).at(target),
+            } if path.starts_with(&self.directory) => Error::io(operation)(cause).at(target),
             other => other,
         }
     }
 }
 
-/// Removing a directory with its contents takes file descriptors, and there may be none left. So
-/// the known files are removed first.
+/// Listing a directory takes a file descriptor, and there may be none left. So the known file is
+/// removed first. The lock is released last.
 impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.path());
-        let _ = fs::remove_dir(self.directory.path());
+        if fs::remove_dir(&self.directory).is_err() {
+            let _ = fs::remove_dir_all(&self.directory);
+        }
+    }
+}
+
+/// Creates a directory with a random name, which only this user can use.
+fn create_directory(parent: &Path) -> io::Result<PathBuf> {
+    loop {
+        let random = random_id()?.map(|byte| char::from(ALPHANUMERIC[usize::from(byte) % 36]));
+        let random: String = random[..RANDOM_LEN].iter().collect();
+        let directory = parent.join(format!("{PREFIX}{random}"));
+        match fs::DirBuilder::new().mode(0o700).create(&directory) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            created => return created.map(|()| directory),
+        }
     }
 }
 

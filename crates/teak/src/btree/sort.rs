@@ -11,7 +11,10 @@
 //! read.
 
 use crate::{
-    Error, Result, btree::TreeRoot, error::unwrapped, io::prefetch_lines, page::key::KeyOrder,
+    Error, Result,
+    btree::TreeRoot,
+    io::{prefetch_lines, temporary_file},
+    page::key::KeyOrder,
 };
 use std::{
     cmp::Ordering,
@@ -183,9 +186,8 @@ impl Sorter {
     }
 
     fn temporary_file(&self) -> Result<File> {
-        tempfile::tempfile_in(&self.directory).map_err(|error| {
-            Error::io("creating a temporary file")(unwrapped(error)).at(&self.directory)
-        })
+        temporary_file(&self.directory)
+            .map_err(|error| Error::io("creating a temporary file")(error).at(&self.directory))
     }
 
     /// Returns all records, sorted, without duplicate keys, or duplicate pairs.

@@ -15,7 +15,7 @@ pub fn remedy(error: &io::Error) -> Option<&'static str> {
     code_of(error).and_then(remedy_for)
 }
 
-/// The system's error code. If `tempfile` has wrapped the error, only its kind is left.
+/// The system's error code. If a library has wrapped the error, only its kind is left.
 fn code_of(error: &io::Error) -> Option<i32> {
     let by_kind = || {
         Some(match error.kind() {
@@ -34,11 +34,6 @@ fn code_of(error: &io::Error) -> Option<i32> {
         })
     };
     error.raw_os_error().or_else(by_kind)
-}
-
-/// The system's error that `tempfile` has wrapped with the name of its file.
-pub(crate) fn unwrapped(error: io::Error) -> io::Error {
-    code_of(&error).map_or(error, io::Error::from_raw_os_error)
 }
 
 fn remedy_for(code: i32) -> Option<&'static str> {

@@ -23,7 +23,7 @@ mod vectored;
 
 pub(crate) use access::{Access, Create, Created, FILE_MODE, FileSharing};
 pub(super) use creation::Unnamed;
-pub(crate) use creation::{needs_temporary_names, rename_new};
+pub(crate) use creation::{needs_temporary_names, rename_new, temporary_file};
 pub(crate) use file_storage::FileStorage;
 pub(crate) use name::LostName;
 pub(crate) use network::is_on_network;

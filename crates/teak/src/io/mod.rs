@@ -49,7 +49,7 @@ pub(crate) use clock::{thread_id, uptime_ms};
 pub(crate) use faults::{Faults, handle_faults};
 pub(crate) use file::{
     Access, Create, Created, FILE_MODE, FileSharing, FileStorage, LostName, is_on_network,
-    lock_exclusively, needs_temporary_names, read_head, rename_new,
+    lock_exclusively, needs_temporary_names, read_head, rename_new, temporary_file,
 };
 pub(crate) use file_id::id_of;
 pub(crate) use forks::ForkGeneration;

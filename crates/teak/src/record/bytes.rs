@@ -18,6 +18,10 @@ impl ByteWriter {
     }
 
     pub(super) fn put(&mut self, field: &[u8]) {
+        debug_assert!(
+            field.len() <= self.bytes.capacity() - self.bytes.len(),
+            "the announced length has room for every field"
+        );
         self.bytes.extend_from_slice(field);
     }
 

@@ -73,7 +73,7 @@ use crate::{
     types::{Checksum, Extent, Geometry, TransactionId},
 };
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 mod bytes;
 mod decode;
@@ -236,26 +236,38 @@ pub(crate) struct Record {
 }
 
 /// Why bytes are not a usable commit record.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum RecordFault {
     /// The magic differs.
-    #[error("there is no commit record")]
     NotARecord,
     /// Length or checksum do not match.
-    #[error("the commit record is damaged or incomplete")]
     Damaged,
     /// Written by a future version.
-    #[error("format version {0}")]
     UnknownVersion(u16),
     /// Incompatible feature bits that this code does not know.
-    #[error("features {0:#x}")]
     UnknownFeatures(u32),
     /// A complete record that belongs to another slot.
-    #[error("the commit record was written for slot {0} and is in another")]
     WrongSlot(u8),
     /// A complete record with an invalid field.
-    #[error("the commit record is inconsistent: {0}")]
     Inconsistent(&'static str),
+}
+
+impl fmt::Display for RecordFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotARecord => f.write_str("there is no commit record"),
+            Self::Damaged => f.write_str("the commit record is damaged or incomplete"),
+            Self::UnknownVersion(version) => write!(f, "format version {version}"),
+            Self::UnknownFeatures(features) => write!(f, "features {features:#x}"),
+            Self::WrongSlot(slot) => {
+                write!(
+                    f,
+                    "the commit record was written for slot {slot} and is in another"
+                )
+            }
+            Self::Inconsistent(detail) => write!(f, "the commit record is inconsistent: {detail}"),
+        }
+    }
 }
 
 /// Upper bound of transaction numbers; no commit ever has this number.

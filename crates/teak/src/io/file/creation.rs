@@ -171,6 +171,13 @@ impl Unnamed {
     }
 }
 
+/// Creates a file in `directory` that disappears when it is closed. Only this user can read it.
+pub(crate) fn temporary_file(directory: &Path) -> io::Result<File> {
+    let mode = Mode::RUSR | Mode::WUSR;
+    let (file, _removes_its_name) = Unnamed::make(File::open(directory)?, OsStr::new(""), mode)?;
+    Ok(file)
+}
+
 /// Gives another name to a complete file. The file may keep the old name as well.
 ///
 /// # Errors

@@ -1,0 +1,116 @@
+//! The texts of errors.
+
+use super::{
+    Error, after, database, in_brackets, limit::limit, location, loss_text, reader_process, remedy,
+    shown,
+};
+use std::fmt;
+
+impl std::error::Error for Error {}
+
+macro_rules! texts {
+    ($($error:pat => $text:literal $(, $argument:expr)*;)*) => {
+        impl fmt::Display for Error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $($error => write!(f, $text $(, $argument)*),)*
+                }
+            }
+        }
+    };
+}
+
+texts! {
+    Error::Io { operation, path, cause } =>
+        "{operation}{} failed: {cause}{}{}",
+        in_brackets(path.as_deref()), after(remedy(cause)), limit(operation, cause);
+    Error::NotFound(path) =>
+        "there is no database at {}; create it, or correct the path", shown(path);
+    Error::AlreadyExists(path) => "{} already exists; open it, or remove it first", shown(path);
+    Error::NotADatabase { path, reason } =>
+        "{} is not a Teak database ({reason}); nothing was changed", shown(path);
+    Error::UnknownFormat { path, detail } =>
+        "{} needs a newer version of Teak ({detail}); upgrade to open it",
+        database(path.as_deref());
+    Error::InUse(path) =>
+        "{} is in use by another process or handle, or by a child of a process that has ended; \
+         close or end it first", shown(path);
+    Error::NotALockFile { path, reason } =>
+        "{} has the name of the database's lock file, but is not a lock file ({reason}); nothing \
+         was changed; move it away, or use another lock file (`Options::lock_file`, `teak \
+         --lock-file`)", shown(path);
+    Error::Corrupted { page, detail, detected_by, table, keys } =>
+        "page {page} is damaged ({detail}), found by {detected_by}{}; run `teak check` to list \
+         all damage, then restore a backup, or save the readable part with `teak salvage`",
+        location(table.as_deref(), keys.as_deref());
+    Error::Poisoned { path } =>
+        "an earlier write or flush of {} failed, so its state on disk is uncertain; close the \
+         database and reopen it, which verifies it", database(path.as_deref());
+    Error::LocksLost(path) =>
+        "this process lost its locks on {}, so other processes took it for dead; nothing was \
+         written since; find the code that unlocks or closes files that it did not open, then \
+         close the database and reopen it", shown(path);
+    Error::NameLost { path, moved_to } =>
+        "{}; the transaction was not committed; put the file back, or close the database and open \
+         the right one", loss_text(path, moved_to.as_deref());
+    Error::NetworkFileSystem(path) =>
+        "{} is on a network file system; move it to a local one, or set `Options::allow_network` \
+         if only one machine uses it", shown(path);
+    Error::OptionsDiffer { option } =>
+        "this process has the database open with another `{option}`; use the same value, or that \
+         handle or a clone of it";
+    Error::Forked =>
+        "this process was forked from the one that opened the database, and cannot use its \
+         handles and transactions; open the database in this process";
+    Error::SnapshotLost =>
+        "this read transaction has lost its state: it was cancelled, or was parked while a writer \
+         wanted the space; drop it and begin a new one";
+    Error::SnapshotStale { held, newest } =>
+        "the reader sees the state of transaction {held}, but transaction {newest} is newer; \
+         begin at the newest state, or refresh the reader and decide again";
+    Error::SnapshotNotFound(name) =>
+        "there is no snapshot {name:?}; `Database::snapshots` and `teak snapshot list` list the \
+         snapshots";
+    Error::SnapshotExists(name) =>
+        "snapshot {name:?} already exists; drop it first, or choose another name";
+    Error::HeldByReader { process, thread, lag, kept_bytes, .. } =>
+        "all reusable space is held by a reader ({kept_bytes} bytes, {lag} commits behind, {}, \
+         thread {thread}); end that reader, or let the file grow", reader_process(*process);
+    Error::TooManyReaders(max) =>
+        "{max} read transactions are open, which is the maximum; end some of them";
+    Error::Full { limit_bytes } =>
+        "the database has reached its size limit of {limit_bytes} bytes; raise the limit, or \
+         delete records and commit";
+    Error::KeyTooLong { len, max } =>
+        "a key of {len} bytes is too long; keys of this database have at most {max} bytes";
+    Error::SequenceExhausted { table, next, count } =>
+        "the sequence of table {table:?} is at {next} and has fewer than {count} numbers left; \
+         draw fewer, or keep the numbers in records";
+    Error::ValueTooLong { len, max } =>
+        "a value of {len} bytes is too long for a multi-value table; values there have at most \
+         {max} bytes";
+    Error::TableNotFound(name) =>
+        "there is no table {name:?}; list the tables with `Transaction::tables` or `teak tables`, \
+         or create it with `WriteTxn::create_table` or `teak table create`";
+    Error::TableExists(name) =>
+        "table {name:?} already exists; choose another name, or drop it first";
+    Error::TableMismatch { name, detail } =>
+        "table {name:?} has other options ({detail}); open it with the options it was created \
+         with";
+    Error::ComparisonMissing { table, comparison } =>
+        "table {table:?} uses the comparison {comparison:?}, which was not registered; open the \
+         database with it (`Options::comparison`)";
+    Error::ComparisonMismatch { table, comparison } =>
+        "the keys of table {table:?} are not in the order of the comparison {comparison:?}; open \
+         the database with the comparison that the table was created with";
+    Error::Decode { expected, detail } =>
+        "a record cannot be read as {expected}: {detail}; open the table with the types it was \
+         written with";
+    Error::NotSorted { index } =>
+        "record {index} of the input is not greater than the one before it; sort the input, or \
+         load it as unsorted";
+    Error::ReadOnly => "the database is open read-only; open it for writing";
+    Error::TransactionBroken =>
+        "an earlier error left this transaction unfinished; roll it back and begin again";
+    Error::InvalidArgument(text) => "{text}";
+}

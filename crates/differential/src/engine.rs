@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use teak::{
-    Database, Durability, Error, Options, ReadTxn, Result, Savepoint, Transaction, WriteTxn,
+    Database, Durability, Error, Options, ReadTxn, Result, Savepoint, SeekOp, Transaction, WriteTxn,
 };
 use walk::TeakCursor;
 
@@ -468,11 +468,11 @@ impl<T: Transaction> TableReader for (&T, &TableHandle) {
             return Ok(Answer::Unexpected("packed values of a record".to_owned()));
         };
         let mut cursor = table.cursor(self.0)?;
-        if !cursor.seek_exact(key)? {
+        if !cursor.seek(SeekOp::Equal, key)? {
             return Ok(Answer::NotFound);
         }
         let mut all = Vec::new();
-        while let Some(values) = cursor.read_packed()? {
+        while let Some(values) = cursor.read_packed(teak::Direction::Forward)? {
             all.extend_from_slice(values);
             if !cursor.next_value()? {
                 break;

@@ -14,7 +14,7 @@ use std::{
     ffi::{c_int, c_void},
     ops::ControlFlow,
 };
-use teak::{DetachedCursor, MultiTable, Table, Transaction, codec::Bytes};
+use teak::{Cursor, DetachedCursor, Direction, SeekOp, Transaction};
 
 /// The direction in which a cursor moves.
 #[repr(C)]
@@ -25,21 +25,13 @@ pub enum teak_direction {
     TEAK_BACKWARD = 1,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Backward,
-}
-
-impl Direction {
-    fn new(number: u32) -> Result<Self, Failure> {
-        match number {
-            0 => Ok(Self::Forward),
-            1 => Ok(Self::Backward),
-            other => {
-                let text = format!("there is no teak_direction {other}; use 0 or 1");
-                Err(Failure::invalid_argument(text))
-            }
+fn direction_of(number: u32) -> Result<Direction, Failure> {
+    match number {
+        0 => Ok(Direction::Forward),
+        1 => Ok(Direction::Backward),
+        other => {
+            let text = format!("there is no teak_direction {other}; use 0 or 1");
+            Err(Failure::invalid_argument(text))
         }
     }
 }
@@ -67,13 +59,15 @@ impl<'t> RecordBatch<'_, 't> {
         }
     }
 
-    fn add(&mut self, key: &[u8], value: &[u8], in_page: Option<&'t [u8]>) {
-        let key = self.copy_bytes(key);
-        let value = match in_page {
+    /// Adds the record that a cursor is on.
+    fn add(&mut self, cursor: &Cursor<'t>) -> teak::Result<()> {
+        let key = self.copy_bytes(cursor.key());
+        let value = match cursor.value_in_page()? {
             Some(value) => BytesLocation::InPage(value),
-            None => self.copy_bytes(value),
+            None => self.copy_bytes(cursor.value()?),
         };
         self.locations.push((key, value));
+        Ok(())
     }
 
     fn is_full(&self) -> bool {
@@ -125,50 +119,35 @@ fn end<T: Transaction>(
     Ok(())
 }
 
-fn read_plain<'t, T: Transaction>(
-    table: &Table<Bytes, Bytes>,
+fn read_records<'t, T: Transaction>(
+    table: &TableHandle,
     free: &mut DetachedCursor,
     txn: &'t T,
     direction: Direction,
     batch: &mut RecordBatch<'_, 't>,
 ) -> teak::Result<()> {
-    let mut cursor = table.cursor(txn)?;
-    let mut is_there = cursor.seek_exact(free.key())?;
+    let mut cursor = match table {
+        TableHandle::Plain(table) => table.cursor(txn)?,
+        TableHandle::Multi(table) => table.cursor(txn)?,
+    };
+    let mut is_there = match table {
+        TableHandle::Plain(_) => cursor.seek(SeekOp::Equal, free.key())?,
+        TableHandle::Multi(_) => cursor.seek(SeekOp::Equal, (free.key(), &*free.value(txn)?))?,
+    };
     while is_there && !batch.is_full() {
-        let value = cursor.value()?;
-        batch.add(cursor.key(), &[], Some(value));
+        batch.add(&cursor)?;
         is_there = match direction {
             Direction::Forward => cursor.next()?,
             Direction::Backward => cursor.prev()?,
         };
     }
-    match is_there {
-        true => free.seek_exact(txn, cursor.key()).map(drop),
-        false => end(free, txn, direction),
-    }
-}
-
-fn read_pairs<'t, T: Transaction>(
-    table: &MultiTable<Bytes, Bytes>,
-    free: &mut DetachedCursor,
-    txn: &'t T,
-    direction: Direction,
-    batch: &mut RecordBatch<'_, 't>,
-) -> teak::Result<()> {
-    let mut cursor = table.cursor(txn)?;
-    let mut is_there = cursor.seek_pair_exact(free.key(), &free.value(txn)?)?;
-    while is_there && !batch.is_full() {
-        batch.add(cursor.key(), cursor.value(), cursor.value_in_page());
-        is_there = match direction {
-            Direction::Forward => cursor.next()?,
-            Direction::Backward => cursor.prev()?,
-        };
-    }
-    match is_there {
-        true => free
-            .seek_pair_exact(txn, cursor.key(), cursor.value())
-            .map(drop),
-        false => end(free, txn, direction),
+    match (is_there, table) {
+        (false, _) => end(free, txn, direction),
+        (true, TableHandle::Plain(_)) => free.seek(txn, SeekOp::Equal, cursor.key()).map(drop),
+        (true, TableHandle::Multi(_)) => {
+            let pair = (cursor.key(), cursor.value()?);
+            free.seek(txn, SeekOp::Equal, pair).map(drop)
+        }
     }
 }
 
@@ -188,10 +167,7 @@ fn read_batch<T: Transaction>(
         locations: Vec::with_capacity(records.len().min(1024)),
         max: records.len(),
     };
-    match table {
-        TableHandle::Plain(table) => read_plain(table, &mut held.free, txn, direction, &mut batch)?,
-        TableHandle::Multi(table) => read_pairs(table, &mut held.free, txn, direction, &mut batch)?,
-    }
+    read_records(table, &mut held.free, txn, direction, &mut batch)?;
     batch.fill(records);
     Ok(batch.locations.len())
 }
@@ -237,7 +213,7 @@ pub unsafe extern "C" fn teak_cursor_read(
         answer(error, || {
             let out = OutParameter::new(count, "count")?;
             out.set(0);
-            let direction = Direction::new(direction)?;
+            let direction = direction_of(direction)?;
             let records = array_mut(records, max)?;
             let transaction = read(txn)?;
             let held = &mut *changing(cursor, &transaction)?;
@@ -278,7 +254,7 @@ pub unsafe extern "C" fn teak_cursor_scan(
             let Some(each) = each else {
                 return Err(Failure::invalid_argument("the callback is a null pointer"));
             };
-            let direction = Direction::new(direction)?;
+            let direction = direction_of(direction)?;
             let transaction = read(txn)?;
             let free = &mut changing(cursor, &transaction)?.free;
             let visit = |key: &[u8], value: &[u8]| match each(
@@ -289,10 +265,7 @@ pub unsafe extern "C" fn teak_cursor_scan(
                 0 => ControlFlow::Continue(()),
                 _ => ControlFlow::Break(()),
             };
-            let is_ended = either!(transaction, txn => match direction {
-                Direction::Forward => free.scan(txn, visit),
-                Direction::Backward => free.scan_back(txn, visit),
-            })?;
+            let is_ended = either!(transaction, txn => free.scan(txn, direction, visit))?;
             match is_ended {
                 true => OK,
                 false => Ok(teak_code::TEAK_NONE),

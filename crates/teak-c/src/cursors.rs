@@ -62,7 +62,7 @@ pub unsafe extern "C" fn teak_cursor_open(
             let opened = Arc::clone(&read(txn)?.opened);
             let free = match opened.table(table.number)? {
                 TableHandle::Plain(table) => DetachedCursor::new(table),
-                TableHandle::Multi(table) => DetachedCursor::for_multi(table),
+                TableHandle::Multi(table) => DetachedCursor::new(table),
             };
             let handle = CURSORS.insert(CursorObject {
                 opened,

@@ -9,7 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 use teak::{
-    Cursor, Database, Durability, Options, Table, TableOptions, Transaction, WriteTxn, codec::Bytes,
+    Cursor, Database, Durability, Options, SeekOp, Table, TableOptions, Transaction, WriteTxn,
+    codec::Bytes,
 };
 
 type Done<T = ()> = Result<T, Box<dyn Error>>;
@@ -149,7 +150,7 @@ impl Works {
         let (count, mut read) = (self.records / 10, 0);
         let begin = Instant::now();
         for draw in 0..count {
-            let mut is_there = cursor.seek(&key_of(self.records + draw))?;
+            let mut is_there = cursor.seek(SeekOp::GreaterOrEqual, &key_of(self.records + draw))?;
             for _ in 0..10 {
                 if !is_there {
                     break;

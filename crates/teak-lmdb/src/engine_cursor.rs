@@ -7,14 +7,14 @@ use crate::{
     read_view::{ReadView, viewed},
 };
 use std::mem;
-use teak::{Cursor, MultiCursor};
+use teak::{Cursor, Direction, SeekOp};
 
 /// A borrowing cursor without the borrow's lifetime. Its owner drops it before the transaction
 /// changes or ends.
 #[derive(Clone)]
 pub(crate) enum EngineCursor {
     Plain(Cursor<'static>),
-    Multi(MultiCursor<'static>),
+    Multi(Cursor<'static>),
     Free(FreePages),
 }
 
@@ -22,8 +22,7 @@ pub(crate) enum EngineCursor {
 macro_rules! each {
     ($engine:expr, $cursor:ident => $work:expr) => {
         match $engine {
-            EngineCursor::Plain($cursor) => $work,
-            EngineCursor::Multi($cursor) => $work,
+            EngineCursor::Plain($cursor) | EngineCursor::Multi($cursor) => $work,
             EngineCursor::Free($cursor) => $work,
         }
     };
@@ -45,11 +44,7 @@ impl EngineCursor {
     }
 
     pub(crate) fn is_on_record(&self) -> bool {
-        match self {
-            Self::Plain(cursor) => cursor.is_on_record(),
-            Self::Multi(cursor) => cursor.is_on_pair(),
-            Self::Free(pages) => pages.is_on_record(),
-        }
+        each!(self, cursor => cursor.is_on_record())
     }
 
     /// The key. In its page, if the table does not share prefixes.
@@ -62,11 +57,7 @@ impl EngineCursor {
     #[inline(always)]
     pub(crate) fn value(&self) -> CallResult<&[u8]> {
         Ok(match self {
-            Self::Plain(cursor) => cursor.value()?,
-            Self::Multi(cursor) => match cursor.value_in_page() {
-                Some(value) => value,
-                None => cursor.value(),
-            },
+            Self::Plain(cursor) | Self::Multi(cursor) => cursor.value()?,
             Self::Free(pages) => pages.value(),
         })
     }
@@ -89,59 +80,62 @@ impl EngineCursor {
 
     pub(crate) fn next_key(&mut self) -> CallResult<bool> {
         match self {
-            Self::Multi(cursor) => Ok(cursor.next_key()?),
-            other => other.next(),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.next_key()?),
+            Self::Free(pages) => Ok(pages.next()?),
         }
     }
 
     pub(crate) fn prev_key(&mut self) -> CallResult<bool> {
         match self {
-            Self::Multi(cursor) => Ok(cursor.prev_key()?),
-            other => other.prev(),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.prev_key()?),
+            Self::Free(pages) => Ok(pages.prev()?),
         }
     }
 
     /// Moves to the next value of the key. Stays if there is none.
     pub(crate) fn next_value(&mut self) -> CallResult<bool> {
         match self {
-            Self::Multi(cursor) => Ok(cursor.next_value()?),
-            _ => Ok(false),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.next_value()?),
+            Self::Free(_) => Ok(false),
         }
     }
 
     /// Moves to the previous value of the key. Stays if there is none.
     pub(crate) fn prev_value(&mut self) -> CallResult<bool> {
         match self {
-            Self::Multi(cursor) => Ok(cursor.prev_value()?),
-            _ => Ok(false),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.prev_value()?),
+            Self::Free(_) => Ok(false),
         }
     }
 
     pub(crate) fn first_value(&mut self) -> CallResult<bool> {
         match self {
-            Self::Multi(cursor) => Ok(cursor.first_value()?),
-            other => Ok(other.is_on_record()),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.first_value()?),
+            Self::Free(pages) => Ok(pages.is_on_record()),
         }
     }
 
     pub(crate) fn last_value(&mut self) -> CallResult<bool> {
         match self {
-            Self::Multi(cursor) => Ok(cursor.last_value()?),
-            other => Ok(other.is_on_record()),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.last_value()?),
+            Self::Free(pages) => Ok(pages.is_on_record()),
         }
     }
 
     /// Moves to the key. If it does not exist, moves to the first record after it and returns
     /// `false`.
     pub(crate) fn seek_exact(&mut self, key: &[u8]) -> CallResult<bool> {
-        Ok(each!(self, cursor => cursor.seek_exact(key)?))
+        match self {
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.seek(SeekOp::Equal, key)?),
+            Self::Free(pages) => Ok(pages.seek_exact(key)?),
+        }
     }
 
     /// Moves to the pair. If it does not exist, moves to the first one after it and returns
     /// `false`. If keys have one value, `value` is ignored.
     pub(crate) fn seek_pair_exact(&mut self, key: &[u8], value: &[u8]) -> CallResult<bool> {
         match self {
-            Self::Multi(cursor) => Ok(cursor.seek_pair_exact(key, value)?),
+            Self::Multi(cursor) => Ok(cursor.seek(SeekOp::Equal, (key, value))?),
             other => other.seek_exact(key),
         }
     }
@@ -149,23 +143,25 @@ impl EngineCursor {
     /// The number of values of the key.
     pub(crate) fn count(&self) -> u64 {
         match self {
-            Self::Multi(cursor) => cursor.count(),
-            other => other.is_on_record().into(),
+            Self::Plain(cursor) | Self::Multi(cursor) => cursor.count(),
+            Self::Free(pages) => pages.is_on_record().into(),
         }
     }
 
     /// The values of one size from here to the end of their page. Moves to the last of them.
     pub(crate) fn packed(&mut self) -> CallResult<Option<&[u8]>> {
         match self {
-            Self::Multi(cursor) => Ok(cursor.read_packed()?),
-            _ => Ok(None),
+            Self::Plain(cursor) | Self::Multi(cursor) => {
+                Ok(cursor.read_packed(Direction::Forward)?)
+            }
+            Self::Free(_) => Ok(None),
         }
     }
 
     /// The value, if keys have several. Valid until the next change.
     pub(crate) fn value_of_several(&self) -> Option<&'static [u8]> {
         match self {
-            Self::Multi(cursor) => cursor.value_in_page(),
+            Self::Multi(cursor) => cursor.value_in_page().unwrap_or_default(),
             _ => None,
         }
     }

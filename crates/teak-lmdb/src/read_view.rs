@@ -9,8 +9,8 @@ use crate::{
 };
 use std::{ffi::c_uint, sync::Arc};
 use teak::{
-    Database, Error, KeyOrder, ReadTxn, TableOptions, TableStat, Transaction, ValueSize, WriteTxn,
-    codec::Bytes,
+    Database, Error, KeyOrder, ReadTxn, SeekOp, TableOptions, TableStat, Transaction, ValueSize,
+    WriteTxn, codec::Bytes,
 };
 
 /// A transaction of either kind, to be read.
@@ -112,8 +112,8 @@ impl<'t> ReadView<'t> {
             TableHandle::Plain(table) => viewed!(self, txn => table.get(txn, key))?,
             TableHandle::Multi(table) => {
                 let mut cursor = viewed!(self, txn => table.cursor(txn))?;
-                match cursor.seek_exact(key)? {
-                    true => cursor.value_in_page(),
+                match cursor.seek(SeekOp::Equal, key)? {
+                    true => cursor.value_in_page()?,
                     false => None,
                 }
             }

@@ -61,7 +61,7 @@
 //! | read many keys at once | [`Table::get_many`] |
 //! | count a range, find the n-th record | [`Table::count_range`], [`Table::rank`], [`Table::nth`], [`Table::estimate_range`] |
 //! | read a range with several threads | [`Table::split`] |
-//! | send what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`Table::cursor_owned`], [`MultiTable::range_owned`] |
+//! | send what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`DetachedCursor`], [`MultiTable::range_owned`] |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
 //! | commit and continue, to write or to read | [`WriteTxn::checkpoint`], [`WriteTxn::commit_and_read`] |
 //! | write only if nothing changed since a read | [`Database::begin_write_at`] |
@@ -125,15 +125,15 @@ pub use api::{
     Action, BackupProgress, BulkOptions, BulkProgress, CacheOutcome, CachedLookup, ChangeFeed,
     Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle, CompactOptions,
     CompactProgress, Cursor, Damage, Database, DatabaseStat, DeleteScope, Deletion, DenseProgress,
-    DetachedCursor, Difference, Differences, Durability, Estimate, Event, Exactness, FileInfo,
-    Keys, Limits, Loss, Marks, Metrics, MultiCursor, MultiTable, Options, OwnedCursor,
-    OwnedMultiCursor, OwnedPairs, OwnedRange, OwnedValues, PageUse, PageVisit, PairDifference,
-    PairDifferences, Pairs, ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery,
-    ResetReadTxn, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint,
-    SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions,
-    TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed,
-    WriteInfo, WriteTxn, WriterGuard, codec, delete, inspect, limits, lock_file_of, restore,
-    restore_like, salvage, salvage_with,
+    DetachedCursor, Difference, Differences, Direction, Durability, Estimate, Event, Exactness,
+    FileInfo, Keys, Limits, Loss, Marks, Metrics, MultiTable, Options, OwnedPairs, OwnedRange,
+    OwnedValues, PageUse, PageVisit, PairDifference, PairDifferences, Pairs, ParkedReadTxn, Range,
+    ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress, SalvageProgress,
+    SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget, SlowReader, SlowReaderChoice,
+    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
+    Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteTxn,
+    WriterGuard, codec, delete, inspect, limits, lock_file_of, restore, restore_like, salvage,
+    salvage_with,
 };
 pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};

@@ -12,8 +12,8 @@ use std::{
     thread,
 };
 use teak::{
-    Database, DetachedCursor, Durability, Error, Options, ReaderInfo, Result, SlowReaderChoice,
-    Table, Transaction,
+    Database, DetachedCursor, Direction, Durability, Error, Options, ReaderInfo, Result, SeekOp,
+    SlowReaderChoice, Table, Transaction,
     codec::{Bytes, U64},
 };
 
@@ -66,7 +66,9 @@ fn a_cancelled_reader_fails_and_keeps_its_values() {
     assert!(is_lost(table.iter(&txn)) && is_lost(table.cursor(&txn)) && is_lost(table.len(&txn)));
     assert!(is_lost(txn.open_table::<U64, Bytes>("numbers")) && is_lost(txn.tables()));
     assert!(is_lost(table.count_range(&txn, 7..)) && is_lost(cursor.skip(1500)));
-    assert!(is_lost(cursor.seek(&7u64.to_be_bytes())) && is_lost(cursor.last()));
+    assert!(
+        is_lost(cursor.seek(SeekOp::GreaterOrEqual, &7u64.to_be_bytes())) && is_lost(cursor.last())
+    );
     assert!(
         is_lost(range.find(Result::is_err).unwrap()),
         "in another leaf"
@@ -248,7 +250,7 @@ fn a_reader_cancelled_during_a_scan_fails_at_the_next_leaf() {
     let table = fill(&database, 300).unwrap();
     let txn = database.begin_read().unwrap();
     let (mut cursor, mut seen) = (DetachedCursor::new(&table), 0);
-    let scanned = cursor.scan(&txn, |_, _| {
+    let scanned = cursor.scan(&txn, Direction::Forward, |_, _| {
         seen += 1;
         if seen == 3 {
             assert!(database.cancel_reader(&only_reader(&database)).unwrap());

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use std::{collections::BTreeMap, ops::Bound};
 use teak::{
-    Database, Error, KeyOrder, OwnedRange, Range, Result, Table, TableOptions, Transaction,
+    Database, Error, KeyOrder, OwnedRange, Range, Result, SeekOp, Table, TableOptions, Transaction,
     codec::{Bytes, Str, U64},
 };
 
@@ -180,7 +180,7 @@ fn parts_cover_the_range() {
 }
 
 #[test]
-fn owned_cursors_skip_and_measure_like_others() {
+fn cursors_of_two_transactions_have_a_distance() {
     let Directory { database, .. } = &database();
     let mut txn = database.begin_write().unwrap();
     let plain = txn.create_table::<U64, U64>("plain").unwrap();
@@ -195,8 +195,9 @@ fn owned_cursors_skip_and_measure_like_others() {
     txn.commit().unwrap();
     let txn = database.begin_read().unwrap();
     for table in [&plain, &counted] {
-        let mut one = table.cursor_owned(&txn).unwrap();
-        let mut other = table.cursor_owned(&database.begin_read().unwrap()).unwrap();
+        let second = database.begin_read().unwrap();
+        let mut one = table.cursor(&txn).unwrap();
+        let mut other = table.cursor(&second).unwrap();
         assert!(one.skip(-1000).unwrap() && other.skip(1001).unwrap());
         assert_eq!(one.key(), 4000_u64.to_be_bytes());
         assert_eq!(other.value().unwrap(), 1000_u64.to_be_bytes());
@@ -205,15 +206,70 @@ fn owned_cursors_skip_and_measure_like_others() {
         assert!(!one.is_on_record() && one.key().is_empty());
         assert_eq!(other.distance(&one).unwrap(), 5001);
     }
-    let mut owned = counted.cursor_owned(&txn).unwrap();
-    assert!(owned.seek_nth(17).unwrap());
-    assert_eq!(owned.key(), 17_u64.to_be_bytes());
-    assert!(is_refused(plain.cursor_owned(&txn).unwrap().seek_nth(17)));
+    let mut cursor = counted.cursor(&txn).unwrap();
+    assert!(cursor.seek_nth(17).unwrap());
+    assert_eq!(cursor.key(), 17_u64.to_be_bytes());
+    assert!(is_refused(plain.cursor(&txn).unwrap().seek_nth(17)));
 
-    let before = plain.cursor_owned(&txn).unwrap();
+    let before = plain.cursor(&txn).unwrap();
     let mut change = database.begin_write().unwrap();
     plain.insert(&mut change, 9999, 1).unwrap();
     change.commit().unwrap();
-    let after = plain.cursor_owned(&database.begin_read().unwrap()).unwrap();
+    let changed = database.begin_read().unwrap();
+    let after = plain.cursor(&changed).unwrap();
     assert!(is_refused(before.distance(&after)));
+}
+
+/// The pairs of a multi-value table are counted like records: those of a single value, of a set and
+/// of a nested tree.
+#[test]
+fn cursors_over_pairs_skip_and_have_a_distance() {
+    let Directory { database, .. } = &database();
+    let mut txn = database.begin_write().unwrap();
+    for counted in [false, true] {
+        let options = TableOptions::new().counted(counted);
+        let name = format!("counted {counted}");
+        let table = txn
+            .create_multi_table_with::<U64, U64>(&name, options)
+            .unwrap();
+        let count_of = |key: u64| [1, 5, 3000, 1][key as usize % 4];
+        let pairs: Vec<(u64, u64)> = (0..40)
+            .flat_map(|key| (0..count_of(key)).map(move |value| (key, value)))
+            .collect();
+        table.insert_many(&mut txn, &pairs).unwrap();
+        let here = |cursor: &teak::Cursor<'_>| {
+            let number = |bytes: &[u8]| u64::from_be_bytes(bytes.try_into().unwrap());
+            (number(cursor.key()), number(cursor.value().unwrap()))
+        };
+        let mut random = Rng::with_seed(5);
+        let (unset, mut end) = (table.cursor(&txn).unwrap(), table.cursor(&txn).unwrap());
+        end.last().unwrap();
+        assert!(!end.next().unwrap());
+        let (mut one, mut other) = (unset.clone(), unset.clone());
+        for _ in 0..60 {
+            let (from, to) = (random.usize(..pairs.len()), random.usize(..pairs.len()));
+            for (cursor, number) in [(&mut one, from), (&mut other, to)] {
+                let (key, value) = (pairs[number].0.to_be_bytes(), pairs[number].1.to_be_bytes());
+                match counted {
+                    true => assert!(cursor.seek_nth(number as u64).unwrap()),
+                    false => assert!(cursor.seek(SeekOp::Equal, (&key, &value)).unwrap()),
+                }
+                assert_eq!(here(cursor), pairs[number]);
+            }
+            let distance = to as i64 - from as i64;
+            assert_eq!(one.distance(&other).unwrap(), distance);
+            assert_eq!(unset.distance(&one).unwrap(), from as i64 + 1);
+            let to_end = (pairs.len() - from) as i64;
+            assert_eq!(end.distance(&one).unwrap(), -to_end);
+            assert!(one.skip(distance).unwrap());
+            assert_eq!(here(&one), pairs[to]);
+        }
+        assert!(!one.skip(i64::MAX).unwrap() && !one.is_on_record());
+        assert!(one.skip(-1).unwrap() && one.is_last());
+        assert!(!one.skip(i64::MIN).unwrap() && one.key().is_empty());
+        match counted {
+            true => assert!(!one.seek_nth(pairs.len() as u64).unwrap() && one.prev().unwrap()),
+            false => assert!(is_refused(one.seek_nth(0))),
+        }
+    }
 }

@@ -4,8 +4,9 @@ use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{cmp::Ordering, ops::ControlFlow};
 use teak::{
-    Comparison, Database, DeleteScope, DetachedCursor, Durability, Error, KeyOrder, Options,
-    ReadTxn, Result, Savepoint, Table, TableOptions, Transaction, WriteTxn, codec::Bytes,
+    Comparison, Database, DeleteScope, DetachedCursor, Direction, Durability, Error, KeyOrder,
+    Options, ReadTxn, Result, Savepoint, SeekOp, Table, TableOptions, Transaction, WriteTxn,
+    codec::Bytes,
 };
 
 type Raw = Table<Bytes, Bytes>;
@@ -175,11 +176,11 @@ impl Both {
         let kind = random.u32(..15);
         if (5..10).contains(&kind) && !model.accepts(&key) {
             let refused = match kind {
-                5 => self.cursor.seek(txn, &key),
-                6 => self.cursor.seek_exact(txn, &key),
-                7 => self.cursor.seek_greater(txn, &key),
-                8 => self.cursor.seek_less(txn, &key),
-                _ => self.cursor.seek_less_or_equal(txn, &key),
+                5 => self.cursor.seek(txn, SeekOp::GreaterOrEqual, &key),
+                6 => self.cursor.seek(txn, SeekOp::Equal, &key),
+                7 => self.cursor.seek(txn, SeekOp::Greater, &key),
+                8 => self.cursor.seek(txn, SeekOp::Less, &key),
+                _ => self.cursor.seek(txn, SeekOp::LessOrEqual, &key),
             };
             assert!(matches!(refused, Err(Error::InvalidArgument(_))));
             return;
@@ -214,30 +215,33 @@ impl Both {
             5 => {
                 let to = model.at_or_beyond(model.lower(&key));
                 let expected = self.go(model, to, AfterLast);
-                (self.cursor.seek(txn, &key), expected)
+                (
+                    self.cursor.seek(txn, SeekOp::GreaterOrEqual, &key),
+                    expected,
+                )
             }
             6 => {
                 let to = model.at_or_beyond(model.lower(&key));
                 self.go(model, to, AfterLast);
                 (
-                    self.cursor.seek_exact(txn, &key),
+                    self.cursor.seek(txn, SeekOp::Equal, &key),
                     model.find(&key).is_some(),
                 )
             }
             7 => {
                 let to = model.at_or_beyond(model.upper(&key));
                 let expected = self.go(model, to, AfterLast);
-                (self.cursor.seek_greater(txn, &key), expected)
+                (self.cursor.seek(txn, SeekOp::Greater, &key), expected)
             }
             8 => {
                 let to = model.lower(&key).checked_sub(1);
                 let expected = self.go(model, to, BeforeFirst);
-                (self.cursor.seek_less(txn, &key), expected)
+                (self.cursor.seek(txn, SeekOp::Less, &key), expected)
             }
             9 => {
                 let to = model.upper(&key).checked_sub(1);
                 let expected = self.go(model, to, BeforeFirst);
-                (self.cursor.seek_less_or_equal(txn, &key), expected)
+                (self.cursor.seek(txn, SeekOp::LessOrEqual, &key), expected)
             }
             13 => {
                 let max = random.usize(..40);
@@ -259,7 +263,7 @@ impl Both {
                 let back = random.usize(..30);
                 let to = end.checked_sub(back + 1);
                 let mut left = back;
-                let found = self.cursor.scan_back(txn, |_, _| {
+                let found = self.cursor.scan(txn, Direction::Backward, |_, _| {
                     if left == 0 {
                         return ControlFlow::Break(());
                     }
@@ -764,7 +768,7 @@ fn integers_of_another_length_have_a_position_in_the_order() {
     assert!(!far.clone().next(&txn).unwrap());
     assert!(far.prev(&txn).unwrap());
     assert_eq!(far.key(), short(6));
-    assert!(cursor.seek(&txn, &long(1)).is_err());
+    assert!(cursor.seek(&txn, SeekOp::GreaterOrEqual, &long(1)).is_err());
     assert_eq!(cursor.key(), short(6));
 }
 
@@ -776,7 +780,9 @@ fn a_panic_in_a_scan_keeps_the_cursor_position() -> Result<()> {
     let table = words(&mut txn, &["ash", "elm", "oak"]);
     let mut cursor = DetachedCursor::new(&table);
     cursor.first(&txn)?;
-    let scan = std::panic::AssertUnwindSafe(|| cursor.scan(&txn, |_, _| panic!("on purpose")));
+    let scan = std::panic::AssertUnwindSafe(|| {
+        cursor.scan(&txn, Direction::Forward, |_, _| panic!("on purpose"))
+    });
     assert!(std::panic::catch_unwind(scan).is_err());
     assert!(cursor.next(&txn)?);
     assert_eq!(cursor.key(), b"elm");

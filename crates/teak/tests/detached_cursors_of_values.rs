@@ -12,8 +12,9 @@ use std::{
     ops::{ControlFlow, Range},
 };
 use teak::{
-    Database, DeleteScope, DetachedCursor, Durability, Error, KeyOrder, MultiTable, Options,
-    ReadTxn, Result, Savepoint, TableOptions, Transaction, ValueSize, WriteTxn, codec::Bytes,
+    Database, DeleteScope, DetachedCursor, Direction, Durability, Error, KeyOrder, MultiTable,
+    Options, ReadTxn, Result, Savepoint, SeekOp, SeekTarget, TableOptions, Transaction, ValueSize,
+    WriteTxn, codec::Bytes,
 };
 
 type Raw = MultiTable<Bytes, Bytes>;
@@ -226,7 +227,7 @@ struct Both {
 
 impl Both {
     fn new(table: &Raw) -> Self {
-        let (cursor, position) = (DetachedCursor::for_multi(table), ModelPosition::Nowhere);
+        let (cursor, position) = (DetachedCursor::new(table), ModelPosition::Nowhere);
         Self { cursor, position }
     }
 
@@ -327,71 +328,75 @@ impl Both {
         let cursor = &mut self.cursor;
         let kind = random.u32(..15);
         let (found, to, otherwise) = match kind {
-            0 => (cursor.seek(txn, key), model.at(of_key.start), AfterLast),
+            0 => (
+                cursor.seek(txn, SeekOp::GreaterOrEqual, key),
+                model.at(of_key.start),
+                AfterLast,
+            ),
             1 => (
-                cursor.seek_exact(txn, key),
+                cursor.seek(txn, SeekOp::Equal, key),
                 model.at(of_key.start),
                 AfterLast,
             ),
             2 => (
-                cursor.seek_greater(txn, key),
+                cursor.seek(txn, SeekOp::Greater, key),
                 model.at(of_key.end),
                 AfterLast,
             ),
             3 => (
-                cursor.seek_less(txn, key),
+                cursor.seek(txn, SeekOp::Less, key),
                 of_key.start.checked_sub(1),
                 BeforeFirst,
             ),
             4 => (
-                cursor.seek_less_or_equal(txn, key),
+                cursor.seek(txn, SeekOp::LessOrEqual, key),
                 of_key.end.checked_sub(1),
                 BeforeFirst,
             ),
             5 => (
-                cursor.seek_pair(txn, key, value),
+                cursor.seek(txn, SeekOp::GreaterOrEqual, (key, value)),
                 model.at(lower),
                 AfterLast,
             ),
             6 => (
-                cursor.seek_pair_exact(txn, key, value),
+                cursor.seek(txn, SeekOp::Equal, (key, value)),
                 model.at(lower),
                 AfterLast,
             ),
             7 => (
-                cursor.seek_pair_greater(txn, key, value),
+                cursor.seek(txn, SeekOp::Greater, (key, value)),
                 model.at(upper),
                 AfterLast,
             ),
             8 => (
-                cursor.seek_pair_less(txn, key, value),
+                cursor.seek(txn, SeekOp::Less, (key, value)),
                 lower.checked_sub(1),
                 BeforeFirst,
             ),
             9 => {
-                let found = cursor.seek_pair_less_or_equal(txn, key, value);
+                let found = cursor.seek(txn, SeekOp::LessOrEqual, (key, value));
                 (found, upper.checked_sub(1), BeforeFirst)
             }
             10 => (
-                cursor.seek_value(txn, key, value),
+                cursor.seek(txn, SeekOp::GreaterOrEqual, SeekTarget::Value(key, value)),
                 within(Some(lower)),
                 Stays,
             ),
             11 => {
-                let found = cursor.seek_value_exact(txn, key, value);
+                let found = cursor.seek(txn, SeekOp::Equal, SeekTarget::Value(key, value));
                 (found, model.find(&pair), Stays)
             }
             12 => (
-                cursor.seek_value_greater(txn, key, value),
+                cursor.seek(txn, SeekOp::Greater, SeekTarget::Value(key, value)),
                 within(Some(upper)),
                 Stays,
             ),
             13 => {
-                let found = cursor.seek_value_less(txn, key, value);
+                let found = cursor.seek(txn, SeekOp::Less, SeekTarget::Value(key, value));
                 (found, within(lower.checked_sub(1)), Stays)
             }
             _ => {
-                let found = cursor.seek_value_less_or_equal(txn, key, value);
+                let found = cursor.seek(txn, SeekOp::LessOrEqual, SeekTarget::Value(key, value));
                 (found, within(upper.checked_sub(1)), Stays)
             }
         };
@@ -421,8 +426,8 @@ impl Both {
         match random.u32(..4) {
             kind @ 0..2 => {
                 let read = match kind {
-                    0 => self.cursor.read_packed(txn).unwrap(),
-                    _ => self.cursor.read_packed_back(txn).unwrap(),
+                    0 => self.cursor.read_packed(txn, Direction::Forward).unwrap(),
+                    _ => self.cursor.read_packed(txn, Direction::Backward).unwrap(),
                 };
                 let (Some(here), Some(size), Some(read)) = (here, model.value_size(), read) else {
                     return assert!(read.is_none() && (here.is_none() || !is_packed));
@@ -468,7 +473,7 @@ impl Both {
                         false => ControlFlow::Continue(()),
                     }
                 };
-                let found = self.cursor.scan_back(txn, inspect).unwrap();
+                let found = self.cursor.scan(txn, Direction::Backward, inspect).unwrap();
                 assert_eq!(found, self.go(model, to, Else::BeforeFirst));
             }
         }
@@ -523,7 +528,10 @@ impl Both {
                     _ => 0..0,
                 };
                 if of_key.len() < 40 || random.u32(..4) == 0 {
-                    let removed = self.cursor.remove_all_values(txn).unwrap();
+                    let removed = self
+                        .cursor
+                        .remove_scope(txn, DeleteScope::AllValues)
+                        .unwrap();
                     assert_eq!(removed, of_key.len() as u64);
                     model.pairs.drain(of_key);
                 }
@@ -539,8 +547,7 @@ impl Both {
         let cursor = &mut self.cursor;
         // The reported result, the expected one, and whether it would remove too much.
         let (put, expected, is_refused) = match kind {
-            0..4 => (cursor.insert(txn, key, value).map(|()| true), true, false),
-            4..6 => (cursor.insert_pair(txn, key, value), !is_there, false),
+            0..6 => (cursor.insert(txn, key, value), !is_there, false),
             6 => (cursor.insert_new(txn, key, value), of_key.is_empty(), false),
             7 => {
                 let is_after = model.lower(&pair) == model.pairs.len();
@@ -888,13 +895,18 @@ fn pages_of_values_are_read_in_both_directions() -> Result<()> {
     let database = Database::open(&path)?;
     let mut txn = database.begin_write()?;
     let table = one_few_and_many(&mut txn);
-    let mut cursor = DetachedCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::new(&table);
     for (key, count) in [(b"a", 1), (b"b", 5), (b"c", 5000_u32)] {
         let all: Vec<u8> = (0..count).flat_map(u32::to_be_bytes).collect();
-        assert!(cursor.seek_exact(&txn, key)?);
+        assert!(cursor.seek(&txn, SeekOp::Equal, key)?);
         let mut pages = Vec::new();
         loop {
-            pages.push(cursor.read_packed(&txn)?.unwrap().to_vec());
+            pages.push(
+                cursor
+                    .read_packed(&txn, Direction::Forward)?
+                    .unwrap()
+                    .to_vec(),
+            );
             if !cursor.next_value(&txn)? {
                 break;
             }
@@ -902,10 +914,19 @@ fn pages_of_values_are_read_in_both_directions() -> Result<()> {
         assert_eq!(pages.concat(), all);
         let mut back = Vec::new();
         loop {
-            let page = cursor.read_packed_back(&txn)?.unwrap().to_vec();
+            let page = cursor
+                .read_packed(&txn, Direction::Backward)?
+                .unwrap()
+                .to_vec();
             // From the first value of the page, the whole page is read again.
-            assert_eq!(cursor.read_packed(&txn)?, Some(&page[..]));
-            assert_eq!(cursor.read_packed_back(&txn)?, Some(&page[..]));
+            assert_eq!(
+                cursor.read_packed(&txn, Direction::Forward)?,
+                Some(&page[..])
+            );
+            assert_eq!(
+                cursor.read_packed(&txn, Direction::Backward)?,
+                Some(&page[..])
+            );
             back.insert(0, page);
             if !cursor.prev_value(&txn)? {
                 break;
@@ -914,9 +935,9 @@ fn pages_of_values_are_read_in_both_directions() -> Result<()> {
         assert_eq!(back, pages);
     }
     cursor.remove(&mut txn)?;
-    assert_eq!(cursor.read_packed(&txn)?, None);
+    assert_eq!(cursor.read_packed(&txn, Direction::Forward)?, None);
     cursor.reset();
-    assert_eq!(cursor.read_packed_back(&txn)?, None);
+    assert_eq!(cursor.read_packed(&txn, Direction::Backward)?, None);
     Ok(())
 }
 
@@ -927,9 +948,9 @@ fn positions_are_equal_in_a_leaf_and_in_a_nested_tree() -> Result<()> {
     let database = Database::open(&path)?;
     let mut txn = database.begin_write()?;
     let table = one_few_and_many(&mut txn);
-    let mut cursor = DetachedCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::new(&table);
     let three = 3_u32.to_be_bytes();
-    assert!(cursor.seek_pair_exact(&txn, b"b", &three)?);
+    assert!(cursor.seek(&txn, SeekOp::Equal, (b"b", &three))?);
     let more: Vec<_> = (5..3000_u32).map(u32::to_be_bytes).collect();
     let more: Vec<_> = more.iter().map(|value| &value[..]).collect();
     table.insert_values(&mut txn, b"b", &more)?;
@@ -964,17 +985,16 @@ fn in_a_plain_table_a_key_has_one_value() -> Result<()> {
     assert!(cursor.first_value(&txn)? && cursor.last_value(&txn)?);
     assert!(!cursor.next_value(&txn)? && !cursor.prev_value(&txn)?);
     assert_eq!(cursor.key(), b"a");
-    assert_eq!(cursor.read_packed(&txn)?, None);
+    assert_eq!(cursor.read_packed(&txn, Direction::Forward)?, None);
     for nothing in [DeleteScope::ValuesBefore, DeleteScope::ValuesAfter] {
         assert_eq!(cursor.remove_scope(&mut txn, nothing)?, 0);
     }
-    assert_eq!(cursor.remove_all_values(&mut txn)?, 1);
-    assert_eq!(cursor.remove_all_values(&mut txn)?, 0);
+    assert_eq!(cursor.remove_scope(&mut txn, DeleteScope::AllValues)?, 1);
+    assert_eq!(cursor.remove_scope(&mut txn, DeleteScope::AllValues)?, 0);
     assert_eq!(cursor.count(&txn)?, 0);
     let refused = [
-        cursor.seek_pair(&txn, b"b", b"2"),
-        cursor.seek_value_exact(&txn, b"b", b"2"),
-        cursor.insert_pair(&mut txn, b"b", b"2"),
+        cursor.seek(&txn, SeekOp::GreaterOrEqual, (b"b", b"2")),
+        cursor.seek(&txn, SeekOp::Equal, SeekTarget::Value(b"b", b"2")),
         cursor.append_value(&mut txn, b"b", b"2").map(|()| true),
     ];
     for refused in refused {
@@ -988,7 +1008,7 @@ fn in_a_plain_table_a_key_has_one_value() -> Result<()> {
         cursor.next(&txn),
         Err(Error::TableMismatch { .. })
     ));
-    assert!(DetachedCursor::for_multi(&several).next(&txn)?);
+    assert!(DetachedCursor::new(&several).next(&txn)?);
     Ok(())
 }
 
@@ -1002,7 +1022,7 @@ fn integers_of_another_length_have_a_position_among_the_values() -> Result<()> {
         .value_order(KeyOrder::Integer)
         .value_size(ValueSize::AsFirst);
     let table = txn.create_multi_table_with::<Bytes, Bytes>("numbers", options)?;
-    let mut cursor = DetachedCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::new(&table);
     cursor.insert(&mut txn, b"k", &5_u64.to_le_bytes())?;
     table.clear(&mut txn)?;
     for number in [4_u32, 5, 6] {
@@ -1016,7 +1036,7 @@ fn integers_of_another_length_have_a_position_among_the_values() -> Result<()> {
     assert_eq!(*back.value(&txn)?, 5_u32.to_le_bytes());
     assert!(cursor.clone().next(&txn)? && cursor.next_value(&txn)?);
     assert_eq!(*cursor.value(&txn)?, 6_u32.to_le_bytes());
-    let refused = cursor.seek_pair(&txn, b"k", &1_u64.to_le_bytes());
+    let refused = cursor.seek(&txn, SeekOp::GreaterOrEqual, (b"k", &1_u64.to_le_bytes()));
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     Ok(())
 }

@@ -8,7 +8,8 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed},
 };
 use teak::{
-    Comparison, Database, KeyOrder, MultiTable, Options, TableOptions, ValueSize, codec::Bytes,
+    Comparison, Database, KeyOrder, MultiTable, Options, SeekOp, TableOptions, ValueSize,
+    codec::Bytes,
 };
 
 static WITHOUT_CASE: Comparison = Comparison::new("without case", &|a, b| {
@@ -138,12 +139,18 @@ fn a_search_gives_the_comparison_the_wanted_slice_first() {
         single.insert(&mut txn, &key, &value).unwrap();
         single.insert(&mut txn, &key, &[value; 4].concat()).unwrap();
         single.get(&txn, &key).unwrap().unwrap();
-        assert!(single.cursor(&txn).unwrap().seek_exact(&key).unwrap());
+        assert!(
+            single
+                .cursor(&txn)
+                .unwrap()
+                .seek(SeekOp::Equal, &key)
+                .unwrap()
+        );
         search_for(&key_of_few, &value);
         multi.insert(&mut txn, &key_of_few, &value).unwrap();
         assert!(multi.contains(&txn, &key_of_few, &value).unwrap());
         let mut cursor = multi.cursor(&txn).unwrap();
-        assert!(cursor.seek_pair_exact(&key_of_few, &value).unwrap());
+        assert!(cursor.seek(SeekOp::Equal, (&key_of_few, &value)).unwrap());
         search_for(&key, &value);
         if number % 3 == 0 {
             assert!(single.remove(&mut txn, &key).unwrap());

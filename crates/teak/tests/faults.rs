@@ -8,7 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use teak::{
-    Database, DetachedCursor, Durability, Error, Options, Result, Table, Transaction, Verification,
+    Database, DetachedCursor, Direction, Durability, Error, Options, Result, SeekOp, Table,
+    Transaction, Verification,
     codec::{Bytes, Str},
 };
 
@@ -99,7 +100,7 @@ fn all_reads(verification: Verification) {
     let table = &cut.table;
     let txn = cut.database.begin_read().unwrap();
     let mut cursor = table.cursor(&txn).unwrap();
-    let mut owned = table.cursor_owned(&txn).unwrap();
+    let mut detached = DetachedCursor::new(table);
     let keys: Vec<_> = (0..COUNT).map(key).collect();
     let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let lost = |number: &u32| table.get(&txn, &key(*number)).is_err();
@@ -118,10 +119,10 @@ fn all_reads(verification: Verification) {
     refused(table.count_range(&txn, &key(0)[..]..));
     refused(table.estimate_range(&txn, &key(wanted)[..]..));
     refused(cursor.skip(i64::from(COUNT)));
-    refused(cursor.seek(&key(wanted)));
+    refused(cursor.seek(SeekOp::GreaterOrEqual, &key(wanted)));
     assert!(!cursor.is_on_record() && cursor.key().is_empty());
-    refused(owned.seek(&key(wanted)));
-    assert!(!owned.is_on_record() && owned.key().is_empty());
+    refused(detached.seek(&txn, SeekOp::GreaterOrEqual, &key(wanted)));
+    assert!(!detached.is_on_record(&txn).unwrap() && detached.key().is_empty());
     refused(
         (0..)
             .map(|_| cursor.first().and_then(|_| cursor.last()))
@@ -139,7 +140,8 @@ fn all_reads(verification: Verification) {
         table.iter(&txn).unwrap().filter(Result::is_ok).count(),
         COUNT as usize + 1
     );
-    assert!(cursor.seek(&key(wanted)).unwrap() && owned.seek(&key(wanted)).unwrap());
+    assert!(cursor.seek(SeekOp::Equal, &key(wanted)).unwrap());
+    assert!(detached.seek(&txn, SeekOp::Equal, &key(wanted)).unwrap());
 }
 
 #[test]
@@ -157,7 +159,11 @@ fn a_cursor_in_the_middle_of_a_leaf_notices() {
     let cut = Cut::new(Verification::Off);
     let txn = cut.database.begin_read().unwrap();
     let mut cursor = cut.table.cursor(&txn).unwrap();
-    assert!(cursor.seek(&key(COUNT / 2)).unwrap());
+    assert!(
+        cursor
+            .seek(SeekOp::GreaterOrEqual, &key(COUNT / 2))
+            .unwrap()
+    );
     let mut steps = (0..).map(|_| cursor.next());
     assert!(steps.next().unwrap().unwrap());
     cut.cut();
@@ -241,7 +247,7 @@ fn a_scan_returns_all_records_before_the_missing_part() {
         assert_eq!(seen, before, "{max} at a time");
     }
     let (mut cursor, mut seen) = (DetachedCursor::new(&cut.table), 0);
-    refused(cursor.scan(&txn, |_, _| {
+    refused(cursor.scan(&txn, Direction::Forward, |_, _| {
         seen += 1;
         ControlFlow::Continue(())
     }));
@@ -257,7 +263,11 @@ fn a_detached_cursor_in_the_middle_of_a_leaf_keeps_its_position() {
     let first = (0..COUNT).find(lost).unwrap();
     cut.mend();
     let mut cursor = DetachedCursor::new(&cut.table);
-    assert!(cursor.seek(&txn, &key(first + 2)).unwrap());
+    assert!(
+        cursor
+            .seek(&txn, SeekOp::GreaterOrEqual, &key(first + 2))
+            .unwrap()
+    );
     assert!(cursor.next(&txn).unwrap());
     cut.cut();
     for _ in 0..2 {
@@ -319,7 +329,7 @@ fn detached_cursors_return_nothing_of_a_partly_lost_leaf() {
     let txn = database.begin_read().unwrap();
     let cursors = [
         (DetachedCursor::new(&plain), &records),
-        (DetachedCursor::for_multi(&multi), &pairs),
+        (DetachedCursor::new(&multi), &pairs),
     ];
     for (mut cursor, pairs) in cursors {
         let (mut at, mut lost) = (0, [0; 6]);
@@ -349,13 +359,13 @@ fn detached_cursors_return_nothing_of_a_partly_lost_leaf() {
                 lost[1] += u32::from(prev.is_err());
                 lost[2] += u32::from(value.is_err());
                 let (mut other, mut seen) = (cursor.clone(), Pairs::new());
-                let scanned = other.scan(&txn, |key, value| {
+                let scanned = other.scan(&txn, Direction::Forward, |key, value| {
                     seen.push((key.to_vec(), value.to_vec()));
                     ControlFlow::Continue(())
                 });
                 lost[3] += u32::from(expect_pairs(scanned, seen, &pairs[at..]));
                 let (mut other, mut seen) = (cursor.clone(), Pairs::new());
-                let scanned = other.scan_back(&txn, |key, value| {
+                let scanned = other.scan(&txn, Direction::Backward, |key, value| {
                     seen.push((key.to_vec(), value.to_vec()));
                     ControlFlow::Continue(())
                 });

@@ -5,8 +5,9 @@ use crate::{detached_cursors::WITHOUT_CASE, shared::temporary_path};
 use fastrand::Rng;
 use std::{collections::BTreeSet, ops::Bound};
 use teak::{
-    Action, BulkOptions, BulkProgress, Database, Error, Exactness, KeyOrder, MultiTable, Options,
-    PairDifference, Result, TableOptions, ValueSize, WriteTxn,
+    Action, BulkOptions, BulkProgress, Database, DetachedCursor, Error, Exactness, KeyOrder,
+    MultiTable, Options, PairDifference, Result, SeekOp, SeekTarget, TableOptions, ValueSize,
+    WriteTxn,
     codec::{Bytes, Str, U32},
 };
 
@@ -254,44 +255,59 @@ fn owning_and_borrowing_handles_see_equal_records() -> Result<()> {
     same_walk(&table, &reader, &pairs, &mut random)
 }
 
-/// A cursor that owns the transaction moves like one that borrows it.
+const OPS: [SeekOp; 5] = [
+    SeekOp::Equal,
+    SeekOp::GreaterOrEqual,
+    SeekOp::Greater,
+    SeekOp::LessOrEqual,
+    SeekOp::Less,
+];
+
+/// A detached cursor moves like one that borrows the transaction.
 fn same_walk(
     table: &Raw,
     reader: &teak::ReadTxn,
     pairs: &BTreeSet<Pair>,
     random: &mut Rng,
 ) -> Result<()> {
-    let (mut one, mut other) = (table.cursor(reader)?, table.cursor_owned(reader)?);
+    let (mut one, mut other) = (table.cursor(reader)?, DetachedCursor::new(table));
     for _ in 0..5000 {
         let (key, mut value) = random.choice(pairs).unwrap().clone();
         value[3] ^= random.u8(..2);
-        let moved = match random.u32(..20) {
-            0 => (one.first()?, other.first()?),
-            1 => (one.last()?, other.last()?),
-            2..6 => (one.next()?, other.next()?),
-            6..9 => (one.prev()?, other.prev()?),
-            9 => (one.next_key()?, other.next_key()?),
-            10 => (one.prev_key()?, other.prev_key()?),
-            11 => (one.next_value()?, other.next_value()?),
-            12 => (one.prev_value()?, other.prev_value()?),
-            13 => (one.first_value()?, other.first_value()?),
-            14 => (one.last_value()?, other.last_value()?),
-            15 => (one.seek(&key)?, other.seek(&key)?),
-            16 => (one.seek_exact(&key)?, other.seek_exact(&key)?),
-            17 => (one.seek_pair(&key, &value)?, other.seek_pair(&key, &value)?),
-            18 => (
-                one.seek_pair_exact(&key, &value)?,
-                other.seek_pair_exact(&key, &value)?,
-            ),
-            _ => (
-                one.seek_value(&key, &value)?,
-                other.seek_value(&key, &value)?,
-            ),
+        let kind = random.u32(..20);
+        let moved = match kind {
+            0 => (one.first()?, other.first(reader)?),
+            1 => (one.last()?, other.last(reader)?),
+            2..6 => (one.next()?, other.next(reader)?),
+            6..9 => (one.prev()?, other.prev(reader)?),
+            9 => (one.next_key()?, other.next_key(reader)?),
+            10 => (one.prev_key()?, other.prev_key(reader)?),
+            11 => (one.next_value()?, other.next_value(reader)?),
+            12 => (one.prev_value()?, other.prev_value(reader)?),
+            13 => (one.first_value()?, other.first_value(reader)?),
+            14 => (one.last_value()?, other.last_value(reader)?),
+            _ => {
+                let target = match kind {
+                    15 | 16 => SeekTarget::Key(&key),
+                    17 | 18 => SeekTarget::Pair(&key, &value),
+                    _ => SeekTarget::Value(&key, &value),
+                };
+                let op = random.choice(OPS).unwrap();
+                let moved = (one.seek(op, target)?, other.seek(reader, op, target)?);
+                if matches!(target, SeekTarget::Value(..)) && !moved.0 {
+                    // One is on no record, and the other has not moved.
+                    assert!(!one.is_on_record());
+                    (one.first()?, other.first(reader)?)
+                } else {
+                    moved
+                }
+            }
         };
         assert_eq!(moved.0, moved.1);
-        assert_eq!(one.is_on_pair(), other.is_on_pair());
-        assert_eq!((one.key(), one.value()), (other.key(), other.value()));
-        assert_eq!(one.count(), other.count());
+        assert_eq!(one.is_on_record(), other.is_on_record(reader)?);
+        let value = other.value(reader)?;
+        assert_eq!((one.key(), one.value()?), (other.key(), &*value));
+        assert_eq!(one.count(), other.count(reader)?);
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use crate::shared::temporary_path;
 use std::{fs::OpenOptions, ops::Bound};
 use teak::{
-    Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options, TableOptions,
-    Transaction, ValueSize, codec::Bytes,
+    Comparison, Database, Direction, Durability, Error, KeyOrder, MultiTable, Options, SeekOp,
+    SeekTarget, TableOptions, Transaction, ValueSize, codec::Bytes,
 };
 
 type Raw = MultiTable<Bytes, Bytes>;
@@ -84,9 +84,9 @@ fn bounds_that_are_integers_of_another_length_are_refused() {
     assert!(removed.is_err_and(|error| is_refused(&error)));
     let mut cursor = table.cursor(&txn).unwrap();
     let sought = [
-        cursor.seek_pair(b"k", &low),
-        cursor.seek_pair_exact(b"k", &low),
-        cursor.seek_value(b"k", &low),
+        cursor.seek(SeekOp::GreaterOrEqual, (b"k", &low)),
+        cursor.seek(SeekOp::Equal, (b"k", &low)),
+        cursor.seek(SeekOp::GreaterOrEqual, SeekTarget::Value(b"k", &low)),
     ];
     assert!(
         sought
@@ -150,19 +150,19 @@ fn an_unreadable_set_is_an_error() {
             .unwrap();
         let txn = database.begin_read().unwrap();
         let mut cursor = table.cursor(&txn).unwrap();
-        assert!(cursor.seek(&[key]).unwrap());
+        assert!(cursor.seek(SeekOp::GreaterOrEqual, &[key]).unwrap());
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         file.set_len(cut as u64).unwrap();
         let error = (2..=COUNT).find_map(|number| match cursor.next_value() {
             Ok(is_there) => {
                 assert!(is_there);
-                assert_eq!(cursor.value(), value(key, number));
+                assert_eq!(cursor.value().unwrap(), value(key, number));
                 None
             }
             Err(error) => Some(error),
         });
         assert!(matches!(error, Some(Error::Corrupted { .. })), "{error:?}");
-        assert!(!cursor.is_on_pair());
+        assert!(!cursor.is_on_record());
         // The rest of the file is not closed as if it were complete.
         std::mem::forget((txn, database));
     }
@@ -277,7 +277,7 @@ fn steps_to_unreadable_records_are_errors() {
                         assert!(is_there);
                         let (key, value) = pair(kind, number);
                         assert_eq!(
-                            (cursor.key(), cursor.value()),
+                            (cursor.key(), cursor.value().unwrap()),
                             (&key[..], &value[..]),
                             "kind {kind} {size:?} {number}"
                         );
@@ -290,7 +290,7 @@ fn steps_to_unreadable_records_are_errors() {
                 matches!(error, Some(Error::Corrupted { .. })),
                 "kind {kind} {size:?} {error:?}"
             );
-            assert_eq!(cursor.value(), b"");
+            assert_eq!(cursor.value().unwrap(), b"");
             // The rest of the file is not closed as if it were complete.
             std::mem::forget((txn, database));
         }
@@ -320,7 +320,7 @@ fn unreadable_packed_values_are_an_error() {
     assert!(cursor.first().unwrap());
     let file = OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len((last / 4096 * 4096) as u64).unwrap();
-    let packed = cursor.read_packed();
+    let packed = cursor.read_packed(Direction::Forward);
     assert!(matches!(packed, Err(Error::Corrupted { .. })), "{packed:?}");
     // The rest of the file is not closed as if it were complete.
     std::mem::forget((txn, database));

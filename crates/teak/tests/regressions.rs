@@ -1,7 +1,7 @@
 //! Past bugs, each with a small test that describes the bug. Tests that need internals are next to
 //! the code that they concern.
 
-use teak::{Database, Error, KeyOrder, Options, TableOptions, Transaction, codec::Bytes};
+use teak::{Database, Error, KeyOrder, Options, SeekOp, TableOptions, Transaction, codec::Bytes};
 
 /// A handle identified its table by a number of its own database. Used with another database, or
 /// with a reopened one, it read and changed whatever table had that number there.
@@ -87,7 +87,7 @@ fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
         Err(Error::InvalidArgument(_))
     ));
     assert!(matches!(
-        table.cursor(&txn)?.seek(&long),
+        table.cursor(&txn)?.seek(SeekOp::GreaterOrEqual, &long),
         Err(Error::InvalidArgument(_))
     ));
     assert_eq!(table.get(&txn, &long)?, None);

@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 use teak::{
-    Database, Durability, Error, Options, OwnedCursor, OwnedRange, ReadTxn, Recovery, Result,
+    Database, DetachedCursor, Durability, Error, Options, OwnedRange, ReadTxn, Recovery, Result,
     Table, Transaction, TransactionId, ValueGuard, WriteTxn,
     codec::{Bytes, U64},
 };
@@ -37,7 +37,7 @@ const _: () = {
     is_shared::<ReadTxn>();
     is_shared::<Accounts>();
     is_shared::<ValueGuard>();
-    is_sent::<OwnedCursor>();
+    is_sent::<DetachedCursor>();
     is_sent::<OwnedRange<U64, Bytes>>();
     is_sent::<WriteTxn>();
 };
@@ -261,18 +261,18 @@ fn rewrite(database: &Database, books: &Journal) -> Result<()> {
 }
 
 /// Reads all that a cursor reaches, forwards and backwards.
-fn walk(mut cursor: OwnedCursor, model: &BTreeMap<u64, Vec<u8>>) -> Result<()> {
+fn walk(txn: &ReadTxn, mut cursor: DetachedCursor, model: &BTreeMap<u64, Vec<u8>>) -> Result<()> {
     for (number, text) in model {
-        assert!(cursor.next()?);
+        assert!(cursor.next(txn)?);
         assert_eq!(cursor.key(), number.to_be_bytes());
-        assert_eq!(cursor.value()?, text);
+        assert_eq!(*cursor.value(txn)?, **text);
     }
-    assert!(!cursor.next()?);
+    assert!(!cursor.next(txn)?);
     for text in model.values().rev() {
-        assert!(cursor.prev()?);
-        assert_eq!(cursor.value()?, text);
+        assert!(cursor.prev(txn)?);
+        assert_eq!(*cursor.value(txn)?, **text);
     }
-    assert!(!cursor.prev()?);
+    assert!(!cursor.prev(txn)?);
     Ok(())
 }
 
@@ -284,7 +284,7 @@ fn owned_handles_outlive_the_database_handle() -> Result<()> {
     let path = directory.path().join("library.teak");
     let (database, books, model) = library(&path)?;
     let txn = database.begin_read()?;
-    let cursor = books.cursor_owned(&txn)?;
+    let (cursor, of_cursor) = (DetachedCursor::new(&books), txn.clone());
     let range = books.range_owned(&txn, 100..400)?;
     let (small, large) = (books.get_owned(&txn, 7)?, books.get_owned(&txn, 50)?);
     drop(txn);
@@ -301,7 +301,7 @@ fn owned_handles_outlive_the_database_handle() -> Result<()> {
 
     let model = Arc::new(model);
     let same = Arc::clone(&model);
-    let walked = thread::spawn(move || walk(cursor, &same));
+    let walked = thread::spawn(move || walk(&of_cursor, cursor, &same));
     let same = Arc::clone(&model);
     let ranged = thread::spawn(move || -> Result<Vec<ValueGuard>> {
         let mut guards = Vec::new();
@@ -348,9 +348,8 @@ fn a_reader_outlives_closing() -> Result<()> {
         Err(Error::InvalidArgument(_))
     ));
     drop(other);
-    let cursor = books.cursor_owned(&txn)?;
-    drop(txn);
-    let walked = thread::spawn(move || walk(cursor, &model));
+    let cursor = DetachedCursor::new(&books);
+    let walked = thread::spawn(move || walk(&txn, cursor, &model));
     walked.join().expect("the cursor walks")
 }
 

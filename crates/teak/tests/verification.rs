@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 use teak::{
-    Database, Error, KeyRange, Options, PageNumber, Result, Table, Transaction, Verification,
-    codec::Bytes,
+    Database, DetachedCursor, Error, KeyRange, Options, PageNumber, Result, SeekOp, Table,
+    Transaction, Verification, codec::Bytes,
 };
 
 const PAGE: usize = 4096;
@@ -67,9 +67,13 @@ fn errors_of(database: &Database, name: &str, wanted: &[u8]) -> Vec<Error> {
     let txn = database.begin_read().unwrap();
     let table: Raw = txn.open_table(name).unwrap();
     let mut cursor = table.cursor(&txn).unwrap();
-    let mut owned = table.cursor_owned(&txn).unwrap();
-    let in_cursor = cursor.seek(wanted).and_then(|_| cursor.value().map(drop));
-    let in_owned = owned.seek(wanted).and_then(|_| owned.value().map(drop));
+    let mut detached = DetachedCursor::new(&table);
+    let in_cursor = cursor
+        .seek(SeekOp::GreaterOrEqual, wanted)
+        .and_then(|_| cursor.value().map(drop));
+    let in_detached = detached
+        .seek(&txn, SeekOp::GreaterOrEqual, wanted)
+        .and_then(|_| detached.value(&txn).map(drop));
     vec![
         table.get(&txn, wanted).unwrap_err(),
         table.get_owned(&txn, wanted).unwrap_err(),
@@ -79,7 +83,7 @@ fn errors_of(database: &Database, name: &str, wanted: &[u8]) -> Vec<Error> {
         first(table.range_owned(&txn, ..).unwrap()),
         first(table.range_owned(&txn, ..).unwrap().rev()),
         in_cursor.unwrap_err(),
-        in_owned.unwrap_err(),
+        in_detached.unwrap_err(),
     ]
 }
 

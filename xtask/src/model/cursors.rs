@@ -15,7 +15,14 @@ use expected::{expected, expected_packed, expected_records};
 use positions::{at_or_after, compare, contains, next, prev, values};
 use std::{cmp::Ordering, ops::ControlFlow};
 use steps::{CursorPosition, CursorRead, CursorStep, ReadMethod, shapes};
-use teak::{DetachedCursor, Error, TableOptions, Transaction};
+use teak::{DetachedCursor, Direction, Error, TableOptions, Transaction};
+
+fn packed_direction(is_back: bool) -> Direction {
+    match is_back {
+        true => Direction::Backward,
+        false => Direction::Forward,
+    }
+}
 
 /// A cursor of the engine, and its expected position.
 #[derive(Clone)]
@@ -38,9 +45,7 @@ impl ModelCursor {
         use teak::codec::Bytes;
         let cursor = match model {
             AnyModel::Plain(_) => DetachedCursor::new(&txn.open_table::<Bytes, Bytes>(name)?),
-            AnyModel::Multi(_) => {
-                DetachedCursor::for_multi(&txn.open_multi_table::<Bytes, Bytes>(name)?)
-            }
+            AnyModel::Multi(_) => DetachedCursor::new(&txn.open_multi_table::<Bytes, Bytes>(name)?),
         };
         Ok(Self {
             table: name.to_vec(),
@@ -127,8 +132,8 @@ impl ModelCursor {
             ControlFlow::Continue(())
         };
         let found = match mode {
-            ReadMethod::Scan => self.cursor.scan(txn, visit)?,
-            ReadMethod::ScanBack => self.cursor.scan_back(txn, visit)?,
+            ReadMethod::Scan => self.cursor.scan(txn, Direction::Forward, visit)?,
+            ReadMethod::ScanBack => self.cursor.scan(txn, Direction::Backward, visit)?,
             ReadMethod::Batch => self.cursor.read_batch(txn, count, note)?,
         };
         let is_back = mode == ReadMethod::ScanBack;
@@ -151,10 +156,7 @@ impl ModelCursor {
         model: &AnyModel,
         is_back: bool,
     ) -> ModelResult {
-        let packed = match is_back {
-            true => self.cursor.read_packed_back(txn)?,
-            false => self.cursor.read_packed(txn)?,
-        };
+        let packed = self.cursor.read_packed(txn, packed_direction(is_back))?;
         if let Some(pair) = expected_packed(model, &self.position, is_back, packed)? {
             self.position = CursorPosition::At(pair);
         }
@@ -212,29 +214,7 @@ impl ModelCursor {
             CursorStep::PrevValue => cursor.prev_value(txn)?,
             CursorStep::FirstValue => cursor.first_value(txn)?,
             CursorStep::LastValue => cursor.last_value(txn)?,
-            CursorStep::Seek(key) => cursor.seek(txn, key)?,
-            CursorStep::SeekLess(key) => cursor.seek_less(txn, key)?,
-            CursorStep::SeekPair((key, value)) => cursor.seek_pair(txn, key, value)?,
-            CursorStep::SeekPairLess((key, value)) => cursor.seek_pair_less(txn, key, value)?,
-            CursorStep::SeekValue((key, value)) => cursor.seek_value(txn, key, value)?,
-            CursorStep::SeekExact(key) => cursor.seek_exact(txn, key)?,
-            CursorStep::SeekGreater(key) => cursor.seek_greater(txn, key)?,
-            CursorStep::SeekLessOrEqual(key) => cursor.seek_less_or_equal(txn, key)?,
-            CursorStep::SeekPairExact((key, value)) => cursor.seek_pair_exact(txn, key, value)?,
-            CursorStep::SeekPairGreater((key, value)) => {
-                cursor.seek_pair_greater(txn, key, value)?
-            }
-            CursorStep::SeekPairLessOrEqual((key, value)) => {
-                cursor.seek_pair_less_or_equal(txn, key, value)?
-            }
-            CursorStep::SeekValueExact((key, value)) => cursor.seek_value_exact(txn, key, value)?,
-            CursorStep::SeekValueGreater((key, value)) => {
-                cursor.seek_value_greater(txn, key, value)?
-            }
-            CursorStep::SeekValueLess((key, value)) => cursor.seek_value_less(txn, key, value)?,
-            CursorStep::SeekValueLessOrEqual((key, value)) => {
-                cursor.seek_value_less_or_equal(txn, key, value)?
-            }
+            CursorStep::Seek(op, target) => cursor.seek(txn, *op, target.as_target())?,
         })
     }
 

@@ -1,4 +1,5 @@
-//! Reads on another thread, with handles that own a share of the transaction.
+//! Reads on another thread, with handles that own a share of the transaction, and with a detached
+//! cursor.
 
 use super::{
     key_range::borrowed,
@@ -10,13 +11,14 @@ use super::{
     violation::{ModelResult, ModelViolation, expect_bytes, expect_same},
 };
 use std::thread;
-use teak::{OwnedCursor, OwnedRange, ReadTxn, ValueGuard, codec::Bytes};
+use teak::{DetachedCursor, OwnedRange, ReadTxn, ValueGuard, codec::Bytes};
 
 /// A task for the other thread.
 struct OtherThreadTask {
     values: Vec<Option<ValueGuard>>,
     range: OwnedRange<Bytes, Bytes>,
-    cursor: OwnedCursor,
+    txn: ReadTxn,
+    cursor: DetachedCursor,
 }
 
 /// The result of a task.
@@ -38,7 +40,8 @@ pub(crate) fn perform(
     let luggage = OtherThreadTask {
         values: values?,
         range: table.range_owned(txn, borrowed(&description.range))?,
-        cursor: table.cursor_owned(txn)?,
+        txn: txn.clone(),
+        cursor: DetachedCursor::new(table),
     };
     let bits = description.bits;
     let thread = thread::spawn(move || luggage.read(bits));
@@ -62,10 +65,10 @@ pub(crate) fn perform(
         expect_record("range_owned", Some((key, &value[..])), record)?;
     }
     expect_record::<&[u8]>("after range_owned", None, expected.next())?;
-    expect_same("keys of cursor_owned", keys.len(), model.len())?;
+    expect_same("keys of a cursor", keys.len(), model.len())?;
     let all = (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded);
     for (found, (key, _)) in keys.iter().zip(model.range(&all).rev()) {
-        expect_bytes("cursor_owned", Some(found), Some(&key))?;
+        expect_bytes("key of a cursor", Some(found), Some(&key))?;
     }
     Ok(())
 }
@@ -92,7 +95,7 @@ impl OtherThreadTask {
             records.push((key, value.to_vec()));
         }
         let mut keys = Vec::new();
-        while self.cursor.prev()? {
+        while self.cursor.prev(&self.txn)? {
             keys.push(self.cursor.key().to_vec());
         }
         Ok((values, records, keys))

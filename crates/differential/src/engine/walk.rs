@@ -1,11 +1,13 @@
 //! Teak's cursors, with the movements of LMDB's.
 
-use super::handle::{PlainTable, TableHandle, ValueTable};
+use super::handle::TableHandle;
 use crate::{
     deviations::Deviation,
     operation::{Answer, CursorMove, PutMode},
 };
-use teak::{Cursor, DetachedCursor, MultiCursor, Result, Transaction, WriteTxn};
+use teak::{
+    Cursor, DeleteScope, DetachedCursor, Result, SeekOp, SeekTarget, Transaction, WriteTxn,
+};
 
 /// A cursor that stays open while the table changes.
 pub(super) struct TeakCursor {
@@ -38,14 +40,14 @@ impl TeakCursor {
     ) -> Result<Answer> {
         let cursor = &mut self.cursor;
         match mode {
-            PutMode::Upsert => cursor.insert(writer, key, value)?,
+            PutMode::Upsert => drop(cursor.insert(writer, key, value)?),
             PutMode::NewKey => {
                 if !cursor.insert_new(writer, key, value)? {
                     return Ok(Answer::Exists(Some(cursor.value(writer)?.to_vec())));
                 }
             }
             PutMode::NewPair => {
-                if !cursor.insert_pair(writer, key, value)? {
+                if !cursor.insert(writer, key, value)? {
                     return Ok(Answer::Exists(None));
                 }
             }
@@ -70,7 +72,7 @@ impl TeakCursor {
 
     pub(super) fn delete(&mut self, writer: &mut WriteTxn, is_whole_key: bool) -> Result<Answer> {
         let is_there = match is_whole_key {
-            true => self.cursor.remove_all_values(writer)? > 0,
+            true => self.cursor.remove_scope(writer, DeleteScope::AllValues)? > 0,
             false => self.cursor.remove(writer)?,
         };
         Ok(match is_there {
@@ -83,7 +85,7 @@ impl TeakCursor {
 fn open_cursor(handle: &TableHandle) -> DetachedCursor {
     match handle {
         TableHandle::Plain(table) => DetachedCursor::new(table),
-        TableHandle::Multi(table) => DetachedCursor::for_multi(table),
+        TableHandle::Multi(table) => DetachedCursor::new(table),
     }
 }
 
@@ -110,10 +112,14 @@ fn go_with_cursor<T: Transaction>(
         }
         CursorMove::NextValue => cursor.next_value(txn)?,
         CursorMove::PrevValue => cursor.prev_value(txn)?,
-        CursorMove::Set(key) | CursorMove::SetKey(key) => cursor.seek_exact(txn, key)?,
-        CursorMove::SetRange(key) => cursor.seek(txn, key)?,
-        CursorMove::GetBoth(key, value) => cursor.seek_value_exact(txn, key, value)?,
-        CursorMove::GetBothRange(key, value) => cursor.seek_value(txn, key, value)?,
+        CursorMove::Set(key) | CursorMove::SetKey(key) => cursor.seek(txn, SeekOp::Equal, key)?,
+        CursorMove::SetRange(key) => cursor.seek(txn, SeekOp::GreaterOrEqual, key)?,
+        CursorMove::GetBoth(key, value) => {
+            cursor.seek(txn, SeekOp::Equal, SeekTarget::Value(key, value))?
+        }
+        CursorMove::GetBothRange(key, value) => {
+            cursor.seek(txn, SeekOp::GreaterOrEqual, SeekTarget::Value(key, value))?
+        }
         _ if was_nowhere => return Ok(Answer::NotPlaced),
         CursorMove::FirstValue => cursor.first_value(txn)?,
         CursorMove::LastValue => cursor.last_value(txn)?,
@@ -163,10 +169,11 @@ pub(super) fn through<T: Transaction>(
     txn: &T,
     moves: &[CursorMove],
 ) -> Result<Answer> {
-    let borrowing = match handle {
-        TableHandle::Plain(table) => through_records(table, txn, moves)?,
-        TableHandle::Multi(table) => through_pairs(table, txn, moves)?,
+    let begin = || match handle {
+        TableHandle::Plain(table) => table.cursor(txn),
+        TableHandle::Multi(table) => table.cursor(txn),
     };
+    let borrowing = walk(moves, begin, go_with_borrowing)?;
     let begin = || Ok(open_cursor(handle));
     let free = walk(moves, begin, |cursor, _, to| {
         go_with_cursor(cursor, txn, to)
@@ -182,57 +189,9 @@ pub(super) fn through<T: Transaction>(
     )
 }
 
-fn through_records<T: Transaction>(
-    table: &PlainTable,
-    txn: &T,
-    moves: &[CursorMove],
-) -> Result<Vec<Answer>> {
-    walk(moves, || table.cursor(txn), go_by_records)
-}
-
-fn go_by_records(cursor: &mut Cursor<'_>, is_placed: &mut bool, to: &CursorMove) -> Result<Answer> {
-    let is_found = match to {
-        CursorMove::First => cursor.first()?,
-        CursorMove::Last => cursor.last()?,
-        CursorMove::Next | CursorMove::NextKey => cursor.next()?,
-        CursorMove::Prev | CursorMove::PrevKey => cursor.prev()?,
-        CursorMove::Set(key) | CursorMove::SetKey(key) => cursor.seek_exact(key)?,
-        CursorMove::SetRange(key) => cursor.seek(key)?,
-        CursorMove::Current if !*is_placed => return Ok(Answer::NotPlaced),
-        CursorMove::Current => cursor.is_on_record(),
-        of_values => return Ok(Answer::Unexpected(format!("{of_values:?} in records"))),
-    };
-    if is_found {
-        *is_placed = true;
-        return Ok(Answer::Pair(
-            cursor.key().to_vec(),
-            cursor.value()?.to_vec(),
-        ));
-    }
-    match to {
-        CursorMove::Next if *is_placed => {
-            Deviation::FailedStep.meet();
-            cursor.prev()?;
-        }
-        CursorMove::Prev if *is_placed => {
-            Deviation::FailedStep.meet();
-            cursor.next()?;
-        }
-        _ => {}
-    }
-    Ok(Answer::NotFound)
-}
-
-fn through_pairs<T: Transaction>(
-    table: &ValueTable,
-    txn: &T,
-    moves: &[CursorMove],
-) -> Result<Vec<Answer>> {
-    walk(moves, || table.cursor(txn), go_by_pairs)
-}
-
-fn go_by_pairs(
-    cursor: &mut MultiCursor<'_>,
+/// Moves a borrowing cursor.
+fn go_with_borrowing(
+    cursor: &mut Cursor<'_>,
     is_placed: &mut bool,
     to: &CursorMove,
 ) -> Result<Answer> {
@@ -252,19 +211,22 @@ fn go_by_pairs(
         }
         CursorMove::NextValue => cursor.next_value()?,
         CursorMove::PrevValue => cursor.prev_value()?,
-        CursorMove::Set(key) | CursorMove::SetKey(key) => cursor.seek_exact(key)?,
-        CursorMove::SetRange(key) => cursor.seek(key)?,
-        CursorMove::GetBoth(key, value) => cursor.seek_pair_exact(key, value)?,
-        CursorMove::GetBothRange(key, value) => cursor.seek_value(key, value)?,
+        CursorMove::Set(key) | CursorMove::SetKey(key) => cursor.seek(SeekOp::Equal, key)?,
+        CursorMove::SetRange(key) => cursor.seek(SeekOp::GreaterOrEqual, key)?,
+        CursorMove::GetBoth(key, value) => cursor.seek(SeekOp::Equal, (key, value))?,
+        CursorMove::GetBothRange(key, value) => {
+            cursor.seek(SeekOp::GreaterOrEqual, SeekTarget::Value(key, value))?
+        }
         _ if !*is_placed => return Ok(Answer::NotPlaced),
         CursorMove::FirstValue => cursor.first_value()?,
         CursorMove::LastValue => cursor.last_value()?,
-        CursorMove::Current => cursor.is_on_pair(),
+        CursorMove::Current => cursor.is_on_record(),
         CursorMove::Count => return Ok(Answer::Number(cursor.count())),
     };
     if is_found {
         *is_placed = true;
-        return Ok(Answer::Pair(cursor.key().to_vec(), cursor.value().to_vec()));
+        let value = cursor.value()?.to_vec();
+        return Ok(Answer::Pair(cursor.key().to_vec(), value));
     }
     match to {
         CursorMove::Next if *is_placed => {

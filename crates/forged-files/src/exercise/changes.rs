@@ -8,7 +8,7 @@ use super::{
 use std::time::Duration;
 use teak::{
     Action, BulkOptions, CompactOptions, Database, DeleteScope, DetachedCursor, Durability, Error,
-    Geometry, Result, TableInfo, Transaction, WriteTxn, codec::Bytes,
+    Geometry, Result, SeekOp, TableInfo, Transaction, WriteTxn, codec::Bytes,
 };
 
 /// Changes of a table in which a key has one value.
@@ -114,7 +114,7 @@ fn change_table(
         let table = txn.open_multi_table(&info.name)?;
         let some = pairs::some_pairs(collector, txn, &table);
         if collector.rng.u8(0..5) == 0 {
-            return change_by_cursor(collector, txn, DetachedCursor::for_multi(&table), true);
+            return change_by_cursor(collector, txn, DetachedCursor::new(&table), true);
         }
         let step = collector.rng.usize(0..pairs::CHANGES);
         return pairs::change(collector, txn, &table, &some, step);
@@ -230,14 +230,11 @@ fn change_by_cursor(
             1 => drop(cursor.last(txn)?),
             2 => drop(cursor.next(txn)?),
             3 => drop(cursor.prev(txn)?),
-            4 => drop(cursor.seek(txn, &key)?),
-            5 => match is_multi {
-                true => drop(cursor.insert_pair(txn, &key, &key)?),
-                false => cursor.insert(txn, &key, &key)?,
-            },
+            4 => drop(cursor.seek(txn, SeekOp::GreaterOrEqual, &key)?),
+            5 => drop(cursor.insert(txn, &key, &key)?),
             6 => drop(cursor.remove(txn)?),
             7 => drop(cursor.update(txn, &key)?),
-            8 if is_multi => drop(cursor.remove_all_values(txn)?),
+            8 if is_multi => drop(cursor.remove_scope(txn, DeleteScope::AllValues)?),
             9 => {
                 let scopes = [
                     DeleteScope::Before,

@@ -1,44 +1,87 @@
 //! All movements of cursors.
 
-use super::{collector::FindingCollector, tables::Plain};
+use super::collector::FindingCollector;
 use std::ops::ControlFlow;
-use teak::{DetachedCursor, ReadTxn, Result, Transaction};
+use teak::{Cursor, DetachedCursor, Direction, Result, SeekOp, SeekTarget, Transaction};
 
 /// Random steps.
 const STEPS: usize = 60;
 
-/// A cursor that borrows from the transaction.
-pub(super) fn borrowing<T: Transaction>(
+/// A random seek, also by pairs if there are values.
+fn seek<'k>(
     collector: &mut FindingCollector<'_>,
-    txn: &T,
-    table: &Plain,
+    keys: &[&'k [u8]],
+    values: &[&'k [u8]],
+) -> (SeekOp, SeekTarget<'k>) {
+    let rng = &mut collector.rng;
+    let op = [
+        SeekOp::Equal,
+        SeekOp::GreaterOrEqual,
+        SeekOp::Greater,
+        SeekOp::LessOrEqual,
+        SeekOp::Less,
+    ][rng.usize(0..5)];
+    let key = keys[rng.usize(0..keys.len())];
+    if values.is_empty() {
+        return (op, SeekTarget::Key(key));
+    }
+    let value = values[rng.usize(0..values.len())];
+    let target = match rng.u8(0..3) {
+        0 => SeekTarget::Key(key),
+        1 => SeekTarget::Pair(key, value),
+        _ => SeekTarget::Value(key, value),
+    };
+    (op, target)
+}
+
+fn direction(collector: &mut FindingCollector<'_>) -> Direction {
+    match collector.rng.bool() {
+        true => Direction::Forward,
+        false => Direction::Backward,
+    }
+}
+
+/// A cursor that borrows from the transaction, over pairs if there are values.
+pub(super) fn borrowing(
+    collector: &mut FindingCollector<'_>,
+    mut cursor: Cursor<'_>,
     keys: &[&[u8]],
+    values: &[&[u8]],
 ) -> Result<()> {
-    let mut cursor = table.cursor(txn)?;
-    let other = table.cursor(txn)?;
+    let other = cursor.clone();
     for _ in 0..STEPS {
-        let key = keys[collector.rng.usize(0..keys.len())];
+        let (op, target) = seek(collector, keys, values);
+        let direction = direction(collector);
         let number = collector.rng.u64(0..300);
-        let moved = match collector.rng.u8(0..16) {
+        let moved = match collector.rng.u8(0..24) {
             0 => cursor.first(),
             1 => cursor.last(),
             2..=4 => cursor.next(),
             5..=7 => cursor.prev(),
-            8 => cursor.seek(key),
-            9 => cursor.seek_exact(key),
-            10 => cursor.seek_greater(key),
-            11 => cursor.seek_less(key),
-            12 => cursor.seek_less_or_equal(key),
-            13 => cursor.seek_nth(number),
-            14 => cursor.skip(number as i64 - 150),
-            _ => cursor.read_batch(number as usize, |_, _| {}),
+            8 => cursor.next_key(),
+            9 => cursor.prev_key(),
+            10 => cursor.next_value(),
+            11 => cursor.prev_value(),
+            12 => cursor.first_value(),
+            13 => cursor.last_value(),
+            14 => cursor.seek_nth(number),
+            15 => cursor.skip(number as i64 - 150),
+            16 => cursor.read_batch(number as usize, |_, _| {}),
+            17 => cursor.read_packed(direction).map(|packed| packed.is_some()),
+            _ => cursor.seek(op, target),
         };
         collector.note("a cursor", moved);
         if cursor.is_on_record() {
-            collector.note("a cursor's value", cursor.value());
+            collector.note("a cursor's value", cursor.value().map(<[u8]>::len));
+            collector.note("a cursor's value", cursor.value_in_page());
         }
         let _ = (cursor.key().len(), cursor.is_first(), cursor.is_last());
-        let _ = cursor.distance(&other);
+        let _ = (cursor.is_first_value(), cursor.is_last_value());
+        let _ = (cursor.count(), cursor.distance(&other));
+    }
+    // A nested tree may claim to have any number of values.
+    if !values.is_empty() {
+        return Ok(());
     }
     let mut count = 0;
     let mut is_on = cursor.first()?;
@@ -53,40 +96,6 @@ pub(super) fn borrowing<T: Transaction>(
     Ok(())
 }
 
-/// A cursor that owns a share of the transaction.
-pub(super) fn owned(
-    collector: &mut FindingCollector<'_>,
-    txn: &ReadTxn,
-    table: &Plain,
-    keys: &[Vec<u8>],
-) -> Result<()> {
-    let mut cursor = table.cursor_owned(txn)?;
-    for _ in 0..STEPS {
-        let key = &keys[collector.rng.usize(0..keys.len())];
-        let number = collector.rng.u64(0..300);
-        let moved = match collector.rng.u8(0..14) {
-            0 => cursor.first(),
-            1 => cursor.last(),
-            2..=3 => cursor.next(),
-            4..=5 => cursor.prev(),
-            6 => cursor.seek(key),
-            7 => cursor.seek_exact(key),
-            8 => cursor.seek_greater(key),
-            9 => cursor.seek_less(key),
-            10 => cursor.seek_less_or_equal(key),
-            11 => cursor.seek_nth(number),
-            12 => cursor.skip(number as i64 - 150),
-            _ => cursor.read_batch(number as usize, |_, _| {}),
-        };
-        collector.note("an owned cursor", moved);
-        if cursor.is_on_record() {
-            collector.note("an owned cursor's value", cursor.value().map(<[u8]>::len));
-        }
-        let _ = (cursor.key().len(), cursor.is_first(), cursor.is_last());
-    }
-    Ok(())
-}
-
 /// A detached cursor, over pairs if there are values.
 pub(super) fn free<T: Transaction>(
     collector: &mut FindingCollector<'_>,
@@ -95,44 +104,30 @@ pub(super) fn free<T: Transaction>(
     keys: &[&[u8]],
     values: &[&[u8]],
 ) {
-    let is_multi = !values.is_empty();
     for _ in 0..STEPS {
-        let key = keys[collector.rng.usize(0..keys.len())];
-        let value = match values {
-            [] => key,
-            values => values[collector.rng.usize(0..values.len())],
-        };
+        let (op, target) = seek(collector, keys, values);
+        let direction = direction(collector);
         let count = collector.rng.usize(0..200);
-        let moved = match collector.rng.u8(0..if is_multi { 28 } else { 13 }) {
+        let moved = match collector.rng.u8(0..24) {
             0 => cursor.first(txn),
             1 => cursor.last(txn),
             2..=3 => cursor.next(txn),
             4..=5 => cursor.prev(txn),
             6 => cursor.current(txn),
-            7 => cursor.seek(txn, key),
-            8 => cursor.seek_exact(txn, key),
-            9 => cursor.seek_greater(txn, key),
-            10 => cursor.seek_less(txn, key),
-            11 => cursor.seek_less_or_equal(txn, key),
-            12 => {
+            7 => {
                 cursor.reset();
                 Ok(cursor.is_unset())
             }
-            13 => cursor.next_key(txn),
-            14 => cursor.prev_key(txn),
-            15 => cursor.next_value(txn),
-            16 => cursor.prev_value(txn),
-            17 => cursor.first_value(txn),
-            18 => cursor.last_value(txn),
-            19 => cursor.seek_pair(txn, key, value),
-            20 => cursor.seek_pair_exact(txn, key, value),
-            21 => cursor.seek_pair_less(txn, key, value),
-            22 => cursor.seek_pair_less_or_equal(txn, key, value),
-            23 => cursor.seek_value(txn, key, value),
-            24 => cursor.seek_value_less(txn, key, value),
-            25 => cursor.seek_value_less_or_equal(txn, key, value),
-            26 => cursor.read_packed(txn).map(|packed| packed.is_some()),
-            _ => cursor.read_packed_back(txn).map(|packed| packed.is_some()),
+            8 => cursor.next_key(txn),
+            9 => cursor.prev_key(txn),
+            10 => cursor.next_value(txn),
+            11 => cursor.prev_value(txn),
+            12 => cursor.first_value(txn),
+            13 => cursor.last_value(txn),
+            14 => cursor
+                .read_packed(txn, direction)
+                .map(|packed| packed.is_some()),
+            _ => cursor.seek(txn, op, target),
         };
         collector.note("a detached cursor", moved);
         let _ = (cursor.key().len(), cursor.table_name().len());
@@ -146,8 +141,10 @@ pub(super) fn free<T: Transaction>(
         };
         match collector.rng.u8(0..20) {
             0 => drop(collector.note("a batch", cursor.read_batch(txn, count, |_, _| {}))),
-            1 => drop(collector.note("a scan", cursor.scan(txn, |_, _| stop(&mut left)))),
-            2 => drop(collector.note("a scan back", cursor.scan_back(txn, |_, _| stop(&mut left)))),
+            1 | 2 => {
+                let scanned = cursor.scan(txn, direction, |_, _| stop(&mut left));
+                collector.note("a scan", scanned);
+            }
             _ => {}
         }
     }

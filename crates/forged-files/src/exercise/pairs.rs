@@ -76,17 +76,11 @@ fn table_in<T: Transaction>(
     collector.agree("a scan and its parts differ", &there, &sum);
     let _ = (table.stat(txn), table.len(txn), table.is_empty(txn));
     let _ = (table.options(txn), table.sequence(txn));
-    cursor(collector, txn, table, &pairs)?;
     let (keys, values): (Vec<_>, Vec<_>) = (pairs.iter())
         .map(|(key, value)| (&key[..], &value[..]))
         .unzip();
-    cursors::free(
-        collector,
-        txn,
-        DetachedCursor::for_multi(table),
-        &keys,
-        &values,
-    );
+    cursors::borrowing(collector, table.cursor(txn)?, &keys, &values)?;
+    cursors::free(collector, txn, DetachedCursor::new(table), &keys, &values);
     Ok(())
 }
 
@@ -157,54 +151,6 @@ fn exercise_pair<T: Transaction>(
     Ok(())
 }
 
-fn cursor<T: Transaction>(
-    collector: &mut FindingCollector<'_>,
-    txn: &T,
-    table: &Multi,
-    pairs: &[Pair],
-) -> Result<()> {
-    let mut cursor = table.cursor(txn)?;
-    for _ in 0..60 {
-        let (key, value) = &pairs[collector.rng.usize(0..pairs.len())];
-        let moved = match collector.rng.u8(0..28) {
-            0 => cursor.first(),
-            1 => cursor.last(),
-            2 => cursor.next(),
-            3 => cursor.prev(),
-            4 => cursor.next_key(),
-            5 => cursor.prev_key(),
-            6 => cursor.next_value(),
-            7 => cursor.prev_value(),
-            8 => cursor.first_value(),
-            9 => cursor.last_value(),
-            10 => cursor.seek(key),
-            11 => cursor.seek_exact(key),
-            12 => cursor.seek_pair(key, value),
-            13 => cursor.seek_pair_exact(key, value),
-            14 => cursor.seek_value(key, value),
-            15 => cursor.seek_greater(key),
-            16 => cursor.seek_less(key),
-            17 => cursor.seek_less_or_equal(key),
-            18 => cursor.seek_pair_greater(key, value),
-            19 => cursor.seek_pair_less(key, value),
-            20 => cursor.seek_pair_less_or_equal(key, value),
-            21 => cursor.seek_value_exact(key, value),
-            22 => cursor.seek_value_greater(key, value),
-            23 => cursor.seek_value_less(key, value),
-            24 => cursor.seek_value_less_or_equal(key, value),
-            25 => cursor.read_packed().map(|packed| packed.is_some()),
-            26 => cursor.read_packed_back().map(|packed| packed.is_some()),
-            _ => cursor.read_batch(50, |_, _| {}),
-        };
-        collector.note("a cursor over pairs", moved);
-        let _ = (cursor.key().len(), cursor.value().len(), cursor.count());
-        let _ = (cursor.is_first(), cursor.is_last(), cursor.is_on_pair());
-        let _ = (cursor.is_first_value(), cursor.is_last_value());
-        let _ = cursor.value_in_page();
-    }
-    Ok(())
-}
-
 /// Reads a table through iterators that own the transaction.
 pub(super) fn owned(
     collector: &mut FindingCollector<'_>,
@@ -215,7 +161,6 @@ pub(super) fn owned(
     collector.exhaust("an owned scan of pairs", table.range_owned(txn, ..)?);
     collector.exhaust("an owned scan back", table.range_owned(txn, ..)?.rev());
     let pairs = some_pairs(collector, txn, &table);
-    let mut cursor = table.cursor_owned(txn)?;
     for (key, value) in &pairs {
         collector.exhaust("owned values", table.values_owned(txn, key)?);
         let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
@@ -223,20 +168,6 @@ pub(super) fn owned(
             "owned pairs",
             table.range_pairs_owned(txn, before)?.rev().take(9),
         );
-        let moves = [
-            cursor.seek_pair(key, value),
-            cursor.next(),
-            cursor.prev_key(),
-            cursor.last_value(),
-            cursor.seek_value_less(key, value),
-            cursor.prev(),
-            cursor.next_key(),
-            cursor.read_batch(9, |_, _| {}),
-        ];
-        for moved in moves {
-            collector.note("an owned cursor over pairs", moved);
-        }
-        let _ = (cursor.key().len(), cursor.value().len(), cursor.count());
     }
     Ok(())
 }

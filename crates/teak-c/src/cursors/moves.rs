@@ -3,12 +3,14 @@
 use super::object::{changing, moved, teak_cursor, unknown};
 use crate::{
     error::{answer, teak_error},
+    failure::Failure,
     ffi::teak_slice,
     names::TableHandle,
     records::teak_record,
     teak_code,
     transactions::{either, read, teak_txn},
 };
+use teak::{SeekOp, SeekTarget};
 
 /// A movement of a cursor.
 #[repr(C)]
@@ -51,6 +53,17 @@ pub enum teak_seek {
     TEAK_LESS = 3,
     /// The last one at or before the given key or value.
     TEAK_AT_MOST = 4,
+}
+
+fn seek_op(seek: u32) -> Result<SeekOp, Failure> {
+    match seek {
+        0 => Ok(SeekOp::GreaterOrEqual),
+        1 => Ok(SeekOp::Equal),
+        2 => Ok(SeekOp::Greater),
+        3 => Ok(SeekOp::Less),
+        4 => Ok(SeekOp::LessOrEqual),
+        other => Err(unknown("seek", other)),
+    }
 }
 
 /// Moves a cursor as a teak_move says, and stores the record that it is on afterwards in `record`,
@@ -113,14 +126,8 @@ pub unsafe extern "C" fn teak_cursor_seek(
         answer(error, || {
             let key = key.bytes()?;
             moved(cursor, txn, record, |free, transaction| {
-                Ok(either!(transaction, txn => match seek {
-                    0 => free.seek(txn, key),
-                    1 => free.seek_exact(txn, key),
-                    2 => free.seek_greater(txn, key),
-                    3 => free.seek_less(txn, key),
-                    4 => free.seek_less_or_equal(txn, key),
-                    other => return Err(unknown("seek", other)),
-                })?)
+                let op = seek_op(seek)?;
+                Ok(either!(transaction, txn => free.seek(txn, op, key))?)
             })
         })
     }
@@ -162,14 +169,8 @@ pub unsafe extern "C" fn teak_cursor_seek_pair(
         answer(error, || {
             let (key, value) = (key.bytes()?, value.bytes()?);
             moved(cursor, txn, record, |free, transaction| {
-                Ok(either!(transaction, txn => match seek {
-                    0 => free.seek_pair(txn, key, value),
-                    1 => free.seek_pair_exact(txn, key, value),
-                    2 => free.seek_pair_greater(txn, key, value),
-                    3 => free.seek_pair_less(txn, key, value),
-                    4 => free.seek_pair_less_or_equal(txn, key, value),
-                    other => return Err(unknown("seek", other)),
-                })?)
+                let op = seek_op(seek)?;
+                Ok(either!(transaction, txn => free.seek(txn, op, (key, value)))?)
             })
         })
     }
@@ -194,14 +195,8 @@ pub unsafe extern "C" fn teak_cursor_seek_value(
         answer(error, || {
             let (key, value) = (key.bytes()?, value.bytes()?);
             moved(cursor, txn, record, |free, transaction| {
-                Ok(either!(transaction, txn => match seek {
-                    0 => free.seek_value(txn, key, value),
-                    1 => free.seek_value_exact(txn, key, value),
-                    2 => free.seek_value_greater(txn, key, value),
-                    3 => free.seek_value_less(txn, key, value),
-                    4 => free.seek_value_less_or_equal(txn, key, value),
-                    other => return Err(unknown("seek", other)),
-                })?)
+                let op = seek_op(seek)?;
+                Ok(either!(transaction, txn => free.seek(txn, op, SeekTarget::Value(key, value)))?)
             })
         })
     }
@@ -232,11 +227,11 @@ pub unsafe extern "C" fn teak_cursor_nth(
                 let named = transaction.opened.table(table.number)?;
                 Ok(either!(transaction, txn => match named {
                     TableHandle::Plain(table) => match table.nth(txn, number)? {
-                        Some((key, _)) => free.seek_exact(txn, &key),
+                        Some((key, _)) => free.seek(txn, SeekOp::Equal, &key),
                         None => Ok(false),
                     },
                     TableHandle::Multi(table) => match table.nth(txn, number)? {
-                        Some((key, value)) => free.seek_pair_exact(txn, &key, &value),
+                        Some((key, value)) => free.seek(txn, SeekOp::Equal, (&key, &value)),
                         None => Ok(false),
                     },
                 })?)

@@ -169,23 +169,12 @@ impl AnyTable {
         txn: &ReadTxn,
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        match self {
-            Self::One(table) => {
-                let mut cursor = table.cursor(txn)?;
-                let mut on_record = cursor.first()?;
-                while on_record {
-                    visit(cursor.key(), cursor.value()?)?;
-                    on_record = cursor.next()?;
-                }
-            }
-            Self::Several(table) => {
-                let mut cursor = table.cursor(txn)?;
-                let mut on_pair = cursor.first()?;
-                while on_pair {
-                    visit(cursor.key(), cursor.value())?;
-                    on_pair = cursor.next()?;
-                }
-            }
+        let mut cursor = match self {
+            Self::One(table) => table.cursor(txn)?,
+            Self::Several(table) => table.cursor(txn)?,
+        };
+        while cursor.next()? {
+            visit(cursor.key(), cursor.value()?)?;
         }
         Ok(())
     }

@@ -218,7 +218,7 @@ impl Transaction {
         }
         self.change(|txn| {
             let new = txn.create_multi_table_with::<Bytes, Bytes>(COPY, options)?;
-            let mut cursor = DetachedCursor::for_multi(old);
+            let mut cursor = DetachedCursor::new(old);
             let mut pairs = Vec::new();
             let mut has_more = true;
             while has_more {

@@ -1,12 +1,17 @@
 //! Cursors over the raw bytes of a table.
 
-mod seek;
+mod moves;
 mod steps;
 
-use super::{ReadTxn, key_checks::check_probe, range::Source, sealed::Sealed};
+use super::{key_checks::check_target, range::Source};
 use crate::{
-    Result,
-    btree::{PageSource, TreeRoot, cursor, position::Position, reading::reading},
+    Error, Result,
+    btree::{
+        PageSource, TreeRoot,
+        multi::cursor::PairCursor,
+        position::Direction,
+        seek_target::{SeekOp, SeekTarget},
+    },
     read::located::located,
 };
 use std::{fmt, sync::Arc};
@@ -16,7 +21,7 @@ use std::{fmt, sync::Arc};
 /// record again. Before the first record, a step forward goes to the first record.
 ///
 /// ```
-/// # use teak::{Database, codec::Str};
+/// # use teak::{Database, SeekOp, codec::Str};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
@@ -24,22 +29,40 @@ use std::{fmt, sync::Arc};
 /// words.insert(&mut txn, "oak", "1")?;
 /// words.insert(&mut txn, "teak", "2")?;
 /// let mut cursor = words.cursor(&txn)?;
-/// assert!(cursor.seek(b"p")?);
+/// assert!(cursor.seek(SeekOp::GreaterOrEqual, b"p")?);
 /// assert_eq!((cursor.key(), cursor.value()?), (&b"teak"[..], &b"2"[..]));
 /// assert!(cursor.prev()?);
 /// assert!(!cursor.prev()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// In a multi-value table, each pair of key and value is a record, in the order of keys and then of
+/// values. In a table with one value per key, moves among the values of a key find only that value.
+///
+/// ```
+/// # use teak::{Database, SeekOp, SeekTarget, codec::Str};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let mut txn = database.begin_write()?;
+/// let words = txn.create_multi_table::<Str, Str>("words")?;
+/// words.insert_many(&mut txn, &[("oak", "1"), ("teak", "2"), ("teak", "5")])?;
+/// let mut cursor = words.cursor(&txn)?;
+/// assert!(cursor.seek(SeekOp::GreaterOrEqual, SeekTarget::Value(b"teak", b"3"))?);
+/// assert_eq!((cursor.key(), cursor.value()?), (&b"teak"[..], &b"5"[..]));
+/// assert!(cursor.prev_key()?);
+/// assert_eq!((cursor.key(), cursor.count()), (&b"oak"[..], 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Cursor<'t> {
-    inner: cursor::TreeCursor<'t, dyn PageSource + Sync + 't>,
+    inner: PairCursor<'t, dyn PageSource + Sync + 't>,
     name: Arc<[u8]>,
 }
 
 impl<'t> Cursor<'t> {
     pub(super) fn new(source: Source<'t>, root: TreeRoot, name: Arc<[u8]>) -> Self {
         Self {
-            inner: cursor::TreeCursor::new(source, root),
+            inner: PairCursor::new(source, root),
             name,
         }
     }
@@ -47,86 +70,60 @@ impl<'t> Cursor<'t> {
     /// Adds to a damage error which keys of the table are affected.
     #[inline]
     fn located<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| {
-            let (source, root) = (self.inner.source(), self.inner.root());
-            located(error, source, root, &self.name, Some(self.inner.key()))
-        })
+        result.map_err(|error| self.located_error(error))
     }
 
-    /// Moves to the first record; `false` if there is none.
+    #[cold]
+    fn located_error(&self, error: Error) -> Error {
+        let (source, root) = (self.inner.source(), self.inner.root());
+        located(error, source, root, &self.name, Some(self.inner.key()))
+    }
+
+    /// Moves to the record that `op` looks for, compared with `target`; returns whether there is
+    /// one. `target` is a key, a pair of a key and a value, or a [`SeekTarget`].
+    ///
+    /// If there is none, the cursor is on no record, with one exception: after a seek to an
+    /// [equal](SeekOp::Equal) key or pair it is on the next greater record, if there is one.
+    /// Otherwise it is after the last record, or before the first one after a seek to a smaller
+    /// record. After a seek among the [values](SeekTarget::Value) of a key that found nothing, its
+    /// position is unspecified.
+    ///
+    /// ```
+    /// # use teak::{Database, SeekOp, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// assert!(!cursor.seek(SeekOp::Equal, b"fir")?);
+    /// assert_eq!(cursor.key(), b"oak");
+    /// assert!(cursor.seek(SeekOp::LessOrEqual, b"fir")?);
+    /// assert_eq!(cursor.key(), b"elm");
+    /// assert!(!cursor.seek(SeekOp::Greater, b"oak")?);
+    /// assert!(cursor.prev()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn first(&mut self) -> Result<bool> {
-        let moved = self.inner.first();
-        self.located(moved)
+    /// [`Error::InvalidArgument`] if the key or the value is an integer of another length than
+    /// those of the table; [`Error::TableMismatch`] for a pair or a value if keys have one value;
+    /// [`Error::Corrupted`] if a page is damaged.
+    pub fn seek<'k>(&mut self, op: SeekOp, target: impl Into<SeekTarget<'k>>) -> Result<bool> {
+        self.seek_target(op, target.into())
     }
 
-    /// Moves to the last record; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn last(&mut self) -> Result<bool> {
-        let moved = self.inner.last();
-        self.located(moved)
-    }
-
-    /// Moves to the next record; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    #[inline]
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<bool> {
-        let moved = self.inner.next();
-        self.located(moved)
-    }
-
-    /// Moves to the previous record; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    #[inline]
-    pub fn prev(&mut self) -> Result<bool> {
-        if self.inner.prev_in_current_leaf() {
-            return Ok(true);
-        }
-        let moved = self.inner.prev();
-        self.located(moved)
-    }
-
-    /// Moves to the first record whose key is not smaller than `key`; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
-    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
-        check_probe(self.inner.root(), key)?;
-        let found = self.inner.seek(key);
-        Ok(self.located(found)?.is_some())
-    }
-
-    /// Moves to the record of `key`. If there is none, it returns `false` and moves to the first
-    /// record with a greater key, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
-        check_probe(self.inner.root(), key)?;
-        let found = self.inner.seek(key);
-        Ok(self.located(found)? == Some(true))
+    fn seek_target(&mut self, op: SeekOp, target: SeekTarget<'_>) -> Result<bool> {
+        check_target(self.inner.root(), &self.name, target)?;
+        let found = self.inner.seek(op, target);
+        self.located(found)
     }
 
     /// Whether the cursor is on a record.
     #[must_use]
     pub fn is_on_record(&self) -> bool {
-        self.inner.position().record().is_some()
+        self.inner.is_on_pair()
     }
 
     /// Returns the key of the current record; empty if the cursor is not on a record.
@@ -137,159 +134,109 @@ impl<'t> Cursor<'t> {
     }
 
     /// Returns the value of the current record; empty if the cursor is not on a record.
+    /// [`Cursor::value_in_page`] returns one that outlives the cursor.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
+    /// [`Error::Corrupted`] if a page is damaged.
     #[inline]
-    pub fn value(&self) -> Result<&'t [u8]> {
-        self.located(self.inner.value())
+    pub fn value(&self) -> Result<&[u8]> {
+        self.located(self.inner.load_value())
+    }
+
+    /// Returns the value of the current record with the lifetime of the transaction, if it is
+    /// stored in the file in one piece; `None` if the cursor is not on a record. That is always so
+    /// in a table with one value per key. In a multi-value table it is so if values have a fixed
+    /// size, if the table shares no prefixes, and if a key has few values.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Bytes, Str}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", b"1"), ("elm", b"2")])?;
+    /// let mut values: Vec<&[u8]> = Vec::new();
+    /// let mut cursor = words.cursor(&txn)?;
+    /// while cursor.next()? {
+    ///     values.extend(cursor.value_in_page()?);
+    /// }
+    /// drop(cursor);
+    /// assert_eq!(values, [b"1", b"2"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`] if a page is damaged.
+    pub fn value_in_page(&self) -> Result<Option<&'t [u8]>> {
+        self.located(self.inner.value_in_page())
+    }
+
+    /// Returns how many values the key has; 0 if the cursor is not on a record.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.inner.count()
+    }
+
+    /// Returns the values from the current one to the end of their page in a direction,
+    /// concatenated in their order, and moves to the farthest of these. `None` if the cursor is not
+    /// on a record, or if the values have no fixed size. [`Cursor::next_value`] or
+    /// [`Cursor::prev_value`] moves to the next page in that direction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`] if a page is damaged.
+    pub fn read_packed(&mut self, direction: Direction) -> Result<Option<&'t [u8]>> {
+        let values = self.inner.read_packed(direction);
+        self.located(values)
+    }
+
+    /// Whether the cursor is on the first record of the table.
+    ///
+    /// ```
+    /// # use teak::{Database, SeekOp, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("elm", "1"), ("oak", "2"), ("oak", "4")])?;
+    /// let mut cursor = words.cursor(&txn)?;
+    /// assert!(!cursor.is_first() && !cursor.is_last());
+    /// cursor.seek(SeekOp::Equal, b"oak")?;
+    /// assert!(cursor.is_first_value() && !cursor.is_first() && !cursor.is_last_value());
+    /// cursor.next()?;
+    /// assert!(cursor.is_last_value() && cursor.is_last());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.inner.is_first()
+    }
+
+    /// Whether the cursor is on the last record of the table; see [`Cursor::is_first`].
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.inner.is_last()
+    }
+
+    /// Whether the cursor is on the first value of its key; see [`Cursor::is_first`].
+    #[must_use]
+    pub fn is_first_value(&self) -> bool {
+        self.inner.is_first_value()
+    }
+
+    /// Whether the cursor is on the last value of its key; see [`Cursor::is_first`].
+    #[must_use]
+    pub fn is_last_value(&self) -> bool {
+        self.inner.is_last_value()
     }
 }
 
 impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cursor")
-            .field("position", self.inner.position())
-            .finish()
-    }
-}
-
-/// A cursor that holds the transaction, so that it can be kept or sent to another thread. Its steps
-/// are those of [`Cursor`]; its values are borrowed from the cursor itself.
-#[derive(Clone)]
-pub struct OwnedCursor {
-    txn: ReadTxn,
-    root: TreeRoot,
-    name: Arc<[u8]>,
-    position: Position,
-    key: Vec<u8>,
-}
-
-impl OwnedCursor {
-    pub(super) fn new(txn: ReadTxn, root: TreeRoot, name: Arc<[u8]>) -> Self {
-        Self {
-            txn,
-            root,
-            name,
-            position: Position::default(),
-            key: Vec::new(),
-        }
-    }
-
-    fn step(
-        &mut self,
-        step: impl FnOnce(&mut Position, &dyn PageSource, &TreeRoot) -> Result<bool>,
-    ) -> Result<bool> {
-        let source = self.txn.source();
-        let is_found = reading(source, || {
-            let is_found = step(&mut self.position, source, &self.root);
-            self.key.clear();
-            let is_read = cursor::record_at(source, &self.position, &mut self.key);
-            Ok(is_found.and_then(|is_found| is_read.map(|_| is_found)))
-        });
-        let is_found = is_found.unwrap_or_else(|unreadable| {
-            self.position.invalidate();
-            self.key.clear();
-            Err(unreadable)
-        });
-        self.located(is_found)
-    }
-
-    /// Adds to a damage error which keys of the table are affected.
-    fn located<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| {
-            let source = self.txn.source();
-            located(error, source, &self.root, &self.name, Some(&self.key))
-        })
-    }
-
-    /// Moves to the first record; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn first(&mut self) -> Result<bool> {
-        self.step(|position, source, root| position.first(source, root))
-    }
-
-    /// Moves to the last record; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn last(&mut self) -> Result<bool> {
-        self.step(|position, source, root| position.last(source, root))
-    }
-
-    /// Moves to the next record; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<bool> {
-        self.step(|position, source, root| position.next(source, root))
-    }
-
-    /// Moves to the previous record; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn prev(&mut self) -> Result<bool> {
-        self.step(|position, source, root| position.prev(source, root))
-    }
-
-    /// Moves to the first record whose key is not smaller than `key`; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
-    /// length than the keys; [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn seek(&mut self, key: &[u8]) -> Result<bool> {
-        check_probe(&self.root, key)?;
-        self.step(|position, source, root| Ok(position.seek(source, root, key)?.is_some()))
-    }
-
-    /// Moves to the record of `key`, like [`Cursor::seek_exact`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn seek_exact(&mut self, key: &[u8]) -> Result<bool> {
-        check_probe(&self.root, key)?;
-        self.step(|position, source, root| Ok(position.seek(source, root, key)? == Some(true)))
-    }
-
-    /// Whether the cursor is on a record.
-    #[must_use]
-    pub fn is_on_record(&self) -> bool {
-        self.position.record().is_some()
-    }
-
-    /// Returns the key of the current record; empty if the cursor is not on a record.
-    #[must_use]
-    pub fn key(&self) -> &[u8] {
-        &self.key
-    }
-
-    /// Returns the value of the current record; empty if the cursor is not on a record.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn value(&self) -> Result<&[u8]> {
-        let source = self.txn.source();
-        let value = reading(source, || cursor::value_at(source, &self.position));
-        Ok(self.located(value)?.unwrap_or_default())
-    }
-}
-
-impl fmt::Debug for OwnedCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedCursor")
-            .field("position", &self.position)
+            .field("is_on_record", &self.is_on_record())
             .finish_non_exhaustive()
     }
 }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Result, TransactionId,
-    btree::{PageSource, RootRef, TreeRoot, reading::reading},
+    btree::{PageSource, RootRef, TreeRoot, reading::reading, seek_target::SeekOp},
     read::located::located,
 };
 use cursor_step::{BorrowedPath, CursorStep, HintTarget, TreePath};
@@ -72,20 +72,20 @@ use std::{fmt, mem};
 /// - Operations on the values of a key, such as [`DetachedCursor::next_value`],
 ///   [`DetachedCursor::first_value`] or [`DetachedCursor::count`], use the key of the position,
 ///   also in a gap. If they find no record, the position does not change.
-/// - Operations on keys alone, such as [`DetachedCursor::seek`], move to the first value of a key
-///   or, backwards, to the last one.
+/// - Operations on keys alone, such as [`DetachedCursor::next_key`], move to the first value of a
+///   key or, backwards, to the last one.
 /// - In a plain table a key has one value for all of these. Only operations that take a value of a
 ///   key are refused there.
 ///
 /// ```
-/// # use teak::{Database, DetachedCursor, codec::{Str, U32}};
+/// # use teak::{Database, DetachedCursor, SeekOp, codec::{Str, U32}};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
 /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
 /// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 5), ("teak", 12)])?;
-/// let mut cursor = DetachedCursor::for_multi(&lines);
-/// assert!(cursor.seek_pair(&txn, b"teak", &5u32.to_be_bytes())?);
+/// let mut cursor = DetachedCursor::new(&lines);
+/// assert!(cursor.seek(&txn, SeekOp::Equal, (b"teak", &5u32.to_be_bytes()))?);
 /// cursor.remove(&mut txn)?;
 /// assert!(cursor.next_value(&txn)?);
 /// assert_eq!(*cursor.value(&txn)?, 12u32.to_be_bytes());
@@ -107,11 +107,25 @@ pub struct DetachedCursor {
     hint: Option<Hint>,
 }
 
-/// The table of a cursor.
+/// The table of a detached cursor: a reference to a table of either kind converts to it.
 #[derive(Clone, Debug)]
-enum CursorTable {
+pub enum CursorTable {
+    /// A table with one value per key.
     Records(Table<Bytes, Bytes>),
+    /// A multi-value table.
     Pairs(MultiTable<Bytes, Bytes>),
+}
+
+impl<K, V> From<&Table<K, V>> for CursorTable {
+    fn from(table: &Table<K, V>) -> Self {
+        Self::Records(table.retype())
+    }
+}
+
+impl<K, V> From<&MultiTable<K, V>> for CursorTable {
+    fn from(table: &MultiTable<K, V>) -> Self {
+        Self::Pairs(table.retype())
+    }
 }
 
 impl CursorTable {
@@ -202,7 +216,7 @@ impl TableVersion {
 }
 
 impl DetachedCursor {
-    /// Creates an unset cursor over a table.
+    /// Creates an unset cursor over a table of either kind.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
@@ -217,33 +231,9 @@ impl DetachedCursor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn new<K, V>(table: &Table<K, V>) -> Self {
-        Self::over(CursorTable::Records(table.retype()))
-    }
-
-    /// Creates an unset cursor over the pairs of a multi-value table.
-    ///
-    /// ```
-    /// # use teak::{Database, DetachedCursor, codec::Str};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
-    /// let mut cursor = DetachedCursor::for_multi(&words);
-    /// words.insert(&mut txn, "ash", "a tree")?;
-    /// words.insert(&mut txn, "ash", "what a fire leaves")?;
-    /// assert!(cursor.next(&txn)? && cursor.next(&txn)?);
-    /// assert_eq!(*cursor.value(&txn)?, *b"what a fire leaves");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn for_multi<K, V>(table: &MultiTable<K, V>) -> Self {
-        Self::over(CursorTable::Pairs(table.retype()))
-    }
-
-    fn over(table: CursorTable) -> Self {
+    pub fn new(table: impl Into<CursorTable>) -> Self {
         Self {
-            table,
+            table: table.into(),
             position: CursorPosition::Unset,
             key: Vec::new(),
             value: Vec::new(),
@@ -343,6 +333,7 @@ impl DetachedCursor {
             let mut cursor = CursorStep {
                 source,
                 root: &root,
+                name: self.table.name(),
                 position: self.position,
                 key: &self.key,
                 value: &self.value,
@@ -400,13 +391,14 @@ impl DetachedCursor {
             let mut cursor = CursorStep {
                 source,
                 root: &root,
+                name: self.table.name(),
                 position: self.position,
                 key: &self.key,
                 value: &self.value,
                 path: BorrowedPath::new(source, &root, None),
                 hint_target: HintTarget::Unknown,
             };
-            match cursor.current_record()? {
+            match cursor.seek_position(SeekOp::Equal)? {
                 true => inspect(source, &root, &cursor.path.into_path()).map(Some),
                 false => Ok(None),
             }

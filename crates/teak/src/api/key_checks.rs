@@ -1,10 +1,11 @@
 //! Refuses keys and values that a table cannot hold.
 
-use super::codec::Codec;
+use super::{codec::Codec, table_handle::ONE_VALUE};
 use crate::{
     Error, Result,
-    btree::TreeRoot,
+    btree::{TreeRoot, seek_target::SeekTarget},
     page::{key::KeyOrder, max_key_len},
+    read::catalog,
 };
 use std::ops::{Bound, RangeBounds};
 
@@ -60,6 +61,22 @@ pub(super) fn check_value_probe(root: &TreeRoot, value: &[u8]) -> Result<()> {
     let len = value.len();
     let text = format!("values of this table are integers of {size} bytes; this one has {len}");
     Err(Error::InvalidArgument(text))
+}
+
+/// Refuses the target of a seek that the table cannot have.
+pub(super) fn check_target(root: &TreeRoot, name: &[u8], target: SeekTarget<'_>) -> Result<()> {
+    let (key, value) = target.parts();
+    match value {
+        Some(_) if !root.is_multi() => {
+            return Err(Error::TableMismatch {
+                name: catalog::printable(name),
+                detail: ONE_VALUE.to_owned(),
+            });
+        }
+        Some(value) => check_value_probe(root, value)?,
+        None => {}
+    }
+    check_probe(root, key)
 }
 
 pub(super) type OwnedBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);

@@ -48,6 +48,10 @@ pub use crate::{
         salvage::Loss,
         warm_up::{WarmUp, Warmed},
     },
+    btree::{
+        position::Direction,
+        seek_target::{SeekOp, SeekTarget},
+    },
     commit::ticket::Ticket,
     maintain::compact_options::{CompactObstacle, CompactOptions, CompactProgress},
     observe::{
@@ -71,15 +75,14 @@ pub use backup::DenseProgress;
 pub use bulk::{BulkOptions, BulkProgress};
 pub use cached::{CacheOutcome, CachedLookup};
 pub use count::Estimate;
-pub use cursor::{Cursor, OwnedCursor};
+pub use cursor::Cursor;
 pub use database::{Database, DatabaseStat};
 pub use detached_cursor::{DetachedCursor, delete_scope::DeleteScope};
 pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
 pub use get_record::Exactness;
 pub use multi::{
-    Keys, MultiCursor, MultiTable, OwnedMultiCursor, OwnedPairs, OwnedValues, PairDifference,
-    PairDifferences, Pairs, Values,
+    Keys, MultiTable, OwnedPairs, OwnedValues, PairDifference, PairDifferences, Pairs, Values,
 };
 pub use options::{Options, ReadAhead};
 pub use point::{Action, Swap};

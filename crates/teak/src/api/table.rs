@@ -1,7 +1,7 @@
 //! Tables: typed handles to trees.
 
 use super::{
-    Cursor, OwnedCursor, OwnedRange, Range, ReadTxn, Transaction, WriteTxn,
+    Cursor, OwnedRange, Range, ReadTxn, Transaction, WriteTxn,
     codec::Codec,
     key_checks::{as_slices, check_key, encoded_bounds},
     range::prefix_end,
@@ -437,16 +437,5 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
         let root = *self.root(txn)?;
         Ok(Cursor::new(txn.source(), root, Arc::clone(&self.name)))
-    }
-
-    /// Returns a cursor over the raw bytes of the table that holds the transaction.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] if the table does not exist.
-    pub fn cursor_owned(&self, txn: &ReadTxn) -> Result<OwnedCursor> {
-        let root = *self.root(txn)?;
-        let name = Arc::clone(&self.name);
-        Ok(OwnedCursor::new(txn.clone(), root, name))
     }
 }

@@ -6,8 +6,9 @@ mod prefetch;
 
 use super::{
     PageSource, TreeRoot,
-    position::{EnteredLeaf, Position, StepDirection},
+    position::{Direction, EnteredLeaf, Position},
     reading::{Faults, fault_in, unreadable},
+    seek_target::SeekOp,
     visit_leaf,
 };
 use crate::{
@@ -192,16 +193,12 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     }
 
     /// See [`Position::set_direction`].
-    pub(super) fn set_direction(&mut self, direction: StepDirection) {
+    pub(super) fn set_direction(&mut self, direction: Direction) {
         self.position.set_direction(direction);
     }
 
     /// See [`Position::pass_nested`].
-    pub(super) fn pass_nested(
-        &mut self,
-        nested: &TreeRoot,
-        direction: StepDirection,
-    ) -> Result<()> {
+    pub(super) fn pass_nested(&mut self, nested: &TreeRoot, direction: Direction) -> Result<()> {
         let passed = (self.position).pass_nested(self.source, &self.root, nested, direction);
         passed.inspect_err(|_| self.leave_leaf())
     }
@@ -210,34 +207,15 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
         self.moved(|cursor| {
             let found = cursor.position.seek(cursor.source, &cursor.root, key);
-            let settled = cursor.read_here();
-            let found = found?;
-            settled?;
-            Ok(found)
+            cursor.settle(found)
         })
     }
 
-    /// See [`Position::seek_greater`].
-    pub(crate) fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
+    /// See [`Position::seek_op`].
+    pub(crate) fn seek_op(&mut self, op: SeekOp, key: &[u8]) -> Result<bool> {
         self.moved(|cursor| {
-            let moved = (cursor.position).seek_greater(cursor.source, &cursor.root, key);
-            cursor.arrive(moved)
-        })
-    }
-
-    /// See [`Position::seek_less`].
-    pub(crate) fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
-        self.moved(|cursor| {
-            let moved = (cursor.position).seek_less(cursor.source, &cursor.root, key);
-            cursor.arrive(moved)
-        })
-    }
-
-    /// See [`Position::seek_less_or_equal`].
-    pub(crate) fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
-        self.moved(|cursor| {
-            let moved = (cursor.position).seek_less_or_equal(cursor.source, &cursor.root, key);
-            cursor.arrive(moved)
+            let found = (cursor.position).seek_op(cursor.source, &cursor.root, op, key);
+            cursor.settle(found)
         })
     }
 
@@ -265,6 +243,14 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
             let moved = cursor.position.skip(cursor.source, &cursor.root, steps);
             cursor.arrive(moved)
         })
+    }
+
+    /// Reads the record that a search led to, if there is one, and returns what was found.
+    fn settle<T>(&mut self, found: Result<T>) -> Result<T> {
+        let settled = self.read_here();
+        let found = found?;
+        settled?;
+        Ok(found)
     }
 
     /// Reads the record that a move led to. After an error there is no current record.
@@ -329,7 +315,8 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         self.forget_record();
     }
 
-    fn forget_record(&mut self) {
+    /// Clears the current record; the position stays.
+    pub(super) fn forget_record(&mut self) {
         self.key_len = 0;
         self.whole_key = None;
         self.value = StoredValue::inline(&[]);
@@ -403,21 +390,14 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         self.whole_key
     }
 
-    /// The keys from here to the end of the page, concatenated, if it is a fixed leaf.
-    pub(crate) fn packed_keys(&self) -> Option<&'s [u8]> {
+    /// The keys from here to the end of the page in a direction, concatenated in their order, if it
+    /// is a fixed leaf.
+    pub(crate) fn packed_keys(&self, direction: Direction) -> Option<&'s [u8]> {
         let (number, index) = self.position.record()?;
-        match number == self.number {
-            true => self.leaf.packed_from(index),
-            false => None,
-        }
-    }
-
-    /// The keys from the beginning of the page to here, concatenated, if it is a fixed leaf.
-    pub(crate) fn packed_keys_back(&self) -> Option<&'s [u8]> {
-        let (number, index) = self.position.record()?;
-        match number == self.number {
-            true => self.leaf.packed_to(index),
-            false => None,
+        match direction {
+            _ if number != self.number => None,
+            Direction::Forward => self.leaf.packed_from(index),
+            Direction::Backward => self.leaf.packed_to(index),
         }
     }
 

@@ -39,6 +39,7 @@ mod restructure;
 pub(crate) mod root;
 pub(crate) mod seal;
 pub(crate) mod seek;
+pub(crate) mod seek_target;
 pub(crate) mod sort;
 pub(crate) mod walk;
 

@@ -63,35 +63,43 @@ pub(super) struct EnteredLeaf<'s> {
     pub(super) after: [Option<PageNumber>; 2],
 }
 
-/// The direction of a step to a neighbouring record.
+/// The direction in which a cursor moves.
+///
+/// ```
+/// # use teak::{Database, Direction, TableOptions, ValueSize, codec::{Str, U32}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let mut txn = database.begin_write()?;
+/// let options = TableOptions::new().value_size(ValueSize::Bytes(4));
+/// let lines = txn.create_multi_table_with::<Str, U32>("lines", options)?;
+/// lines.insert_values(&mut txn, "teak", &[3, 5, 12])?;
+/// let mut cursor = lines.cursor(&txn)?;
+/// cursor.last()?;
+/// let values = cursor.read_packed(Direction::Backward)?;
+/// assert_eq!(values.map(<[u8]>::len), Some(12));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum StepDirection {
-    Backward,
+pub enum Direction {
+    /// Towards the last record.
     Forward,
+    /// Towards the first record.
+    Backward,
 }
 
-impl StepDirection {
+impl Direction {
     pub(crate) fn opposite(self) -> Self {
         match self {
             Self::Backward => Self::Forward,
             Self::Forward => Self::Backward,
         }
     }
-}
 
-/// The end of a page at which to enter it: the first going forwards, the last going back.
-#[derive(Clone, Copy)]
-enum EntryEnd {
-    First,
-    Last,
-}
-
-impl EntryEnd {
     /// The index of the entry `distance` after `index` in this direction.
     fn after(self, index: usize, distance: usize) -> Option<usize> {
         match self {
-            Self::First => Some(index + distance),
-            Self::Last => index.checked_sub(distance),
+            Self::Forward => Some(index + distance),
+            Self::Backward => index.checked_sub(distance),
         }
     }
 }
@@ -137,7 +145,7 @@ impl Position {
         source: &S,
         root: &TreeRoot,
     ) -> Result<bool> {
-        Ok(self.edge(source, root, EntryEnd::First)?.is_some())
+        Ok(self.edge(source, root, Direction::Forward)?.is_some())
     }
 
     pub(crate) fn last<S: PageSource + ?Sized>(
@@ -145,30 +153,30 @@ impl Position {
         source: &S,
         root: &TreeRoot,
     ) -> Result<bool> {
-        Ok(self.edge(source, root, EntryEnd::Last)?.is_some())
+        Ok(self.edge(source, root, Direction::Backward)?.is_some())
     }
 
     fn edge<'s, S: PageSource + ?Sized>(
         &mut self,
         source: &'s S,
         root: &TreeRoot,
-        end: EntryEnd,
+        direction: Direction,
     ) -> Result<Option<EnteredLeaf<'s>>> {
         source.refuse_cancelled()?;
         (self.passed, self.passed_records) = (0, 0);
         self.path.clear();
         if root.is_empty() {
-            self.state = match end {
-                EntryEnd::First => PositionState::After,
-                EntryEnd::Last => PositionState::Before,
+            self.state = match direction {
+                Direction::Forward => PositionState::After,
+                Direction::Backward => PositionState::Before,
             };
             return Ok(None);
         }
         self.state = PositionState::On;
         let entered = enter::root(source, root, "scan")
-            .and_then(|page| self.enter(source, page, root.depth - 1, [None; 2], end));
+            .and_then(|page| self.enter(source, page, root.depth - 1, [None; 2], direction));
         let entered = self.invalidate_on_error(entered)?;
-        self.pass_leaf_records(root, end)?;
+        self.pass_leaf_records(root, direction)?;
         Ok(Some(entered))
     }
 
@@ -193,12 +201,12 @@ impl Position {
         mut number: PageNumber,
         mut level: u8,
         mut after: [Option<PageNumber>; 2],
-        end: EntryEnd,
+        direction: Direction,
     ) -> Result<EnteredLeaf<'s>> {
         while level > 0 {
             let inner = visit_inner(source, number, level, "scan")?;
-            let index = self.push_edge(number, inner.count(), end);
-            after = following_leaves(&inner, index, end);
+            let index = self.push_edge(number, inner.count(), direction);
+            after = following_leaves(&inner, index, direction);
             number = enter::child(source, &inner, number, index, "scan")?;
             level -= 1;
         }
@@ -207,7 +215,7 @@ impl Position {
         if count == 0 {
             return Err(empty_leaf(number, "scan"));
         }
-        self.push_edge(number, count, end);
+        self.push_edge(number, count, direction);
         Ok(EnteredLeaf {
             number,
             leaf,
@@ -216,10 +224,10 @@ impl Position {
     }
 
     /// Adds a page that has entries to the path, at one of its ends; returns the index.
-    fn push_edge(&mut self, page: PageNumber, count: usize, end: EntryEnd) -> usize {
-        let index = match end {
-            EntryEnd::First => 0,
-            EntryEnd::Last => count - 1,
+    fn push_edge(&mut self, page: PageNumber, count: usize, direction: Direction) -> usize {
+        let index = match direction {
+            Direction::Forward => 0,
+            Direction::Backward => count - 1,
         };
         self.path.push(PathStep { page, index, count });
         index
@@ -250,10 +258,10 @@ impl Position {
 
     /// Moves to the neighbouring record, if it is in the same leaf.
     #[inline]
-    pub(crate) fn step_in_leaf(&mut self, direction: StepDirection) -> bool {
+    pub(crate) fn step_in_leaf(&mut self, direction: Direction) -> bool {
         let index = match direction {
-            StepDirection::Forward => self.next_in_leaf(),
-            StepDirection::Backward => self.prev_in_leaf(),
+            Direction::Forward => self.next_in_leaf(),
+            Direction::Backward => self.prev_in_leaf(),
         };
         index.is_some()
     }
@@ -273,7 +281,7 @@ impl Position {
         source: &'s S,
         root: &TreeRoot,
     ) -> Result<Option<EnteredLeaf<'s>>> {
-        self.leave_leaf(source, root, EntryEnd::First)
+        self.leave_leaf(source, root, Direction::Forward)
     }
 
     #[inline]
@@ -302,7 +310,7 @@ impl Position {
         source: &'s S,
         root: &TreeRoot,
     ) -> Result<Option<EnteredLeaf<'s>>> {
-        self.leave_leaf(source, root, EntryEnd::Last)
+        self.leave_leaf(source, root, Direction::Backward)
     }
 
     /// Moves to the nearest record of the next leaf in a direction.
@@ -310,15 +318,16 @@ impl Position {
         &mut self,
         source: &'s S,
         root: &TreeRoot,
-        end: EntryEnd,
+        direction: Direction,
     ) -> Result<Option<EnteredLeaf<'s>>> {
         source.refuse_cancelled()?;
-        match (self.state, end) {
-            (PositionState::Unset | PositionState::Before, EntryEnd::First)
-            | (PositionState::Unset | PositionState::After, EntryEnd::Last) => {
-                return self.edge(source, root, end);
+        match (self.state, direction) {
+            (PositionState::Unset | PositionState::Before, Direction::Forward)
+            | (PositionState::Unset | PositionState::After, Direction::Backward) => {
+                return self.edge(source, root, direction);
             }
-            (PositionState::After, EntryEnd::First) | (PositionState::Before, EntryEnd::Last) => {
+            (PositionState::After, Direction::Forward)
+            | (PositionState::Before, Direction::Backward) => {
                 return Ok(None);
             }
             (PositionState::Lost, _) => return Err(lost()),
@@ -328,21 +337,21 @@ impl Position {
             let Some(step) = self.path.last_mut() else {
                 break;
             };
-            if let Some(index) = end.after(step.index, 1)
+            if let Some(index) = direction.after(step.index, 1)
                 && index < step.count
             {
                 step.index = index;
                 let number = step.page;
-                self.pass_leaves(source, root, 1, end)?;
-                let entered = self.enter_child(source, root, number, index, end);
+                self.pass_leaves(source, root, 1, direction)?;
+                let entered = self.enter_child(source, root, number, index, direction);
                 let entered = self.invalidate_on_error(entered)?;
-                self.pass_leaf_records(root, end)?;
+                self.pass_leaf_records(root, direction)?;
                 return Ok(Some(entered));
             }
         }
-        self.state = match end {
-            EntryEnd::First => PositionState::After,
-            EntryEnd::Last => PositionState::Before,
+        self.state = match direction {
+            Direction::Forward => PositionState::After,
+            Direction::Backward => PositionState::Before,
         };
         Ok(None)
     }
@@ -354,11 +363,11 @@ impl Position {
         source: &S,
         root: &TreeRoot,
         count: u32,
-        end: EntryEnd,
+        direction: Direction,
     ) -> Result<()> {
-        self.passed = match end {
-            EntryEnd::First => self.passed.max(0) + i64::from(count),
-            EntryEnd::Last => self.passed.min(0) - i64::from(count),
+        self.passed = match direction {
+            Direction::Forward => self.passed.max(0) + i64::from(count),
+            Direction::Backward => self.passed.min(0) - i64::from(count),
         };
         // One more was entered by the search.
         let most = u64::from(root.leaf_pages).min(source.page_limit());
@@ -369,16 +378,16 @@ impl Position {
     }
 
     /// Counts the records of a leaf that was entered in a direction.
-    fn pass_leaf_records(&mut self, root: &TreeRoot, end: EntryEnd) -> Result<()> {
+    fn pass_leaf_records(&mut self, root: &TreeRoot, direction: Direction) -> Result<()> {
         let count = self.path.last().map_or(0, |leaf| leaf.count);
-        self.pass_records(root, count as u64, end)
+        self.pass_records(root, count as u64, direction)
     }
 
-    fn pass_records(&mut self, root: &TreeRoot, count: u64, end: EntryEnd) -> Result<()> {
+    fn pass_records(&mut self, root: &TreeRoot, count: u64, direction: Direction) -> Result<()> {
         let count = count as i64;
-        self.passed_records = match end {
-            EntryEnd::First => self.passed_records.max(0).saturating_add(count),
-            EntryEnd::Last => self.passed_records.min(0).saturating_sub(count),
+        self.passed_records = match direction {
+            Direction::Forward => self.passed_records.max(0).saturating_add(count),
+            Direction::Backward => self.passed_records.min(0).saturating_sub(count),
         };
         if self.passed_records.unsigned_abs() > root.records {
             return self.invalidate_on_error(Err(too_many_records(root)));
@@ -388,10 +397,10 @@ impl Position {
 
     /// Sets the direction of the next step. The counts of the other direction are reset, so that
     /// stepping back and forth over one record does not count as a walk through the tree.
-    pub(super) fn set_direction(&mut self, direction: StepDirection) {
+    pub(super) fn set_direction(&mut self, direction: Direction) {
         (self.passed, self.passed_records) = match direction {
-            StepDirection::Forward => (self.passed.max(0), self.passed_records.max(0)),
-            StepDirection::Backward => (self.passed.min(0), self.passed_records.min(0)),
+            Direction::Forward => (self.passed.max(0), self.passed_records.max(0)),
+            Direction::Backward => (self.passed.min(0), self.passed_records.min(0)),
         };
     }
 
@@ -402,14 +411,10 @@ impl Position {
         source: &S,
         root: &TreeRoot,
         nested: &TreeRoot,
-        direction: StepDirection,
+        direction: Direction,
     ) -> Result<()> {
-        let end = match direction {
-            StepDirection::Forward => EntryEnd::First,
-            StepDirection::Backward => EntryEnd::Last,
-        };
-        self.pass_leaves(source, root, nested.leaf_pages, end)?;
-        self.pass_records(root, nested.records.saturating_sub(1), end)
+        self.pass_leaves(source, root, nested.leaf_pages, direction)?;
+        self.pass_records(root, nested.records.saturating_sub(1), direction)
     }
 
     /// The next two leaves after the one of the record, as far as they have the same parent.
@@ -421,7 +426,7 @@ impl Position {
             return [None; 2];
         };
         match visit_inner(source, parent.page, 1, "scan") {
-            Ok(inner) => following_leaves(&inner, parent.index, EntryEnd::First),
+            Ok(inner) => following_leaves(&inner, parent.index, Direction::Forward),
             Err(_) => [None; 2],
         }
     }
@@ -433,19 +438,23 @@ impl Position {
         root: &TreeRoot,
         number: PageNumber,
         index: usize,
-        end: EntryEnd,
+        direction: Direction,
     ) -> Result<EnteredLeaf<'s>> {
         let level = root.depth - self.path.len() as u8;
         let inner = visit_inner(source, number, level, "scan")?;
-        let after = following_leaves(&inner, index, end);
+        let after = following_leaves(&inner, index, direction);
         let child = enter::child(source, &inner, number, index, "scan")?;
-        self.enter(source, child, level - 1, after, end)
+        self.enter(source, child, level - 1, after, direction)
     }
 }
 
 /// The next two children after `index` in a direction.
-fn following_leaves(inner: &Inner<'_>, index: usize, end: EntryEnd) -> [Option<PageNumber>; 2] {
-    [1, 2].map(|distance| inner.child(end.after(index, distance)?).ok())
+fn following_leaves(
+    inner: &Inner<'_>,
+    index: usize,
+    direction: Direction,
+) -> [Option<PageNumber>; 2] {
+    [1, 2].map(|distance| inner.child(direction.after(index, distance)?).ok())
 }
 
 #[cold]

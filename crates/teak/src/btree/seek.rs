@@ -1,47 +1,28 @@
 //! Seeks of a cursor by a key: to the nearest record on either side of it.
 
-use super::{PageSource, TreeRoot, position::Position};
+use super::{
+    PageSource, TreeRoot,
+    position::Position,
+    seek_target::{LastStep, SeekOp},
+};
 use crate::{Result, page::key::KeyOrder};
 use std::{borrow::Cow, cmp::Ordering, ops::Bound};
 
 impl Position {
-    /// Moves to the first record whose key is greater than `key`; after the last one if there is
-    /// none.
-    pub(crate) fn seek_greater<S: PageSource + ?Sized>(
+    /// Moves where a seek leads; returns whether it found its record. If there is no equal record,
+    /// the position is on the next greater one. If there is no other, it is after the last record
+    /// or, for a seek to a smaller one, before the first.
+    pub(crate) fn seek_op<S: PageSource + ?Sized>(
         &mut self,
         source: &S,
         root: &TreeRoot,
+        op: SeekOp,
         key: &[u8],
     ) -> Result<bool> {
-        match self.seek(source, root, key)? {
-            Some(true) => self.next(source, root),
-            found => Ok(found.is_some()),
-        }
-    }
-
-    /// Moves to the last record whose key is smaller than `key`; before the first one if there is
-    /// none.
-    pub(crate) fn seek_less<S: PageSource + ?Sized>(
-        &mut self,
-        source: &S,
-        root: &TreeRoot,
-        key: &[u8],
-    ) -> Result<bool> {
-        self.seek(source, root, key)?;
-        self.prev(source, root)
-    }
-
-    /// Moves to the last record whose key is not greater than `key`; before the first one if there
-    /// is none.
-    pub(crate) fn seek_less_or_equal<S: PageSource + ?Sized>(
-        &mut self,
-        source: &S,
-        root: &TreeRoot,
-        key: &[u8],
-    ) -> Result<bool> {
-        match self.seek(source, root, key)? {
-            Some(true) => Ok(true),
-            _ => self.prev(source, root),
+        match op.last_step(self.seek(source, root, key)?) {
+            LastStep::Stay(is_found) => Ok(is_found),
+            LastStep::Next => self.next(source, root),
+            LastStep::Prev => self.prev(source, root),
         }
     }
 
@@ -112,47 +93,32 @@ impl<'k> SearchKey<'k> {
         &self.key
     }
 
-    /// On which side of the nearest key it is.
-    pub(crate) fn side(&self) -> Ordering {
-        self.side
+    /// The seek that leads to the same record from the nearest key that the tree can have; `None`
+    /// if none does, because the tree cannot have the key itself.
+    pub(crate) fn op_from_nearest(&self, op: SeekOp) -> Option<SeekOp> {
+        match (self.side, op) {
+            (Ordering::Equal, op) => Some(op),
+            (_, SeekOp::Equal) => None,
+            (Ordering::Less, SeekOp::GreaterOrEqual | SeekOp::Greater) => {
+                Some(SeekOp::GreaterOrEqual)
+            }
+            (Ordering::Less, SeekOp::LessOrEqual | SeekOp::Less) => Some(SeekOp::Less),
+            (Ordering::Greater, SeekOp::GreaterOrEqual | SeekOp::Greater) => Some(SeekOp::Greater),
+            (Ordering::Greater, SeekOp::LessOrEqual | SeekOp::Less) => Some(SeekOp::LessOrEqual),
+        }
     }
 
-    /// Whether the key itself is in the tree; the position is on it then.
-    pub(crate) fn find<S: PageSource + ?Sized>(
+    /// Moves where a seek for this key leads.
+    pub(crate) fn seek<S: PageSource + ?Sized>(
         &self,
         position: &mut Position,
         source: &S,
         root: &TreeRoot,
+        op: SeekOp,
     ) -> Result<bool> {
-        match self.possible() {
-            Some(key) => Ok(position.seek(source, root, key)? == Some(true)),
+        match self.op_from_nearest(op) {
+            Some(op) => position.seek_op(source, root, op, &self.key),
             None => Ok(false),
-        }
-    }
-
-    /// Moves to the first record after it.
-    pub(crate) fn seek_after<S: PageSource + ?Sized>(
-        &self,
-        position: &mut Position,
-        source: &S,
-        root: &TreeRoot,
-    ) -> Result<bool> {
-        match self.side {
-            Ordering::Less => Ok(position.seek(source, root, &self.key)?.is_some()),
-            _ => position.seek_greater(source, root, &self.key),
-        }
-    }
-
-    /// Moves to the last record before it.
-    pub(crate) fn seek_before<S: PageSource + ?Sized>(
-        &self,
-        position: &mut Position,
-        source: &S,
-        root: &TreeRoot,
-    ) -> Result<bool> {
-        match self.side {
-            Ordering::Greater => position.seek_less_or_equal(source, root, &self.key),
-            _ => position.seek_less(source, root, &self.key),
         }
     }
 

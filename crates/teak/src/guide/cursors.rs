@@ -33,19 +33,22 @@
 //! | | borrows the transaction | table may change meanwhile | moves to another thread | speed per record |
 //! |---|---|---|---|---|
 //! | [`Range`](crate::Range), [`Cursor`](crate::Cursor) | yes | no | no | 15 to 20 ns |
-//! | [`OwnedRange`](crate::OwnedRange), [`OwnedCursor`](crate::OwnedCursor) | holds a [`ReadTxn`](crate::ReadTxn) | (a snapshot) | yes | somewhat more |
+//! | [`OwnedRange`](crate::OwnedRange) | holds a [`ReadTxn`](crate::ReadTxn) | (a snapshot) | yes | somewhat more |
 //! | [`DetachedCursor`] | no; each call names it | yes | yes | 100 ns; its [`scan`](DetachedCursor::scan) 16 ns |
 //!
 //! Ranges are for loops. Cursors move in both directions, over raw bytes. Detached cursors are for
-//! changing a table while walking it, and for programs that keep positions across transactions.
+//! changing a table while walking it, and for programs that keep positions across transactions or
+//! send them to other threads.
 //!
 //! # How do I seek?
 //!
-//! A [`Cursor`](crate::Cursor) moves with `first`, `last`, `next`, `prev`, `seek` and `seek_exact`.
-//! Each returns whether it is on a record.
+//! A [`Cursor`](crate::Cursor) moves with `first`, `last`, `next`, `prev` and
+//! [`seek`](crate::Cursor::seek). A seek names what it looks for, compared with a key: the record
+//! that is [equal](SeekOp::Equal), or the nearest one that is greater or smaller. Each move returns
+//! whether it found a record.
 //!
 //! ```
-//! # use teak::{Database, codec::{Str, U64}};
+//! # use teak::{Database, SeekOp, codec::{Str, U64}};
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! # let mut txn = database.begin_write()?;
@@ -54,7 +57,9 @@
 //! # txn.commit()?;
 //! let txn = database.begin_read()?;
 //! let mut cursor = heights.cursor(&txn)?;
-//! assert!(cursor.seek(b"b")?, "the first key that is not smaller");
+//! assert!(!cursor.seek(SeekOp::Equal, b"b")?, "there is no such key");
+//! assert_eq!(cursor.key(), b"elm", "the next greater one");
+//! assert!(cursor.seek(SeekOp::GreaterOrEqual, b"b")?, "the first key that is not smaller");
 //! assert_eq!(cursor.key(), b"elm");
 //! assert!(cursor.next()?);
 //! assert_eq!(cursor.value()?, 35u64.to_be_bytes());
@@ -63,10 +68,7 @@
 //! ```
 //!
 //! For a single key, [`Table::get_or_next`](crate::Table::get_or_next) finds it or the next one
-//! without a cursor. [`DetachedCursor`] also seeks the last key that is smaller
-//! ([`seek_less`](DetachedCursor::seek_less)), not greater
-//! ([`seek_less_or_equal`](DetachedCursor::seek_less_or_equal)), or the first that is greater
-//! ([`seek_greater`](DetachedCursor::seek_greater)).
+//! without a cursor.
 //!
 //! # How do I change a table while walking it?
 //!
@@ -145,4 +147,4 @@
 //! [`Table::get_many`](crate::Table::get_many) requests the pages of 32 keys at once.
 
 #[allow(unused_imports, reason = "for the links above")]
-use crate::{Database, DetachedCursor, Table};
+use crate::{Database, DetachedCursor, SeekOp, Table};

@@ -39,8 +39,27 @@
 //! | each key once | [`keys`](MultiTable::keys) |
 //! | values of one size as one slice per page | [`for_each_packed`](MultiTable::for_each_packed) |
 //!
-//! [`MultiTable::cursor`] moves by pair, by key, and among the values of a key.
-//! [`DetachedCursor::for_multi`](crate::DetachedCursor::for_multi) does so while the table changes.
+//! A [`Cursor`](crate::Cursor) moves by pair, by key, and among the values of a key. A
+//! [`DetachedCursor`](crate::DetachedCursor) does so while the table changes. Both
+//! [seek](crate::SeekTarget) a key, a pair, or a value of one key.
+//!
+//! ```
+//! # use teak::{Database, SeekOp, SeekTarget, codec::{Str, U32}};
+//! # let directory = tempfile::tempdir()?;
+//! # let database = Database::open(directory.path().join("x.teak"))?;
+//! # let mut txn = database.begin_write()?;
+//! # let lines = txn.create_multi_table::<Str, U32>("lines")?;
+//! # lines.insert_values(&mut txn, "teak", &[3, 12])?;
+//! # lines.insert_values(&mut txn, "yew", &[7])?;
+//! let mut cursor = lines.cursor(&txn)?;
+//! let twelve = 12u32.to_be_bytes();
+//! assert!(cursor.seek(SeekOp::Less, (b"teak", &twelve))?, "the pair before");
+//! assert_eq!(cursor.value()?, 3u32.to_be_bytes());
+//! assert!(cursor.seek(SeekOp::Greater, (b"teak", &twelve))?, "also of another key");
+//! assert_eq!(cursor.key(), b"yew");
+//! assert!(!cursor.seek(SeekOp::Greater, SeekTarget::Value(b"teak", &twelve))?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # How do I change them?
 //!

@@ -3,8 +3,8 @@
 
 use super::{Mutation, live_pages, mutate};
 use crate::{
-    Database, Error, KeyOrder, Options, PageNumber, PageUse, ReadTxn, Result, Table, TableOptions,
-    Transaction, Verification,
+    Database, DetachedCursor, Error, KeyOrder, Options, PageNumber, PageUse, ReadTxn, Result,
+    SeekOp, Table, TableOptions, Transaction, Verification,
     codec::Bytes,
     testing::{self, SimDisk},
 };
@@ -270,7 +270,7 @@ impl Reader<'_> {
             }
         }
         for (index, (key, _)) in records.iter().enumerate().step_by(7) {
-            let Some(is_found) = self.accept(cursor.seek_exact(key)) else {
+            let Some(is_found) = self.accept(cursor.seek(SeekOp::Equal, key)) else {
                 continue;
             };
             assert!(is_found, "seek");
@@ -307,16 +307,14 @@ impl Reader<'_> {
     }
 
     fn owned(&mut self, txn: &ReadTxn, table: &Raw, records: &[Record]) {
-        let Some(mut cursor) = self.accept(table.cursor_owned(txn)) else {
-            return;
-        };
+        let mut cursor = DetachedCursor::new(table);
         for (key, value) in records.iter().rev() {
-            let Some(true) = self.accept(cursor.prev()) else {
+            let Some(true) = self.accept(cursor.prev(txn)) else {
                 break;
             };
             assert_eq!(cursor.key(), key);
-            if let Some(found) = self.accept(cursor.value().map(<[u8]>::to_vec)) {
-                assert_eq!(&found, value);
+            if let Some(found) = self.accept(cursor.value(txn)) {
+                assert_eq!(*found, **value);
             }
         }
     }

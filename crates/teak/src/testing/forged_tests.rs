@@ -407,10 +407,7 @@ fn moving_back_and_forth_over_a_nested_tree_is_no_damage() {
     let database = reopen(image).unwrap();
     let txn = database.begin_read().unwrap();
     let table = txn.open_multi_table::<Bytes, Bytes>("values").unwrap();
-    let (mut cursor, mut free) = (
-        table.cursor(&txn).unwrap(),
-        DetachedCursor::for_multi(&table),
-    );
+    let (mut cursor, mut free) = (table.cursor(&txn).unwrap(), DetachedCursor::new(&table));
     assert!(cursor.last().unwrap() && free.last(&txn).unwrap());
     for _ in 0..100 {
         assert!(cursor.prev().unwrap() && free.prev(&txn).unwrap());

@@ -2,7 +2,7 @@
 
 use super::{Fixture, TREES, fixture, table};
 use std::{cmp::Ordering, ops::ControlFlow};
-use teak::{DetachedCursor, Error};
+use teak::{DetachedCursor, Direction, Error, SeekOp};
 
 /// Nothing has to be bound, renewed or closed: each operation gets the transaction.
 #[test]
@@ -33,7 +33,7 @@ fn cursor_table_and_copy() {
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
-    cursor.seek(&txn, b"fir").unwrap();
+    cursor.seek(&txn, SeekOp::GreaterOrEqual, b"fir").unwrap();
     let mut copy = cursor.clone();
     assert!(copy.next(&txn).unwrap());
     assert_eq!((cursor.key(), copy.key()), (&b"fir"[..], &b"oak"[..]));
@@ -47,8 +47,8 @@ fn cursor_compare() {
     let words = table(&mut txn, &TREES);
     let (mut one, mut other) = (DetachedCursor::new(&words), DetachedCursor::new(&words));
     assert_eq!(one.compare(&other, &txn).unwrap(), None);
-    one.seek(&txn, b"fir").unwrap();
-    other.seek(&txn, b"oak").unwrap();
+    one.seek(&txn, SeekOp::GreaterOrEqual, b"fir").unwrap();
+    other.seek(&txn, SeekOp::GreaterOrEqual, b"oak").unwrap();
     assert_eq!(one.compare(&other, &txn).unwrap(), Some(Ordering::Less));
     assert_eq!(other.compare(&one, &txn).unwrap(), Some(Ordering::Greater));
     other.prev(&txn).unwrap();
@@ -81,13 +81,13 @@ fn cursor_position_operations() {
     go!(next(&txn));
     go!(current(&txn));
     go!(next(&txn));
-    go!(seek(&txn, b"g"));
-    go!(seek_exact(&txn, b"fir"));
-    go!(seek_less(&txn, b"fir"));
-    go!(seek_less_or_equal(&txn, b"fir"));
-    go!(seek_greater(&txn, b"fir"));
-    go!(seek_less(&txn, b"ash"));
-    go!(seek_greater(&txn, b"yew"));
+    go!(seek(&txn, SeekOp::GreaterOrEqual, b"g"));
+    go!(seek(&txn, SeekOp::Equal, b"fir"));
+    go!(seek(&txn, SeekOp::Less, b"fir"));
+    go!(seek(&txn, SeekOp::LessOrEqual, b"fir"));
+    go!(seek(&txn, SeekOp::Greater, b"fir"));
+    go!(seek(&txn, SeekOp::Less, b"ash"));
+    go!(seek(&txn, SeekOp::Greater, b"yew"));
     let expected = [
         Some("ash"),
         Some("yew"),
@@ -132,7 +132,7 @@ fn cursor_put_and_del() {
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
-    cursor.seek(&txn, b"elm").unwrap();
+    cursor.seek(&txn, SeekOp::GreaterOrEqual, b"elm").unwrap();
     assert!(cursor.remove(&mut txn).unwrap());
     let mut other = cursor.clone();
     assert!(cursor.next(&txn).unwrap() && other.current(&txn).unwrap());
@@ -175,14 +175,14 @@ fn cursor_batch_get() {
     let mut borrowing = words.cursor(&txn).unwrap();
     let mut values = Vec::new();
     while borrowing
-        .read_batch(2, |_, value| values.push(value))
+        .read_batch(2, |_, value| values.push(value.to_vec()))
         .unwrap()
     {}
     assert_eq!(values, [[0], [1], [2], [3], [4]]);
     txn.commit().unwrap();
-    let mut owned = words.cursor_owned(&database.begin_read().unwrap()).unwrap();
+    let (txn, mut detached) = (database.begin_read().unwrap(), DetachedCursor::new(&words));
     let mut count = 0;
-    while owned.read_batch(3, |_, _| count += 1).unwrap() {}
+    while detached.read_batch(&txn, 3, |_, _| count += 1).unwrap() {}
     assert_eq!(count, 5);
 }
 
@@ -199,12 +199,12 @@ fn cursor_scan() {
             false => ControlFlow::Continue(()),
         }
     };
-    assert!(cursor.scan(&txn, has(3)).unwrap());
+    assert!(cursor.scan(&txn, Direction::Forward, has(3)).unwrap());
     assert_eq!(cursor.key(), b"oak");
-    assert!(cursor.scan_back(&txn, has(1)).unwrap());
+    assert!(cursor.scan(&txn, Direction::Backward, has(1)).unwrap());
     assert_eq!(cursor.key(), b"elm");
-    cursor.seek(&txn, b"fir").unwrap();
-    assert!(!cursor.scan(&txn, has(1)).unwrap());
+    cursor.seek(&txn, SeekOp::GreaterOrEqual, b"fir").unwrap();
+    assert!(!cursor.scan(&txn, Direction::Forward, has(1)).unwrap());
     assert!(cursor.is_after_last(&txn).unwrap());
 }
 
@@ -215,8 +215,8 @@ fn cursor_distance_scroll_and_split() {
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let (mut one, mut other) = (words.cursor(&txn).unwrap(), words.cursor(&txn).unwrap());
-    one.seek(b"elm").unwrap();
-    other.seek(b"yew").unwrap();
+    one.seek(SeekOp::GreaterOrEqual, b"elm").unwrap();
+    other.seek(SeekOp::GreaterOrEqual, b"yew").unwrap();
     assert_eq!(one.distance(&other).unwrap(), 3);
     assert!(one.skip(2).unwrap());
     assert_eq!(one.key(), b"oak");
@@ -232,7 +232,7 @@ fn cursor_after_its_transaction() {
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
-    cursor.seek(&txn, b"fir").unwrap();
+    cursor.seek(&txn, SeekOp::GreaterOrEqual, b"fir").unwrap();
     txn.abort();
     let txn = database.begin_read().unwrap();
     assert!(matches!(cursor.next(&txn), Err(Error::TableNotFound(_))));

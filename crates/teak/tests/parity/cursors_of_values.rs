@@ -3,8 +3,8 @@
 use super::{Fixture, fixture};
 use std::cmp::Ordering;
 use teak::{
-    DeleteScope, DetachedCursor, Error, MultiTable, Result, TableOptions, ValueSize, WriteTxn,
-    codec::Bytes,
+    DeleteScope, DetachedCursor, Direction, Error, MultiTable, Result, SeekOp, SeekTarget,
+    TableOptions, ValueSize, WriteTxn, codec::Bytes,
 };
 
 type Raw = MultiTable<Bytes, Bytes>;
@@ -43,7 +43,9 @@ fn cursor_position_operations_of_values() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut cursor = DetachedCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::new(&table);
+    use SeekOp::*;
+    use SeekTarget::Value;
     macro_rules! check_moves {
         ($($method:ident ($($argument:expr),*) => $expected:expr;)*) => {
             $(
@@ -64,26 +66,29 @@ fn cursor_position_operations_of_values() {
         first_value() => "a1"; prev_value() => "-"; current() => "a1"; next_value() => "a3";
         last_value() => "a5"; next_value() => "-"; current() => "a5"; prev_value() => "a3";
         // SET, SET_KEY, SET_RANGE.
-        seek_exact(b"c") => "c2"; seek_exact(b"bb") => "-"; seek(b"bb") => "c2"; seek(b"d") => "-";
+        seek(Equal, b"c") => "c2"; seek(Equal, b"bb") => "-";
+        seek(GreaterOrEqual, b"bb") => "c2"; seek(GreaterOrEqual, b"d") => "-";
         // GET_BOTH, GET_BOTH_RANGE.
-        seek_value_exact(b"a", b"3") => "a3"; seek_value_exact(b"a", b"2") => "-";
-        seek_value(b"a", b"2") => "a3"; seek_value(b"a", b"6") => "-"; seek_value(b"d", b"1") => "-";
+        seek(Equal, Value(b"a", b"3")) => "a3"; seek(Equal, Value(b"a", b"2")) => "-";
+        seek(GreaterOrEqual, Value(b"a", b"2")) => "a3";
+        seek(GreaterOrEqual, Value(b"a", b"6")) => "-";
+        seek(GreaterOrEqual, Value(b"d", b"1")) => "-";
         // SET_LOWERBOUND, SET_UPPERBOUND.
-        seek_pair(b"a", b"3") => "a3"; seek_pair(b"a", b"6") => "b2";
-        seek_pair_greater(b"a", b"5") => "b2"; seek_pair_greater(b"c", b"4") => "-";
+        seek(GreaterOrEqual, (b"a", b"3")) => "a3"; seek(GreaterOrEqual, (b"a", b"6")) => "b2";
+        seek(Greater, (b"a", b"5")) => "b2"; seek(Greater, (b"c", b"4")) => "-";
         // TO_KEY_LT, _LE, _EQ, _GE, _GT.
-        seek_less(b"b") => "a5"; seek_less_or_equal(b"b") => "b2"; seek_exact(b"a") => "a1";
-        seek(b"b") => "b2"; seek_greater(b"b") => "c2";
+        seek(Less, b"b") => "a5"; seek(LessOrEqual, b"b") => "b2"; seek(Equal, b"a") => "a1";
+        seek(GreaterOrEqual, b"b") => "b2"; seek(Greater, b"b") => "c2";
         // TO_EXACT_KEY_VALUE_LT, _LE, _EQ, _GE, _GT.
-        seek_value_less(b"c", b"4") => "c2"; seek_value_less(b"c", b"2") => "-";
-        seek_value_less_or_equal(b"c", b"3") => "c2"; seek_value_exact(b"c", b"4") => "c4";
-        seek_value(b"c", b"3") => "c4"; seek_value_greater(b"c", b"2") => "c4";
-        seek_value_greater(b"c", b"4") => "-";
+        seek(Less, Value(b"c", b"4")) => "c2"; seek(Less, Value(b"c", b"2")) => "-";
+        seek(LessOrEqual, Value(b"c", b"3")) => "c2"; seek(Equal, Value(b"c", b"4")) => "c4";
+        seek(GreaterOrEqual, Value(b"c", b"3")) => "c4"; seek(Greater, Value(b"c", b"2")) => "c4";
+        seek(Greater, Value(b"c", b"4")) => "-";
         // TO_PAIR_LT, _LE, _EQ, _GE, _GT.
-        seek_pair_less(b"c", b"2") => "b2"; seek_pair_less_or_equal(b"c", b"3") => "c2";
-        seek_pair_exact(b"c", b"4") => "c4"; seek_pair_exact(b"c", b"3") => "-";
-        seek_pair(b"b", b"3") => "c2"; seek_pair_greater(b"a", b"1") => "a3";
-        seek_pair_less(b"a", b"1") => "-";
+        seek(Less, (b"c", b"2")) => "b2"; seek(LessOrEqual, (b"c", b"3")) => "c2";
+        seek(Equal, (b"c", b"4")) => "c4"; seek(Equal, (b"c", b"3")) => "-";
+        seek(GreaterOrEqual, (b"b", b"3")) => "c2"; seek(Greater, (b"a", b"1")) => "a3";
+        seek(Less, (b"a", b"1")) => "-";
     }
 }
 
@@ -95,15 +100,32 @@ fn cursor_multiple_operations() {
     let table = pairs(&mut txn);
     let many: Vec<u8> = (0..=255).collect();
     table.insert_packed(&mut txn, b"a", &many).unwrap();
-    let mut cursor = DetachedCursor::for_multi(&table);
-    assert_eq!(cursor.read_packed(&txn).unwrap(), None);
-    assert!(cursor.seek_value(&txn, b"a", &[100]).unwrap());
-    assert_eq!(cursor.read_packed(&txn).unwrap(), Some(&many[100..]));
+    let mut cursor = DetachedCursor::new(&table);
+    assert_eq!(cursor.read_packed(&txn, Direction::Forward).unwrap(), None);
+    assert!(
+        cursor
+            .seek(
+                &txn,
+                SeekOp::GreaterOrEqual,
+                SeekTarget::Value(b"a", &[100])
+            )
+            .unwrap()
+    );
+    assert_eq!(
+        cursor.read_packed(&txn, Direction::Forward).unwrap(),
+        Some(&many[100..])
+    );
     assert!(!cursor.next_value(&txn).unwrap());
-    assert_eq!(cursor.read_packed_back(&txn).unwrap(), Some(&many[..]));
+    assert_eq!(
+        cursor.read_packed(&txn, Direction::Backward).unwrap(),
+        Some(&many[..])
+    );
     assert!(cursor.is_first_value(&txn).unwrap());
     assert!(cursor.next_key(&txn).unwrap());
-    assert_eq!(cursor.read_packed(&txn).unwrap(), Some(&b"2"[..]));
+    assert_eq!(
+        cursor.read_packed(&txn, Direction::Forward).unwrap(),
+        Some(&b"2"[..])
+    );
 }
 
 /// `cursor_eof`, `on_first`, `on_last`, `on_first_dup`, `on_last_dup`.
@@ -112,7 +134,7 @@ fn cursor_state_of_values() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut cursor = DetachedCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::new(&table);
     let state = |cursor: &DetachedCursor| {
         [
             cursor.is_first(&txn).unwrap(),
@@ -145,7 +167,7 @@ fn cursor_count() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut cursor = DetachedCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::new(&table);
     assert_eq!(cursor.count(&txn).unwrap(), 0);
     cursor.first(&txn).unwrap();
     assert_eq!(cursor.count(&txn).unwrap(), 3);
@@ -159,7 +181,7 @@ fn cursor_compare_of_values() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut one = DetachedCursor::for_multi(&table);
+    let mut one = DetachedCursor::new(&table);
     one.first(&txn).unwrap();
     let mut other = one.clone();
     other.next(&txn).unwrap();
@@ -174,12 +196,12 @@ fn cursor_put_and_del_of_values() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
-    let mut cursor = DetachedCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::new(&table);
     assert!(!cursor.insert_new(&mut txn, b"a", b"9").unwrap());
     assert_eq!(*cursor.value(&txn).unwrap(), *b"1");
-    assert!(!cursor.insert_pair(&mut txn, b"a", b"3").unwrap());
-    assert!(cursor.insert_pair(&mut txn, b"a", b"4").unwrap());
-    cursor.insert(&mut txn, b"a", b"4").unwrap();
+    assert!(!cursor.insert(&mut txn, b"a", b"3").unwrap());
+    assert!(cursor.insert(&mut txn, b"a", b"4").unwrap());
+    assert!(!cursor.insert(&mut txn, b"a", b"4").unwrap());
     cursor.append(&mut txn, b"d", b"1").unwrap();
     cursor.append_value(&mut txn, b"b", b"3").unwrap();
     let refused = cursor.append_value(&mut txn, b"b", b"3");
@@ -194,7 +216,12 @@ fn cursor_put_and_del_of_values() {
     let moved = cursor.next(&txn);
     assert_eq!(at(&cursor, &txn, moved), "b2");
     assert!(other.current(&txn).unwrap() && other.prev(&txn).unwrap());
-    assert_eq!(other.remove_all_values(&mut txn).unwrap(), 4);
+    assert_eq!(
+        other
+            .remove_scope(&mut txn, DeleteScope::AllValues)
+            .unwrap(),
+        4
+    );
     let moved = other.next(&txn);
     assert_eq!(at(&other, &txn, moved), "b2");
     assert_eq!(table.set(&mut txn, b"c", b"7").unwrap(), 2);
@@ -214,8 +241,12 @@ fn delete_scopes_of_values() {
     ] {
         let mut txn = database.begin_write().unwrap();
         let table = pairs(&mut txn);
-        let mut cursor = DetachedCursor::for_multi(&table);
-        assert!(cursor.seek_value_exact(&txn, b"a", b"3").unwrap());
+        let mut cursor = DetachedCursor::new(&table);
+        assert!(
+            cursor
+                .seek(&txn, SeekOp::Equal, SeekTarget::Value(b"a", b"3"))
+                .unwrap()
+        );
         let removed = cursor.remove_scope(&mut txn, scope).unwrap();
         assert_eq!(removed as usize, 3 - left.len());
         let expected = [left, &["b2", "c2", "c4"]].concat();

@@ -1,7 +1,7 @@
 //! Ranges and bunches of records, and whole tables.
 
 use super::{Fixture, Raw, TREES, fixture, table};
-use teak::{DeleteScope, DetachedCursor, Error, TableOptions, codec::Bytes};
+use teak::{DeleteScope, DetachedCursor, Error, SeekOp, TableOptions, codec::Bytes};
 
 /// After all others, bottom-up, and in batches.
 #[test]
@@ -74,7 +74,7 @@ fn delete_scopes() {
         let mut txn = database.begin_write().unwrap();
         let words = table(&mut txn, &TREES);
         let mut cursor = DetachedCursor::new(&words);
-        cursor.seek(&txn, b"fir").unwrap();
+        cursor.seek(&txn, SeekOp::GreaterOrEqual, b"fir").unwrap();
         let removed = cursor.remove_scope(&mut txn, scope).unwrap();
         assert_eq!(removed as usize, TREES.len() - left.len());
         let records = words.iter(&txn).unwrap();
@@ -84,7 +84,7 @@ fn delete_scopes() {
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
-    cursor.seek(&txn, b"fir").unwrap();
+    cursor.seek(&txn, SeekOp::GreaterOrEqual, b"fir").unwrap();
     assert!(cursor.remove(&mut txn).unwrap());
     assert_eq!(words.len(&txn).unwrap(), 4);
 }

@@ -3,8 +3,8 @@
 use super::{fixture, table};
 use std::ops::Bound;
 use teak::{
-    Deletion, DetachedCursor, Error, Geometry, KeyOrder, Options, Table, TableOptions, Transaction,
-    ValueSize,
+    Deletion, DetachedCursor, Error, Geometry, KeyOrder, Options, SeekOp, Table, TableOptions,
+    Transaction, ValueSize,
     codec::{Bytes, Str, U32},
 };
 
@@ -45,7 +45,7 @@ fn a_cursor_where_its_record_was_removed() {
     let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b", "c", "d"]);
     let mut cursor = DetachedCursor::new(&table);
-    assert!(cursor.seek_exact(&txn, b"b").unwrap());
+    assert!(cursor.seek(&txn, SeekOp::Equal, b"b").unwrap());
     assert!(cursor.remove(&mut txn).unwrap());
     assert!(cursor.current(&txn).unwrap() && cursor.key() == b"c");
     assert!(cursor.next(&txn).unwrap() && cursor.key() == b"d");

@@ -3,7 +3,7 @@
 use super::fixture;
 use std::ops::{Bound, ControlFlow};
 use teak::{
-    Error, KeyOrder, MultiTable, TableOptions, ValueSize, WriteTxn,
+    Error, KeyOrder, MultiTable, SeekOp, SeekTarget, TableOptions, ValueSize, WriteTxn,
     codec::{Bytes, NativeU64, Str},
 };
 
@@ -148,14 +148,18 @@ fn positions_among_values() {
         }
     }
     let mut cursor = table.cursor(&txn).unwrap();
-    let at = |cursor: &teak::MultiCursor<'_>| {
-        let is_on = cursor.is_on_pair();
-        is_on.then(|| [cursor.key(), cursor.value()].concat())
+    let at = |cursor: &teak::Cursor<'_>| {
+        let is_on = cursor.is_on_record();
+        is_on.then(|| [cursor.key(), cursor.value().unwrap()].concat())
     };
     // GET_BOTH, GET_BOTH_RANGE.
-    assert!(cursor.seek_pair_exact(b"a", b"3").unwrap());
-    assert!(!cursor.seek_pair_exact(b"a", b"2").unwrap());
-    assert!(cursor.seek_value(b"a", b"4").unwrap());
+    assert!(cursor.seek(SeekOp::Equal, (b"a", b"3")).unwrap());
+    assert!(!cursor.seek(SeekOp::Equal, (b"a", b"2")).unwrap());
+    assert!(
+        cursor
+            .seek(SeekOp::GreaterOrEqual, SeekTarget::Value(b"a", b"4"))
+            .unwrap()
+    );
     assert_eq!(at(&cursor).unwrap(), b"a5");
     // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP.
     assert!(cursor.first_value().unwrap() && at(&cursor).unwrap() == b"a1");
@@ -168,9 +172,11 @@ fn positions_among_values() {
     assert!(cursor.next().unwrap() && at(&cursor).unwrap() == b"c2");
     assert!(cursor.prev().unwrap() && at(&cursor).unwrap() == b"a5");
     // SET, SET_RANGE, TO_PAIR.
-    assert!(!cursor.seek_exact(b"b").unwrap());
-    assert!(cursor.seek(b"b").unwrap() && at(&cursor).unwrap() == b"c2");
-    assert!(cursor.seek_pair(b"a", b"6").unwrap() && at(&cursor).unwrap() == b"c2");
+    assert!(!cursor.seek(SeekOp::Equal, b"b").unwrap());
+    assert!(cursor.seek(SeekOp::GreaterOrEqual, b"b").unwrap() && at(&cursor).unwrap() == b"c2");
+    assert!(
+        cursor.seek(SeekOp::GreaterOrEqual, (b"a", b"6")).unwrap() && at(&cursor).unwrap() == b"c2"
+    );
     // FIRST, LAST.
     assert!(cursor.first().unwrap() && at(&cursor).unwrap() == b"a1");
     assert!(cursor.last().unwrap() && at(&cursor).unwrap() == b"c4");

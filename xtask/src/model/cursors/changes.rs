@@ -66,7 +66,7 @@ impl ModelCursor {
                 here.iter().for_each(|pair| take(model, pair));
             }
             CursorChange::RemoveAllValues => {
-                let count = self.cursor.remove_all_values(txn)?;
+                let count = self.cursor.remove_scope(txn, DeleteScope::AllValues)?;
                 let expected = match (model, &self.position) {
                     (AnyModel::Multi(table), CursorPosition::At((key, _))) => table.remove_key(key),
                     (AnyModel::Plain(table), CursorPosition::At((key, _))) => {
@@ -74,7 +74,7 @@ impl ModelCursor {
                     }
                     _ => 0,
                 };
-                expect_same("remove_all_values", count, expected)?;
+                expect_same("removal of all values", count, expected)?;
             }
             CursorChange::Update(value, record) => {
                 self.update(txn, model, here, (value, record))?;
@@ -94,11 +94,12 @@ impl ModelCursor {
     ) -> ModelResult {
         match model {
             AnyModel::Multi(table) => {
-                let is_new = self.cursor.insert_pair(txn, &pair.0, &pair.1)?;
-                expect_same("insert_pair", is_new, table.insert(pair))?;
+                let is_new = self.cursor.insert(txn, &pair.0, &pair.1)?;
+                expect_same("insertion by a cursor", is_new, table.insert(pair))?;
             }
             AnyModel::Plain(table) => {
-                self.cursor.insert(txn, &pair.0, record.bytes())?;
+                let is_changed = self.cursor.insert(txn, &pair.0, record.bytes())?;
+                expect_same("insertion by a cursor", is_changed, true)?;
                 table.insert(&pair.0, *record);
             }
         }

@@ -5,7 +5,7 @@ use super::{
         self, at_or_after, at_or_after_key, contains, first_after, here_or_before, last_before,
         last_of_key_or_before, next, prev, value_of, values,
     },
-    steps::{CursorPosition, CursorStep},
+    steps::{CursorPosition, CursorStep, ModelTarget},
 };
 use crate::model::{
     multi::oracle::Pair,
@@ -13,6 +13,7 @@ use crate::model::{
     shape::ModelKey,
     violation::{ModelResult, expect_bytes, expect_same},
 };
+use teak::SeekOp;
 
 /// A key and its value, as returned by the engine.
 pub(super) type OwnedRecord = (Vec<u8>, Vec<u8>);
@@ -92,8 +93,8 @@ pub(super) fn expected(
     model: &AnyModel,
     step: &CursorStep,
 ) -> ExpectedStep {
-    if let Some(expected) = expected_seek(model, step) {
-        return expected;
+    if let CursorStep::Seek(op, target) = step {
+        return expected_seek(model, *op, target);
     }
     let at = match position {
         CursorPosition::At(pair) => Some(pair),
@@ -131,36 +132,37 @@ pub(super) fn expected(
     }
 }
 
-/// The expected result of a seek, which does not depend on the position; `None` for other steps.
-fn expected_seek(model: &AnyModel, step: &CursorStep) -> Option<ExpectedStep> {
+/// The expected result of a seek, which does not depend on the position.
+fn expected_seek(model: &AnyModel, op: SeekOp, target: &ModelTarget) -> ExpectedStep {
     let before_all_of = |key: &ModelKey| (key.clone(), Vec::new().into());
-    Some(match step {
-        CursorStep::Seek(key) => to_or_after(at_or_after_key(model, key)),
-        CursorStep::SeekExact(key) => {
-            let found = at_or_after_key(model, key);
-            let is_exact = found.as_ref().is_some_and(|found| found.0 == *key);
-            (is_exact, to_or_after(found).1)
+    let (to, is_equal) = match (op, target) {
+        (SeekOp::Equal | SeekOp::GreaterOrEqual, ModelTarget::Key(key)) => {
+            let to = at_or_after_key(model, key);
+            let is_equal = to.as_ref().is_some_and(|to| to.0 == *key);
+            (to, is_equal)
         }
-        CursorStep::SeekGreater(key) => to_or_after(first_after(model, &before_all_of(key))),
-        CursorStep::SeekLess(key) => to_or_before(last_before(model, &before_all_of(key))),
-        CursorStep::SeekLessOrEqual(key) => to_or_before(last_of_key_or_before(model, key)),
-        CursorStep::SeekPair(pair) => to_or_after(at_or_after(model, pair)),
-        CursorStep::SeekPairExact(pair) => (
-            contains(model, pair),
-            to_or_after(at_or_after(model, pair)).1,
-        ),
-        CursorStep::SeekPairGreater(pair) => to_or_after(next(model, Some(pair))),
-        CursorStep::SeekPairLess(pair) => to_or_before(prev(model, Some(pair))),
-        CursorStep::SeekPairLessOrEqual(pair) => to_or_before(here_or_before(model, pair)),
-        CursorStep::SeekValue(pair) => to_or_stay(of_key(at_or_after(model, pair), &pair.0)),
-        CursorStep::SeekValueExact(pair) => to_or_stay(contains(model, pair).then(|| pair.clone())),
-        CursorStep::SeekValueGreater(pair) => to_or_stay(of_key(next(model, Some(pair)), &pair.0)),
-        CursorStep::SeekValueLess(pair) => to_or_stay(of_key(prev(model, Some(pair)), &pair.0)),
-        CursorStep::SeekValueLessOrEqual(pair) => {
-            to_or_stay(of_key(here_or_before(model, pair), &pair.0))
+        (SeekOp::Greater, ModelTarget::Key(key)) => {
+            (first_after(model, &before_all_of(key)), false)
         }
-        _ => return None,
-    })
+        (SeekOp::LessOrEqual, ModelTarget::Key(key)) => (last_of_key_or_before(model, key), false),
+        (SeekOp::Less, ModelTarget::Key(key)) => (last_before(model, &before_all_of(key)), false),
+        (op, ModelTarget::Pair(pair) | ModelTarget::Value(pair)) => {
+            let to = match op {
+                SeekOp::Equal | SeekOp::GreaterOrEqual => at_or_after(model, pair),
+                SeekOp::Greater => next(model, Some(pair)),
+                SeekOp::LessOrEqual => here_or_before(model, pair),
+                SeekOp::Less => prev(model, Some(pair)),
+            };
+            (to, contains(model, pair))
+        }
+    };
+    match (op, target) {
+        (SeekOp::Equal, ModelTarget::Value(pair)) => to_or_stay(is_equal.then(|| pair.clone())),
+        (_, ModelTarget::Value(pair)) => to_or_stay(of_key(to, &pair.0)),
+        (SeekOp::Equal, _) => (is_equal, to_or_after(to).1),
+        (SeekOp::GreaterOrEqual | SeekOp::Greater, _) => to_or_after(to),
+        (SeekOp::LessOrEqual | SeekOp::Less, _) => to_or_before(to),
+    }
 }
 
 fn of_key(other: Option<Pair>, key: &ModelKey) -> Option<Pair> {

@@ -7,7 +7,7 @@ use crate::model::{
     shape::{KeyShape, ModelKey, ModelValue},
 };
 use fastrand::Rng;
-use teak::DeleteScope;
+use teak::{DeleteScope, SeekOp, SeekTarget};
 
 /// The number of records in a table above which cursors insert no more.
 pub(in crate::model) const RECORDS_MAX: usize = 20_000;
@@ -29,22 +29,27 @@ pub(crate) enum CursorStep {
     PrevValue,
     FirstValue,
     LastValue,
-    Seek(ModelKey),
-    SeekLess(ModelKey),
+    Seek(SeekOp, ModelTarget),
+}
+
+/// The target of a seek.
+#[derive(Clone, Debug)]
+pub(crate) enum ModelTarget {
+    Key(ModelKey),
     /// In a table in which a key has several values.
-    SeekPair(Pair),
-    SeekPairLess(Pair),
-    SeekValue(Pair),
-    SeekExact(ModelKey),
-    SeekGreater(ModelKey),
-    SeekLessOrEqual(ModelKey),
-    SeekPairExact(Pair),
-    SeekPairGreater(Pair),
-    SeekPairLessOrEqual(Pair),
-    SeekValueExact(Pair),
-    SeekValueGreater(Pair),
-    SeekValueLess(Pair),
-    SeekValueLessOrEqual(Pair),
+    Pair(Pair),
+    /// Among the values of the key.
+    Value(Pair),
+}
+
+impl ModelTarget {
+    pub(super) fn as_target(&self) -> SeekTarget<'_> {
+        match self {
+            Self::Key(key) => SeekTarget::Key(key),
+            Self::Pair((key, value)) => SeekTarget::Pair(key, value),
+            Self::Value((key, value)) => SeekTarget::Value(key, value),
+        }
+    }
 }
 
 /// Reads that take several records at a cursor. The cursor continues after them.
@@ -148,8 +153,10 @@ impl CursorChange {
 impl CursorStep {
     pub(crate) fn draw(rng: &mut Rng, model: &AnyModel, domain: u64) -> Self {
         let is_multi = model.multi().is_some();
-        let (key, value) = draw_pair(rng, model, domain);
-        let pair = (key.clone(), value.clone());
+        let pair = draw_pair(rng, model, domain);
+        let by_key = |op| Self::Seek(op, ModelTarget::Key(pair.0.clone()));
+        let by_pair = |op| Self::Seek(op, ModelTarget::Pair(pair.clone()));
+        let by_value = |op| Self::Seek(op, ModelTarget::Value(pair.clone()));
         match rng.u8(0..43) {
             0 => Self::First,
             1 => Self::Last,
@@ -162,21 +169,21 @@ impl CursorStep {
             19..21 => Self::PrevValue,
             21 => Self::FirstValue,
             22 => Self::LastValue,
-            23 | 24 if is_multi => Self::SeekPair((key, value)),
-            25 if is_multi => Self::SeekPairLess((key, value)),
-            26 | 27 if is_multi => Self::SeekValue((key, value)),
-            28 => Self::SeekLess(key),
-            29..32 => Self::Seek(key),
-            32 if is_multi => Self::SeekPairExact(pair),
-            33 if is_multi => Self::SeekPairGreater(pair),
-            34 if is_multi => Self::SeekPairLessOrEqual(pair),
-            35 if is_multi => Self::SeekValueExact(pair),
-            36 if is_multi => Self::SeekValueGreater(pair),
-            37 if is_multi => Self::SeekValueLess(pair),
-            38 if is_multi => Self::SeekValueLessOrEqual(pair),
-            39 | 40 => Self::SeekExact(key),
-            41 => Self::SeekGreater(key),
-            _ => Self::SeekLessOrEqual(key),
+            23 | 24 if is_multi => by_pair(SeekOp::GreaterOrEqual),
+            25 if is_multi => by_pair(SeekOp::Less),
+            26 | 27 if is_multi => by_value(SeekOp::GreaterOrEqual),
+            28 => by_key(SeekOp::Less),
+            29..32 => by_key(SeekOp::GreaterOrEqual),
+            32 if is_multi => by_pair(SeekOp::Equal),
+            33 if is_multi => by_pair(SeekOp::Greater),
+            34 if is_multi => by_pair(SeekOp::LessOrEqual),
+            35 if is_multi => by_value(SeekOp::Equal),
+            36 if is_multi => by_value(SeekOp::Greater),
+            37 if is_multi => by_value(SeekOp::Less),
+            38 if is_multi => by_value(SeekOp::LessOrEqual),
+            39 | 40 => by_key(SeekOp::Equal),
+            41 => by_key(SeekOp::Greater),
+            _ => by_key(SeekOp::LessOrEqual),
         }
     }
 }

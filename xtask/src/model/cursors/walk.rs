@@ -2,6 +2,7 @@
 
 use super::{
     expected::{expected, expected_packed, expected_records},
+    packed_direction,
     positions::{contains, next, prev, value_of, values},
     steps::{CursorPosition, CursorRead, CursorStep},
 };
@@ -9,17 +10,11 @@ use crate::model::{
     oracle::AnyModel,
     violation::{ModelResult, expect_bytes, expect_same},
 };
-use teak::{Transaction, codec::Bytes};
-
-/// The cursor of a table of either kind.
-enum EngineCursor<'t> {
-    Plain(teak::Cursor<'t>),
-    Multi(teak::MultiCursor<'t>),
-}
+use teak::{Cursor, Transaction, codec::Bytes};
 
 /// A cursor of the engine, and its expected position.
 struct Walker<'m, 't> {
-    cursor: EngineCursor<'t>,
+    cursor: Cursor<'t>,
     model: &'m AnyModel,
     position: CursorPosition,
     /// Whether a search found nothing. Then the cursor is on no record, but not at an end either.
@@ -34,12 +29,8 @@ pub(crate) fn perform<T: Transaction>(
     (steps, read): &(Vec<CursorStep>, CursorRead),
 ) -> ModelResult {
     let cursor = match model {
-        AnyModel::Plain(_) => {
-            EngineCursor::Plain(txn.open_table::<Bytes, Bytes>(name)?.cursor(txn)?)
-        }
-        AnyModel::Multi(_) => {
-            EngineCursor::Multi(txn.open_multi_table::<Bytes, Bytes>(name)?.cursor(txn)?)
-        }
+        AnyModel::Plain(_) => txn.open_table::<Bytes, Bytes>(name)?.cursor(txn)?,
+        AnyModel::Multi(_) => txn.open_multi_table::<Bytes, Bytes>(name)?.cursor(txn)?,
     };
     let mut walker = Walker {
         cursor,
@@ -58,7 +49,7 @@ impl Walker<'_, '_> {
             CursorStep::Prev | CursorStep::PrevKey if self.is_lost => &CursorStep::Last,
             step => step,
         };
-        let Some(found) = self.cursor.go(step)? else {
+        let Some(found) = go(&mut self.cursor, step)? else {
             return Ok(());
         };
         let (is_found, to) = expected(&self.position, self.model, step);
@@ -79,29 +70,22 @@ impl Walker<'_, '_> {
     }
 
     fn read(&mut self, read: &CursorRead) -> ModelResult {
-        match (read, &mut self.cursor) {
+        match read {
             _ if self.is_lost => {}
-            (CursorRead::Records { count, .. }, cursor) => {
+            CursorRead::Records { count, .. } => {
                 let mut seen = Vec::new();
-                let mut note = |key: &[u8], value: &[u8]| seen.push((key.to_vec(), value.to_vec()));
-                let is_more = match cursor {
-                    EngineCursor::Plain(cursor) => cursor.read_batch(*count, note)?,
-                    EngineCursor::Multi(cursor) => cursor.read_batch(*count, &mut note)?,
-                };
+                let note = |key: &[u8], value: &[u8]| seen.push((key.to_vec(), value.to_vec()));
+                let is_more = self.cursor.read_batch(*count, note)?;
                 let to = expected_records(self.model, &self.position, false, (&seen, *count))?;
                 expect_same("whether there are more", is_more, to.is_some())?;
                 self.position = to.map_or(CursorPosition::AfterLast, CursorPosition::At);
             }
-            (CursorRead::Packed { is_back }, EngineCursor::Multi(cursor)) => {
-                let packed = match is_back {
-                    true => cursor.read_packed_back()?,
-                    false => cursor.read_packed()?,
-                };
+            CursorRead::Packed { is_back } => {
+                let packed = self.cursor.read_packed(packed_direction(*is_back))?;
                 if let Some(pair) = expected_packed(self.model, &self.position, *is_back, packed)? {
                     self.position = CursorPosition::At(pair);
                 }
             }
-            (CursorRead::Packed { .. }, EngineCursor::Plain(_)) => {}
         }
         self.verify()
     }
@@ -124,10 +108,9 @@ impl Walker<'_, '_> {
             prev(model, Some(pair)).is_none(),
             next(model, Some(pair)).is_none(),
         ];
-        expect_same("whether it is at an end", self.cursor.ends(), ends)?;
-        let EngineCursor::Multi(cursor) = &self.cursor else {
-            return Ok(());
-        };
+        let cursor = &self.cursor;
+        let is_at_end = [cursor.is_first(), cursor.is_last()];
+        expect_same("whether it is at an end", is_at_end, ends)?;
         let all = values(model, &pair.0);
         expect_same("count of a walk", cursor.count(), all.len() as u64)?;
         let of_key = [cursor.is_first_value(), cursor.is_last_value()];
@@ -136,85 +119,21 @@ impl Walker<'_, '_> {
     }
 }
 
-impl EngineCursor<'_> {
-    /// Whether a step finds its target; `None` if there is no such step.
-    fn go(&mut self, step: &CursorStep) -> ModelResult<Option<bool>> {
-        use CursorStep as Step;
-        let found = match self {
-            Self::Plain(cursor) => match step {
-                Step::First => cursor.first(),
-                Step::Last => cursor.last(),
-                Step::Next => cursor.next(),
-                Step::Prev => cursor.prev(),
-                Step::Seek(key) => cursor.seek(key),
-                Step::SeekExact(key) => cursor.seek_exact(key),
-                Step::SeekGreater(key) => cursor.seek_greater(key),
-                Step::SeekLess(key) => cursor.seek_less(key),
-                Step::SeekLessOrEqual(key) => cursor.seek_less_or_equal(key),
-                _ => return Ok(None),
-            },
-            Self::Multi(cursor) => match step {
-                Step::First => cursor.first(),
-                Step::Last => cursor.last(),
-                Step::Next => cursor.next(),
-                Step::Prev => cursor.prev(),
-                Step::Current => return Ok(None),
-                Step::NextKey => cursor.next_key(),
-                Step::PrevKey => cursor.prev_key(),
-                Step::NextValue => cursor.next_value(),
-                Step::PrevValue => cursor.prev_value(),
-                Step::FirstValue => cursor.first_value(),
-                Step::LastValue => cursor.last_value(),
-                Step::Seek(key) => cursor.seek(key),
-                Step::SeekExact(key) => cursor.seek_exact(key),
-                Step::SeekGreater(key) => cursor.seek_greater(key),
-                Step::SeekLess(key) => cursor.seek_less(key),
-                Step::SeekLessOrEqual(key) => cursor.seek_less_or_equal(key),
-                Step::SeekPair((key, value)) => cursor.seek_pair(key, value),
-                Step::SeekPairExact((key, value)) => cursor.seek_pair_exact(key, value),
-                Step::SeekPairGreater((key, value)) => cursor.seek_pair_greater(key, value),
-                Step::SeekPairLess((key, value)) => cursor.seek_pair_less(key, value),
-                Step::SeekPairLessOrEqual((key, value)) => {
-                    cursor.seek_pair_less_or_equal(key, value)
-                }
-                Step::SeekValue((key, value)) => cursor.seek_value(key, value),
-                Step::SeekValueExact((key, value)) => cursor.seek_value_exact(key, value),
-                Step::SeekValueGreater((key, value)) => cursor.seek_value_greater(key, value),
-                Step::SeekValueLess((key, value)) => cursor.seek_value_less(key, value),
-                Step::SeekValueLessOrEqual((key, value)) => {
-                    cursor.seek_value_less_or_equal(key, value)
-                }
-            },
-        };
-        Ok(Some(found?))
-    }
-
-    fn is_on_record(&self) -> bool {
-        match self {
-            Self::Plain(cursor) => cursor.is_on_record(),
-            Self::Multi(cursor) => cursor.is_on_pair(),
-        }
-    }
-
-    fn key(&self) -> &[u8] {
-        match self {
-            Self::Plain(cursor) => cursor.key(),
-            Self::Multi(cursor) => cursor.key(),
-        }
-    }
-
-    fn value(&self) -> ModelResult<&[u8]> {
-        Ok(match self {
-            Self::Plain(cursor) => cursor.value()?,
-            Self::Multi(cursor) => cursor.value(),
-        })
-    }
-
-    /// Whether it is on the first record, and on the last.
-    fn ends(&self) -> [bool; 2] {
-        match self {
-            Self::Plain(cursor) => [cursor.is_first(), cursor.is_last()],
-            Self::Multi(cursor) => [cursor.is_first(), cursor.is_last()],
-        }
-    }
+/// Whether a step finds its target; `None` if there is no such step.
+fn go(cursor: &mut Cursor<'_>, step: &CursorStep) -> ModelResult<Option<bool>> {
+    let found = match step {
+        CursorStep::First => cursor.first(),
+        CursorStep::Last => cursor.last(),
+        CursorStep::Next => cursor.next(),
+        CursorStep::Prev => cursor.prev(),
+        CursorStep::Current => return Ok(None),
+        CursorStep::NextKey => cursor.next_key(),
+        CursorStep::PrevKey => cursor.prev_key(),
+        CursorStep::NextValue => cursor.next_value(),
+        CursorStep::PrevValue => cursor.prev_value(),
+        CursorStep::FirstValue => cursor.first_value(),
+        CursorStep::LastValue => cursor.last_value(),
+        CursorStep::Seek(op, target) => cursor.seek(*op, target.as_target()),
+    };
+    Ok(Some(found?))
 }

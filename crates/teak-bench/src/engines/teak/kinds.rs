@@ -11,8 +11,8 @@ use crate::{
 use anyhow::{Result, bail};
 use std::{ops::ControlFlow, path::Path};
 use teak::{
-    Database, Durability, MultiTable, Options, Table, TableOptions, ValueSize, Verification,
-    codec::Bytes,
+    Cursor, Database, Direction, Durability, MultiTable, Options, ReadTxn, SeekOp, Table,
+    TableOptions, ValueSize, Verification, codec::Bytes,
 };
 
 /// An open database with a table of some kind.
@@ -24,6 +24,15 @@ pub(in crate::engines) struct TeakKinds {
 enum OpenTable {
     Plain(Table<Bytes, Bytes>),
     Pairs(MultiTable<Bytes, Bytes>),
+}
+
+impl OpenTable {
+    fn cursor<'t>(&self, txn: &'t ReadTxn) -> teak::Result<Cursor<'t>> {
+        match self {
+            Self::Plain(table) => table.cursor(txn),
+            Self::Pairs(table) => table.cursor(txn),
+        }
+    }
 }
 
 impl TeakKinds {
@@ -135,19 +144,9 @@ impl KindsEngine for TeakKinds {
     fn scan(&mut self) -> Result<Digest> {
         let txn = self.database.begin_read()?;
         let mut digest = Digest::default();
-        match &self.table {
-            OpenTable::Plain(table) => {
-                let mut cursor = table.cursor(&txn)?;
-                while cursor.next()? {
-                    digest.add_record(cursor.key(), cursor.value()?);
-                }
-            }
-            OpenTable::Pairs(table) => {
-                let mut cursor = table.cursor(&txn)?;
-                while cursor.next()? {
-                    digest.add_record(cursor.key(), cursor.value());
-                }
-            }
+        let mut cursor = self.table.cursor(&txn)?;
+        while cursor.next()? {
+            digest.add_record(cursor.key(), cursor.value()?);
         }
         Ok(digest)
     }
@@ -164,7 +163,7 @@ impl KindsEngine for TeakKinds {
             })?;
             return Ok(sum);
         }
-        while let Some(values) = cursor.read_packed()? {
+        while let Some(values) = cursor.read_packed(Direction::Forward)? {
             sum.add(values);
             cursor.next()?;
         }
@@ -190,7 +189,7 @@ impl KindsEngine for TeakKinds {
             CountMethod::About => Ok(table.estimate_range(&txn, &low[..]..&high[..])?.records),
             CountMethod::Walk => {
                 let mut cursor = table.cursor(&txn)?;
-                let mut is_on_record = cursor.seek(low)?;
+                let mut is_on_record = cursor.seek(SeekOp::GreaterOrEqual, low)?;
                 let mut count = 0;
                 while is_on_record && cursor.key() < &high[..] {
                     count += 1;
@@ -234,19 +233,9 @@ impl KindsEngine for TeakKinds {
 
     fn visit(&mut self, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
         let txn = self.database.begin_read()?;
-        match &self.table {
-            OpenTable::Plain(table) => {
-                let mut cursor = table.cursor(&txn)?;
-                while cursor.next()? {
-                    see(cursor.key(), cursor.value()?);
-                }
-            }
-            OpenTable::Pairs(table) => {
-                let mut cursor = table.cursor(&txn)?;
-                while cursor.next()? {
-                    see(cursor.key(), cursor.value());
-                }
-            }
+        let mut cursor = self.table.cursor(&txn)?;
+        while cursor.next()? {
+            see(cursor.key(), cursor.value()?);
         }
         Ok(())
     }

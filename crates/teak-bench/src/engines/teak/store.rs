@@ -9,7 +9,7 @@ use crate::engines::{
 };
 use anyhow::Result;
 use std::iter;
-use teak::{BulkOptions, ReadTxn, Ticket, WriteTxn};
+use teak::{BulkOptions, ReadTxn, SeekOp, Ticket, WriteTxn};
 
 /// Records per request while unsorted records are loaded.
 const LOAD_BATCH: usize = 10_000;
@@ -138,7 +138,7 @@ impl Read for TeakRead<'_> {
         let mut found = match direction {
             ScanDirection::Forwards => cursor.first()?,
             ScanDirection::Backwards => cursor.last()?,
-            ScanDirection::From(key) => cursor.seek(key)?,
+            ScanDirection::From(key) => cursor.seek(SeekOp::GreaterOrEqual, key)?,
         };
         let mut left = most;
         while found {

@@ -1,13 +1,13 @@
 //! Cursor steps over many records at a time.
 
-use super::{Cursor, OwnedCursor};
+use super::Cursor;
 use crate::{
     Error, Result,
-    api::{count::check_counted, sealed::Sealed},
+    api::count::check_counted,
     btree::{TreeRoot, reading::reading},
 };
 
-impl<'t> Cursor<'t> {
+impl Cursor<'_> {
     /// Passes at most `max` records to `record`, beginning with the current one, and stays after
     /// the last of them: the next call continues there. An unset cursor begins with the first
     /// record. Returns whether there are more.
@@ -30,21 +30,20 @@ impl<'t> Cursor<'t> {
     ///
     /// [`Error::Corrupted`] if a page is damaged. Records passed on before an unreadable page was
     /// reported must not be relied on.
-    pub fn read_batch(&mut self, max: usize, record: impl FnMut(&[u8], &'t [u8])) -> Result<bool> {
+    pub fn read_batch(&mut self, max: usize, record: impl FnMut(&[u8], &[u8])) -> Result<bool> {
         let read = self.read_some(max, record);
         let read = self.inner.source().refuse_lost().and(read);
         self.located(read)
     }
 
-    fn read_some(&mut self, max: usize, mut record: impl FnMut(&[u8], &'t [u8])) -> Result<bool> {
+    fn read_some(&mut self, max: usize, mut record: impl FnMut(&[u8], &[u8])) -> Result<bool> {
         let mut is_there = self.is_on_record() || self.inner.next()?;
         for _ in 0..max {
             if !is_there {
                 break;
             }
-            let inner = &self.inner;
-            inner.decode(|value| {
-                record(inner.key(), value);
+            self.inner.decode(|key, value| {
+                record(key, value);
                 Ok(())
             })?;
             is_there = self.inner.next()?;
@@ -79,8 +78,9 @@ impl<'t> Cursor<'t> {
     }
 
     /// Does the same as `steps` calls of [`Cursor::next`], or of [`Cursor::prev`] if `steps` is
-    /// negative; returns whether the cursor is on a record then. In a counted table this takes two
-    /// descents; in others it passes all leaves on the way.
+    /// negative; returns whether the cursor is on a record then. In a counted table with one value
+    /// per key this takes two descents. In others with one value per key it passes all leaves on
+    /// the way, and in multi-value tables all records.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U64}};
@@ -112,14 +112,14 @@ impl<'t> Cursor<'t> {
     /// in between.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::{Database, SeekOp, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
     /// let (mut one, mut other) = (words.cursor(&txn)?, words.cursor(&txn)?);
-    /// one.seek(b"b")?;
+    /// one.seek(SeekOp::GreaterOrEqual, b"b")?;
     /// other.last()?;
     /// assert_eq!((one.distance(&other)?, other.distance(&one)?), (2, -2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -130,67 +130,8 @@ impl<'t> Cursor<'t> {
     /// [`Error::InvalidArgument`] if the cursors belong to different tables or states;
     /// [`Error::Corrupted`] if a page is damaged.
     pub fn distance(&self, other: &Cursor<'_>) -> Result<i64> {
-        let (source, root) = (self.inner.source(), self.inner.root());
-        check_same(root, other.inner.root())?;
-        let (from, to) = (self.inner.position(), other.inner.position());
-        let distance = reading(source, || from.distance(to, source, root));
-        self.located(distance)
-    }
-}
-
-impl OwnedCursor {
-    /// Passes records to `record`, like [`Cursor::read_batch`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`] if a page is damaged. Records passed on before an unreadable page was
-    /// reported must not be relied on.
-    pub fn read_batch(&mut self, max: usize, mut record: impl FnMut(&[u8], &[u8])) -> Result<bool> {
-        let mut is_there = self.is_on_record() || self.next()?;
-        for _ in 0..max {
-            if !is_there {
-                break;
-            }
-            record(&self.key, self.value()?);
-            is_there = self.next()?;
-        }
-        Ok(is_there)
-    }
-
-    /// Moves to record `number` of the table, counted from 0, like [`Cursor::seek_nth`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if the table is not counted; [`Error::Corrupted`] if a page is
-    /// damaged.
-    pub fn seek_nth(&mut self, number: u64) -> Result<bool> {
-        check_counted(&self.root, &self.name)?;
-        self.step(|position, source, root| position.seek_nth(source, root, number))
-    }
-
-    /// Does the same as `steps` calls of [`OwnedCursor::next`] or [`OwnedCursor::prev`], like
-    /// [`Cursor::skip`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`] if a page is damaged.
-    pub fn skip(&mut self, steps: i64) -> Result<bool> {
-        self.step(|position, source, root| position.skip(source, root, steps))
-    }
-
-    /// Returns the number of steps forward from this cursor to another one, like
-    /// [`Cursor::distance`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if the cursors belong to different tables or states;
-    /// [`Error::Corrupted`] if a page is damaged.
-    pub fn distance(&self, other: &Self) -> Result<i64> {
-        check_same(&self.root, &other.root)?;
-        let source = self.txn.source();
-        let distance = reading(source, || {
-            self.position.distance(&other.position, source, &self.root)
-        });
+        check_same(self.inner.root(), other.inner.root())?;
+        let distance = reading(self.inner.source(), || self.inner.distance(&other.inner));
         self.located(distance)
     }
 }

@@ -4,7 +4,6 @@ use super::{
     CursorTable, DetachedCursor, Hint, TableVersion,
     cursor_position::CursorPosition,
     cursor_step::{HintTarget, TreePath},
-    delete_scope::DeleteScope,
 };
 use crate::{
     Result,
@@ -15,17 +14,19 @@ use crate::{
 use std::mem;
 
 impl DetachedCursor {
-    /// Inserts a record, or replaces the value of the key, and moves to it. In a multi-value table
-    /// it adds the value, unless the key has it.
+    /// Inserts a record and moves to it. In a table with one value per key it replaces the value of
+    /// the key and returns `true`. In a multi-value table it adds the value, and returns `false` if
+    /// the key has it already.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// let words = txn.create_multi_table::<Str, Bytes>("words")?;
     /// let mut cursor = DetachedCursor::new(&words);
-    /// cursor.insert(&mut txn, b"ash", b"a tree")?;
+    /// assert!(cursor.insert(&mut txn, b"ash", b"a tree")?);
+    /// assert!(!cursor.insert(&mut txn, b"ash", b"a tree")?);
     /// assert!(cursor.is_on_record(&txn)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -38,12 +39,13 @@ impl DetachedCursor {
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
     /// size of the table's values; [`Error::Io`](crate::Error::Io) or
     /// [`Error::Full`](crate::Error::Full) if there is no space.
-    pub fn insert(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
-        match &self.table {
-            CursorTable::Records(table) => table.insert(txn, key, value)?,
-            CursorTable::Pairs(table) => drop(table.insert(txn, key, value)?),
-        }
-        self.arrive(txn, key, value)
+    pub fn insert(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<bool> {
+        let is_changed = match &self.table {
+            CursorTable::Records(table) => table.insert(txn, key, value).map(|()| true)?,
+            CursorTable::Pairs(table) => table.insert(txn, key, value)?,
+        };
+        self.arrive(txn, key, value)?;
+        Ok(is_changed)
     }
 
     /// Inserts a record if no record has this key; returns whether it did. In both cases the cursor
@@ -81,40 +83,6 @@ impl DetachedCursor {
         };
         self.arrive(txn, key, first.as_deref().unwrap_or(value))?;
         Ok(first.is_none())
-    }
-
-    /// Inserts a pair if it is absent; returns whether it did. In both cases the cursor moves to
-    /// the pair.
-    ///
-    /// ```
-    /// # use teak::{Database, DetachedCursor, codec::Str};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
-    /// let mut cursor = DetachedCursor::for_multi(&words);
-    /// assert!(cursor.insert_pair(&mut txn, b"ash", b"a tree")?);
-    /// assert!(!cursor.insert_pair(&mut txn, b"ash", b"a tree")?);
-    /// assert!(cursor.is_on_record(&txn)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
-    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
-    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
-    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
-    /// [`Error::Full`](crate::Error::Full) if there is no space.
-    pub fn insert_pair(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<bool> {
-        let is_new = match &self.table {
-            CursorTable::Records(table) => return Err(table.is_other(ONE_VALUE)),
-            CursorTable::Pairs(table) => table.insert(txn, key, value)?,
-        };
-        self.arrive(txn, key, value)?;
-        Ok(is_new)
     }
 
     /// Inserts a record after the last one, and moves to it; in a plain table without a search.
@@ -205,14 +173,14 @@ impl DetachedCursor {
     /// after it.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, SeekOp, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
     /// let mut cursor = DetachedCursor::new(&words);
-    /// cursor.seek(&txn, b"elm")?;
+    /// cursor.seek(&txn, SeekOp::Equal, b"elm")?;
     /// assert!(cursor.remove(&mut txn)?);
     /// assert!(!cursor.remove(&mut txn)?);
     /// assert!(cursor.next(&txn)?);
@@ -252,33 +220,6 @@ impl DetachedCursor {
             None => None,
         };
         Ok(())
-    }
-
-    /// Removes the key of the position with all its values; returns how many it had. The position
-    /// does not change.
-    ///
-    /// ```
-    /// # use teak::{Database, DetachedCursor, codec::Str};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
-    /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
-    /// let mut cursor = DetachedCursor::for_multi(&words);
-    /// cursor.next(&txn)?;
-    /// assert_eq!(cursor.remove_all_values(&mut txn)?, 2);
-    /// assert!(cursor.next(&txn)?);
-    /// assert_eq!(cursor.key(), b"oak");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
-    /// [`Error::Corrupted`](crate::Error::Corrupted); [`Error::Io`](crate::Error::Io) or
-    /// [`Error::Full`](crate::Error::Full) if there is no space for the changed pages.
-    pub fn remove_all_values(&mut self, txn: &mut WriteTxn) -> Result<u64> {
-        self.remove_scope(txn, DeleteScope::AllValues)
     }
 
     /// Whether the table could hold a record at the position.

@@ -3,13 +3,14 @@
 use super::cursor_position::CursorPosition;
 use crate::{
     Result,
-    api::key_checks::{check_probe, check_value_probe},
+    api::key_checks::check_target,
     btree::{
         PageSource, TreeRoot, cursor,
-        multi::{PairRef, cursor::PairCursor, position::PairPosition, seek::PairSearchKey},
-        position::Position,
+        multi::{cursor::PairCursor, position::PairPosition, seek::PairSearchKey},
+        position::{Direction, Position},
         reading::reading,
         seek::SearchKey,
+        seek_target::{SeekOp, SeekTarget},
     },
 };
 use std::borrow::Cow;
@@ -76,8 +77,10 @@ impl TreePath {
 #[allow(clippy::large_enum_variant)]
 pub(super) enum BorrowedPath<'s> {
     Record(Position),
-    Pair(PairCursor<'s, CursorPages<'s>>),
+    Pair(BorrowedPairs<'s>),
 }
+
+type BorrowedPairs<'s> = PairCursor<'s, CursorPages<'s>>;
 
 impl<'s> BorrowedPath<'s> {
     /// Creates an unset path. A path of another state donates its memory.
@@ -111,12 +114,21 @@ impl<'s> BorrowedPath<'s> {
             Self::Pair(cursor) => TreePath::Pair(cursor.park()),
         }
     }
+
+    pub(super) fn is_on_record(&self) -> bool {
+        match self {
+            Self::Record(position) => position.record().is_some(),
+            Self::Pair(cursor) => cursor.is_on_pair(),
+        }
+    }
 }
 
 /// One move of a cursor.
 pub(super) struct CursorStep<'g, 's> {
     pub(super) source: &'s CursorPages<'s>,
     pub(super) root: &'g TreeRoot,
+    /// The name of the table.
+    pub(super) name: &'g [u8],
     pub(super) position: CursorPosition,
     /// The key and the value of the position.
     pub(super) key: &'g [u8],
@@ -173,7 +185,7 @@ impl<'s> CursorStep<'_, 's> {
     pub(super) fn next(&mut self) -> Result<bool> {
         match self.position {
             CursorPosition::Unset | CursorPosition::BeforeFirst => self.first(),
-            CursorPosition::At => self.next_record(),
+            CursorPosition::At => self.seek_position(SeekOp::Greater),
             CursorPosition::AfterLast => Ok(false),
         }
     }
@@ -181,171 +193,96 @@ impl<'s> CursorStep<'_, 's> {
     pub(super) fn prev(&mut self) -> Result<bool> {
         match self.position {
             CursorPosition::Unset | CursorPosition::AfterLast => self.last(),
-            CursorPosition::At => self.previous_record(),
+            CursorPosition::At => self.seek_position(SeekOp::Less),
             CursorPosition::BeforeFirst => Ok(false),
         }
     }
 
-    /// Moves to the first record after the current one, or after the position.
-    pub(super) fn next_record(&mut self) -> Result<bool> {
+    /// Moves where a seek for the position leads: on from its record if the path is known.
+    pub(super) fn seek_position(&mut self, op: SeekOp) -> Result<bool> {
         let (source, root) = (self.source, self.root);
-        match &mut self.path {
-            BorrowedPath::Record(position) if self.hint_target.is_here() => {
+        match (&mut self.path, self.hint_target, op) {
+            (BorrowedPath::Record(position), HintTarget::Current, SeekOp::Greater) => {
                 position.next(source, root)
             }
-            BorrowedPath::Record(_) if self.hint_target == HintTarget::Next => Ok(true),
-            BorrowedPath::Record(position) => {
-                SearchKey::new(root, self.key).seek_after(position, source, root)
-            }
-            BorrowedPath::Pair(cursor) if self.hint_target.is_here() => cursor.next(),
-            BorrowedPath::Pair(cursor) => {
-                cursor.seek_after(&PairSearchKey::new(root, (self.key, self.value)))
-            }
-        }
-    }
-
-    /// Moves to the last record before the current one, or before the position.
-    pub(super) fn previous_record(&mut self) -> Result<bool> {
-        let (source, root) = (self.source, self.root);
-        match &mut self.path {
-            BorrowedPath::Record(position) if self.hint_target.is_here() => {
+            (BorrowedPath::Record(position), HintTarget::Current, SeekOp::Less) => {
                 position.prev(source, root)
             }
-            BorrowedPath::Record(position) => {
-                SearchKey::new(root, self.key).seek_before(position, source, root)
+            (BorrowedPath::Pair(cursor), HintTarget::Current, SeekOp::Greater) => cursor.next(),
+            (BorrowedPath::Pair(cursor), HintTarget::Current, SeekOp::Less) => cursor.prev(),
+            (_, HintTarget::Current, _) => Ok(true),
+            (
+                BorrowedPath::Record(_),
+                HintTarget::Next,
+                SeekOp::Greater | SeekOp::GreaterOrEqual,
+            ) => Ok(true),
+            (BorrowedPath::Record(position), _, op) => {
+                SearchKey::new(root, self.key).seek(position, source, root, op)
             }
-            BorrowedPath::Pair(cursor) if self.hint_target.is_here() => cursor.prev(),
-            BorrowedPath::Pair(cursor) => {
-                cursor.seek_before(&PairSearchKey::new(root, (self.key, self.value)))
+            (BorrowedPath::Pair(cursor), _, op) => {
+                cursor.seek_search_pair(op, &PairSearchKey::new(root, (self.key, self.value)))
             }
         }
     }
 
-    /// Moves to the record of the position; `false` if there is none.
-    pub(super) fn current_record(&mut self) -> Result<bool> {
-        if self.hint_target.is_here() {
-            return Ok(true);
-        }
-        let (source, root) = (self.source, self.root);
+    /// Moves where a seek for a target leads. Only multi-value tables have pairs.
+    pub(super) fn seek(&mut self, op: SeekOp, target: SeekTarget<'_>) -> Result<bool> {
+        check_target(self.root, self.name, target)?;
+        self.hint_target = HintTarget::Unknown;
         match &mut self.path {
             BorrowedPath::Record(position) => {
-                SearchKey::new(root, self.key).find(position, source, root)
+                position.seek_op(self.source, self.root, op, target.parts().0)
             }
-            BorrowedPath::Pair(cursor) => {
-                cursor.find(&PairSearchKey::new(root, (self.key, self.value)))
-            }
-        }
-    }
-
-    /// Moves to the record of the position, or the first one after it.
-    pub(super) fn current_or_next_record(&mut self) -> Result<bool> {
-        if self.hint_target.is_here() {
-            return Ok(true);
-        }
-        let (source, root) = (self.source, self.root);
-        match &mut self.path {
-            BorrowedPath::Record(_) if self.hint_target == HintTarget::Next => Ok(true),
-            BorrowedPath::Record(position) => {
-                let search_key = SearchKey::new(root, self.key);
-                match search_key.possible() {
-                    Some(key) => Ok(position.seek(source, root, key)?.is_some()),
-                    None => search_key.seek_after(position, source, root),
-                }
-            }
-            BorrowedPath::Pair(cursor) => {
-                cursor.seek_at_or_after(&PairSearchKey::new(root, (self.key, self.value)))
-            }
-        }
-    }
-
-    /// Moves to the record of the position, or the last one before it.
-    pub(super) fn current_or_previous_record(&mut self) -> Result<bool> {
-        if self.hint_target.is_here() {
-            return Ok(true);
-        }
-        let (source, root) = (self.source, self.root);
-        match &mut self.path {
-            BorrowedPath::Record(position) => {
-                let search_key = SearchKey::new(root, self.key);
-                match search_key.possible() {
-                    Some(key) => position.seek_less_or_equal(source, root, key),
-                    None => search_key.seek_before(position, source, root),
-                }
-            }
-            BorrowedPath::Pair(cursor) => {
-                cursor.seek_at_or_before(&PairSearchKey::new(root, (self.key, self.value)))
-            }
-        }
-    }
-
-    /// Moves to the first record whose key is not smaller; returns whether it is equal.
-    pub(super) fn seek(&mut self, key: &[u8]) -> Result<Option<bool>> {
-        check_probe(self.root, key)?;
-        match &mut self.path {
-            BorrowedPath::Record(position) => position.seek(self.source, self.root, key),
-            BorrowedPath::Pair(cursor) => cursor.seek_key(key),
-        }
-    }
-
-    pub(super) fn seek_greater(&mut self, key: &[u8]) -> Result<bool> {
-        check_probe(self.root, key)?;
-        match &mut self.path {
-            BorrowedPath::Record(position) => position.seek_greater(self.source, self.root, key),
-            BorrowedPath::Pair(cursor) => cursor.seek_key_greater(key),
-        }
-    }
-
-    pub(super) fn seek_less(&mut self, key: &[u8]) -> Result<bool> {
-        check_probe(self.root, key)?;
-        match &mut self.path {
-            BorrowedPath::Record(position) => position.seek_less(self.source, self.root, key),
-            BorrowedPath::Pair(cursor) => cursor.seek_key_less(key),
-        }
-    }
-
-    pub(super) fn seek_less_or_equal(&mut self, key: &[u8]) -> Result<bool> {
-        check_probe(self.root, key)?;
-        match &mut self.path {
-            BorrowedPath::Record(position) => {
-                position.seek_less_or_equal(self.source, self.root, key)
-            }
-            BorrowedPath::Pair(cursor) => cursor.seek_key_less_or_equal(key),
+            BorrowedPath::Pair(cursor) => cursor.seek(op, target),
         }
     }
 
     /// Moves to the first value of the next key.
     pub(super) fn next_key(&mut self) -> Result<bool> {
-        let moved = self.move_pair(PairCursor::next_key, PairCursor::seek_next_key);
+        let search = |cursor: &mut BorrowedPairs<'s>, pair: &PairSearchKey<'_>| {
+            cursor.seek_search_key(SeekOp::Greater, pair)
+        };
+        let moved = self.move_pair(PairCursor::next_key, search);
         moved.unwrap_or_else(|| self.next())
     }
 
     /// Moves to the last value of the previous key.
     pub(super) fn prev_key(&mut self) -> Result<bool> {
-        let moved = self.move_pair(PairCursor::prev_key, PairCursor::seek_previous_key);
+        let search = |cursor: &mut BorrowedPairs<'s>, pair: &PairSearchKey<'_>| {
+            cursor.seek_search_key(SeekOp::Less, pair)
+        };
+        let moved = self.move_pair(PairCursor::prev_key, search);
         moved.unwrap_or_else(|| self.prev())
     }
 
     /// Moves to the next value of the key; if there is none, the path stays valid.
     pub(super) fn next_value(&mut self) -> Result<bool> {
-        let moved = self.move_pair(PairCursor::next_value, PairCursor::seek_next_value);
+        let search = |cursor: &mut BorrowedPairs<'s>, pair: &PairSearchKey<'_>| {
+            cursor.seek_search_value(SeekOp::Greater, pair)
+        };
+        let moved = self.move_pair(PairCursor::next_value, search);
         moved.unwrap_or(Ok(false))
     }
 
     /// Moves to the previous value of the key; if there is none, the path stays valid.
     pub(super) fn prev_value(&mut self) -> Result<bool> {
-        let moved = self.move_pair(PairCursor::prev_value, PairCursor::seek_previous_value);
+        let search = |cursor: &mut BorrowedPairs<'s>, pair: &PairSearchKey<'_>| {
+            cursor.seek_search_value(SeekOp::Less, pair)
+        };
+        let moved = self.move_pair(PairCursor::prev_value, search);
         moved.unwrap_or(Ok(false))
     }
 
-    /// Moves to the first value of the key.
-    pub(super) fn first_value(&mut self) -> Result<bool> {
-        let moved = self.move_pair(PairCursor::first_value, PairCursor::seek_first_value);
-        moved.unwrap_or_else(|| self.only_value())
-    }
-
-    /// Moves to the last value of the key.
-    pub(super) fn last_value(&mut self) -> Result<bool> {
-        let moved = self.move_pair(PairCursor::last_value, PairCursor::seek_last_value);
+    /// Moves to the value of the key at which it is entered in a direction.
+    pub(super) fn end_value(&mut self, direction: Direction) -> Result<bool> {
+        let to_end = |cursor: &mut BorrowedPairs<'s>| match direction {
+            Direction::Forward => cursor.first_value(),
+            Direction::Backward => cursor.last_value(),
+        };
+        let search = |cursor: &mut BorrowedPairs<'s>, pair: &PairSearchKey<'_>| {
+            Ok(cursor.seek_search_key(SeekOp::Equal, pair)? && to_end(cursor)?)
+        };
+        let moved = self.move_pair(to_end, search);
         moved.unwrap_or_else(|| self.only_value())
     }
 
@@ -353,8 +290,8 @@ impl<'s> CursorStep<'_, 's> {
     /// if the cursor is on no pair.
     fn move_pair(
         &mut self,
-        step: impl FnOnce(&mut PairCursor<'s, CursorPages<'s>>) -> Result<bool>,
-        search: impl FnOnce(&mut PairCursor<'s, CursorPages<'s>>, &PairSearchKey<'_>) -> Result<bool>,
+        step: impl FnOnce(&mut BorrowedPairs<'s>) -> Result<bool>,
+        search: impl FnOnce(&mut BorrowedPairs<'s>, &PairSearchKey<'_>) -> Result<bool>,
     ) -> Option<Result<bool>> {
         match (&mut self.path, self.position) {
             (BorrowedPath::Pair(cursor), CursorPosition::At) if self.hint_target.is_here() => {
@@ -371,25 +308,13 @@ impl<'s> CursorStep<'_, 's> {
     /// Moves to the only value of a key in a table with one value per key.
     fn only_value(&mut self) -> Result<bool> {
         match self.position {
-            CursorPosition::At => self.current_record(),
+            CursorPosition::At => self.seek_position(SeekOp::Equal),
             _ => Ok(false),
         }
     }
 
-    /// Moves where a search for a pair leads. Only multi-value tables have pairs.
-    pub(super) fn seek_pair(
-        &mut self,
-        (key, value): PairRef<'_>,
-        seek: impl FnOnce(&mut PairCursor<'s, CursorPages<'s>>) -> Result<bool>,
-    ) -> Result<bool> {
-        check_probe(self.root, key)?;
-        check_value_probe(self.root, value)?;
-        self.hint_target = HintTarget::Unknown;
-        self.as_pairs().map_or(Ok(false), seek)
-    }
-
     /// The cursor over pairs, if it is one.
-    pub(super) fn as_pairs(&mut self) -> Option<&mut PairCursor<'s, CursorPages<'s>>> {
+    pub(super) fn as_pairs(&mut self) -> Option<&mut BorrowedPairs<'s>> {
         match &mut self.path {
             BorrowedPath::Pair(cursor) => Some(cursor),
             BorrowedPath::Record(_) => None,

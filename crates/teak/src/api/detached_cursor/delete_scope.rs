@@ -128,16 +128,33 @@ impl DetachedCursor {
     /// whole subtrees at a time; returns how many there were. The position does not change.
     ///
     /// ```
-    /// # use teak::{Database, DeleteScope, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DeleteScope, DetachedCursor, SeekOp, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("yew", 4)])?;
     /// let mut cursor = DetachedCursor::new(&words);
-    /// cursor.seek(&txn, b"elm")?;
+    /// cursor.seek(&txn, SeekOp::Equal, b"elm")?;
     /// assert_eq!(cursor.remove_scope(&mut txn, DeleteScope::After)?, 2);
     /// assert!(cursor.is_last(&txn)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`DeleteScope::AllValues`] removes a key with all its values:
+    ///
+    /// ```
+    /// # use teak::{Database, DeleteScope, DetachedCursor, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
+    /// let mut cursor = DetachedCursor::new(&words);
+    /// cursor.next(&txn)?;
+    /// assert_eq!(cursor.remove_scope(&mut txn, DeleteScope::AllValues)?, 2);
+    /// assert!(cursor.next(&txn)?);
+    /// assert_eq!(cursor.key(), b"oak");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -10,7 +10,7 @@ use crate::{
     api::Transaction,
     btree::{
         RootRef, cursor,
-        position::{Position, StepDirection},
+        position::{Direction, Position},
         reading::reading,
     },
 };
@@ -19,11 +19,7 @@ use std::mem;
 impl DetachedCursor {
     /// Moves to the neighbouring record, or pair in a multi-value table, if it is in the same leaf.
     #[inline]
-    pub(super) fn step_in_leaf<T: Transaction>(
-        &mut self,
-        txn: &T,
-        direction: StepDirection,
-    ) -> bool {
+    pub(super) fn step_in_leaf<T: Transaction>(&mut self, txn: &T, direction: Direction) -> bool {
         if self.known_position(txn).is_some() {
             return self.step_to_record(txn, direction);
         }
@@ -35,11 +31,7 @@ impl DetachedCursor {
 
     /// Moves to the neighbouring value of the same key, if it is in the same leaf.
     #[inline]
-    pub(super) fn step_in_values<T: Transaction>(
-        &mut self,
-        txn: &T,
-        direction: StepDirection,
-    ) -> bool {
+    pub(super) fn step_in_values<T: Transaction>(&mut self, txn: &T, direction: Direction) -> bool {
         let root = self.known_root(txn);
         root.is_some_and(|root| self.step_to_value(txn, &root, direction))
     }
@@ -88,7 +80,7 @@ impl DetachedCursor {
     }
 
     #[inline]
-    fn step_to_record<T: Transaction>(&mut self, txn: &T, direction: StepDirection) -> bool {
+    fn step_to_record<T: Transaction>(&mut self, txn: &T, direction: Direction) -> bool {
         let source = txn.source();
         let step = |path: &mut TreePath, direction| match path {
             TreePath::Record(position) => position.step_in_leaf(direction),
@@ -111,7 +103,7 @@ impl DetachedCursor {
         &mut self,
         txn: &T,
         root: &RootRef<'_>,
-        direction: StepDirection,
+        direction: Direction,
     ) -> bool {
         let source = txn.source();
         let step = |path: &mut TreePath, direction| match path {
@@ -135,7 +127,7 @@ impl DetachedCursor {
         &mut self,
         txn: &T,
         root: &RootRef<'_>,
-        direction: StepDirection,
+        direction: Direction,
     ) -> bool {
         let source = txn.source();
         let step = |path: &mut TreePath, direction| match path {
@@ -160,8 +152,8 @@ impl DetachedCursor {
     #[inline(always)]
     fn step(
         &mut self,
-        direction: StepDirection,
-        step: impl Fn(&mut TreePath, StepDirection) -> bool,
+        direction: Direction,
+        step: impl Fn(&mut TreePath, Direction) -> bool,
         read: impl FnOnce(&TreePath, &mut Vec<u8>, &mut Vec<u8>) -> Result<bool>,
     ) -> bool {
         let (Some(hint), (key, value)) = (&mut self.hint, &mut self.scratch) else {

@@ -1,7 +1,7 @@
 //! Steps within a leaf find the same records as steps that leave it.
 
 use super::DetachedCursor;
-use crate::{Database, Transaction, btree::position::StepDirection, codec::Bytes};
+use crate::{Database, Transaction, btree::position::Direction, codec::Bytes};
 use fastrand::Rng;
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -22,8 +22,8 @@ fn walk<T: Transaction>(txn: &T, cursor: &mut DetachedCursor, pairs: &Pairs, rng
             let of_key = pairs[direction].0 == pairs[at].0;
             let is_value = of_key && rng.bool();
             let side = match is_forward {
-                true => StepDirection::Forward,
-                false => StepDirection::Backward,
+                true => Direction::Forward,
+                false => Direction::Backward,
             };
             moves += 1;
             quick[usize::from(of_key)] += u32::from(cursor.clone().step_in_leaf(txn, side));
@@ -82,7 +82,7 @@ fn steps_in_a_leaf_agree_with_other_steps() {
     }
     let tables = [
         (DetachedCursor::new(&plain), &records),
-        (DetachedCursor::for_multi(&multi), &pairs),
+        (DetachedCursor::new(&multi), &pairs),
     ];
     for (cursor, expected) in &tables {
         walk(&txn, &mut cursor.clone(), expected, &mut rng);

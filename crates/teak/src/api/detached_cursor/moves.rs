@@ -10,7 +10,8 @@ use crate::{
     api::Transaction,
     btree::{
         cursor::{TreeCursor, parked::ParkedCursor},
-        position::StepDirection,
+        position::Direction,
+        seek_target::{SeekOp, SeekTarget},
     },
 };
 use std::{mem, ops::ControlFlow};
@@ -47,7 +48,7 @@ impl DetachedCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn next<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        if self.step_in_leaf(txn, StepDirection::Forward) {
+        if self.step_in_leaf(txn, Direction::Forward) {
             return Ok(true);
         }
         self.move_forward(txn, |cursor| cursor.next())
@@ -62,7 +63,7 @@ impl DetachedCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn prev<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
-        if self.step_in_leaf(txn, StepDirection::Backward) {
+        if self.step_in_leaf(txn, Direction::Backward) {
             return Ok(true);
         }
         self.move_back(txn, |cursor| cursor.prev())
@@ -94,105 +95,89 @@ impl DetachedCursor {
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn current<T: Transaction>(&mut self, txn: &T) -> Result<bool> {
         match self.position {
-            CursorPosition::At => self.move_forward(txn, |cursor| cursor.current_or_next_record()),
+            CursorPosition::At => {
+                self.move_forward(txn, |cursor| cursor.seek_position(SeekOp::GreaterOrEqual))
+            }
             _ => self.move_to(txn, None, |_| Ok(false)),
         }
     }
 
-    /// Moves to the first record whose key is not smaller than `key`; `false` if there is none.
+    /// Moves to the record that `op` looks for, compared with `target`; returns whether there is
+    /// one. `target` is a key, a pair of a key and a value, or a [`SeekTarget`].
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
-    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
-    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn seek<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.move_forward(txn, |cursor| Ok(cursor.seek(key)?.is_some()))
-    }
-
-    /// Moves to the record of `key`. If there is none, returns `false` and moves to the first
-    /// record with a greater key, or after the last one.
+    /// If there is none, the cursor moves after the last record, or before the first one after a
+    /// seek to a smaller record. After a seek to an [equal](SeekOp::Equal) key or pair it moves to
+    /// the next greater record, if there is one. After a seek among the
+    /// [values](SeekTarget::Value) of a key that found nothing, it does not move.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, SeekOp, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, U64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
     /// let mut cursor = DetachedCursor::new(&words);
-    /// assert!(cursor.seek_exact(&txn, b"ash")?);
-    /// assert!(!cursor.seek_exact(&txn, b"birch")?);
+    /// assert!(!cursor.seek(&txn, SeekOp::Equal, b"birch")?);
     /// assert_eq!(cursor.key(), b"elm");
+    /// assert!(cursor.seek(&txn, SeekOp::LessOrEqual, b"birch")?);
+    /// assert_eq!(cursor.key(), b"ash");
+    /// assert!(!cursor.seek(&txn, SeekOp::Less, b"ash")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
-    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
-    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn seek_exact<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        let mut is_exact = false;
-        self.move_forward(txn, |cursor| {
-            let found = cursor.seek(key)?;
-            is_exact = found == Some(true);
-            Ok(found.is_some())
-        })?;
-        Ok(is_exact)
-    }
-
-    /// Moves to the first record whose key is greater than `key`; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
-    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
-    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn seek_greater<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.move_forward(txn, |cursor| cursor.seek_greater(key))
-    }
-
-    /// Moves to the last record whose key is smaller than `key`; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
-    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
-    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn seek_less<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.move_back(txn, |cursor| cursor.seek_less(key))
-    }
-
-    /// Moves to the last record whose key is not greater than `key`; `false` if there is none.
+    /// In a multi-value table:
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, SeekOp, SeekTarget, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
-    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
+    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "3"), ("oak", "2")])?;
     /// let mut cursor = DetachedCursor::new(&words);
-    /// assert!(cursor.seek_less_or_equal(&txn, b"birch")?);
-    /// assert_eq!(cursor.key(), b"ash");
-    /// assert!(cursor.seek_greater(&txn, b"birch")?);
-    /// assert!(!cursor.seek_less(&txn, b"ash")?);
+    /// assert!(cursor.seek(&txn, SeekOp::Equal, (b"ash", b"3"))?);
+    /// assert!(!cursor.seek(&txn, SeekOp::Equal, (b"ash", b"4"))?);
+    /// assert_eq!((cursor.key(), &*cursor.value(&txn)?), (&b"oak"[..], &b"2"[..]));
+    /// assert!(!cursor.seek(&txn, SeekOp::Greater, SeekTarget::Value(b"ash", b"3"))?);
+    /// assert_eq!(cursor.key(), b"oak");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if `key` is an integer of another
-    /// length than the keys; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table
-    /// does not exist; [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the key or the value is an
+    /// integer of another length than those of the table;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) for a pair or a value if keys have one
+    /// value; [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
+    /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn seek_less_or_equal<T: Transaction>(&mut self, txn: &T, key: &[u8]) -> Result<bool> {
-        self.move_back(txn, |cursor| cursor.seek_less_or_equal(key))
+    pub fn seek<'k, T: Transaction>(
+        &mut self,
+        txn: &T,
+        op: SeekOp,
+        target: impl Into<SeekTarget<'k>>,
+    ) -> Result<bool> {
+        self.seek_target(txn, op, target.into())
+    }
+
+    fn seek_target<T: Transaction>(
+        &mut self,
+        txn: &T,
+        op: SeekOp,
+        target: SeekTarget<'_>,
+    ) -> Result<bool> {
+        let otherwise = match target {
+            SeekTarget::Value(..) => None,
+            _ if op.is_back() => Some(CursorPosition::BeforeFirst),
+            _ => Some(CursorPosition::AfterLast),
+        };
+        let mut is_found = false;
+        self.move_to(txn, otherwise, |cursor| {
+            is_found = cursor.seek(op, target)?;
+            Ok(cursor.path.is_on_record())
+        })?;
+        Ok(is_found)
     }
 
     /// Passes at most `max` records to `record`, beginning with the current one or the first one
@@ -225,26 +210,27 @@ impl DetachedCursor {
         max: usize,
         mut record: impl FnMut(&[u8], &[u8]),
     ) -> Result<bool> {
-        self.scan_some(txn, max, |key, value| {
+        self.scan_some(txn, Direction::Forward, max, |key, value| {
             record(key, value);
             ControlFlow::Continue(())
         })
     }
 
-    /// Moves forward, beginning with the current record or the first one after its position, to the
-    /// first record for which `inspect` returns [`ControlFlow::Break`]. If there is none, returns
-    /// `false` and moves after the last record. An unset cursor begins with the first record.
+    /// Moves in a direction, beginning with the current record or the nearest one in that
+    /// direction, to the first record for which `inspect` returns [`ControlFlow::Break`]. If there
+    /// is none, returns `false` and moves after the last record, or before the first one going
+    /// back. An unset cursor begins with the first record, or with the last one going back.
     ///
     /// ```
     /// # use std::ops::ControlFlow;
-    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, Direction, codec::{Bytes, Str}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<Str, Bytes>("words")?;
     /// words.insert_many(&mut txn, &[("ash", b"grey"), ("elm", b"dark"), ("oak", b"fair")])?;
     /// let mut cursor = DetachedCursor::new(&words);
-    /// let is_found = cursor.scan(&txn, |_key, value| match value {
+    /// let is_found = cursor.scan(&txn, Direction::Forward, |_key, value| match value {
     ///     b"dark" => ControlFlow::Break(()),
     ///     _ => ControlFlow::Continue(()),
     /// })?;
@@ -262,9 +248,10 @@ impl DetachedCursor {
     pub fn scan<T: Transaction>(
         &mut self,
         txn: &T,
+        direction: Direction,
         inspect: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        self.scan_some(txn, usize::MAX, inspect)
+        self.scan_some(txn, direction, usize::MAX, inspect)
     }
 
     /// Like [`DetachedCursor::scan`], but stops at the record after `max` records, which is not
@@ -272,39 +259,26 @@ impl DetachedCursor {
     fn scan_some<T: Transaction>(
         &mut self,
         txn: &T,
+        direction: Direction,
         max: usize,
         inspect: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        self.move_to_unchecked(txn, Some(CursorPosition::AfterLast), |cursor| {
-            let is_there = cursor.check_faults(|cursor| match cursor.position {
-                CursorPosition::At => cursor.current_or_next_record(),
-                _ => cursor.next(),
+        let otherwise = match direction {
+            Direction::Forward => CursorPosition::AfterLast,
+            Direction::Backward => CursorPosition::BeforeFirst,
+        };
+        self.move_to_unchecked(txn, Some(otherwise), |cursor| {
+            let is_there = cursor.check_faults(|cursor| match (cursor.position, direction) {
+                (CursorPosition::At, Direction::Forward) => {
+                    cursor.seek_position(SeekOp::GreaterOrEqual)
+                }
+                (CursorPosition::At, Direction::Backward) => {
+                    cursor.seek_position(SeekOp::LessOrEqual)
+                }
+                (_, Direction::Forward) => cursor.next(),
+                (_, Direction::Backward) => cursor.prev(),
             })?;
-            Ok(is_there && cursor.search(StepDirection::Forward, max, inspect)?)
-        })
-    }
-
-    /// Moves back, beginning with the current record or the last one before its position, to the
-    /// first record for which `inspect` returns [`ControlFlow::Break`]. If there is none, returns
-    /// `false` and moves before the first record. An unset cursor begins with the last record.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
-    /// [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    /// Records passed on before an unreadable page was reported must not be relied on.
-    pub fn scan_back<T: Transaction>(
-        &mut self,
-        txn: &T,
-        inspect: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<bool> {
-        self.move_to_unchecked(txn, Some(CursorPosition::BeforeFirst), |cursor| {
-            let is_there = cursor.check_faults(|cursor| match cursor.position {
-                CursorPosition::At => cursor.current_or_previous_record(),
-                _ => cursor.prev(),
-            })?;
-            Ok(is_there && cursor.search(StepDirection::Backward, usize::MAX, inspect)?)
+            Ok(is_there && cursor.search(direction, max, inspect)?)
         })
     }
 }
@@ -314,7 +288,7 @@ impl CursorStep<'_, '_> {
     /// records. After an error the last inspected record may be invalid.
     fn search(
         &mut self,
-        direction: StepDirection,
+        direction: Direction,
         max: usize,
         mut inspect: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
@@ -330,8 +304,8 @@ impl CursorStep<'_, '_> {
                         break;
                     }
                     is_there = match direction {
-                        StepDirection::Forward => cursor.next()?,
-                        StepDirection::Backward => cursor.prev()?,
+                        Direction::Forward => cursor.next()?,
+                        Direction::Backward => cursor.prev()?,
                     };
                 }
             }
@@ -347,11 +321,9 @@ impl CursorStep<'_, '_> {
                         break;
                     }
                     is_there = match direction {
-                        StepDirection::Forward => cursor.next()?,
+                        Direction::Forward => cursor.next()?,
                         // Backwards, access by index is faster; forwards it is not.
-                        StepDirection::Backward => {
-                            cursor.prev_in_current_leaf() || cursor.prev()?
-                        }
+                        Direction::Backward => cursor.prev_in_current_leaf() || cursor.prev()?,
                     };
                 }
                 *position = cursor.park().into_position();

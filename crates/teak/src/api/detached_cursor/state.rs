@@ -187,7 +187,7 @@ impl DetachedCursor {
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
     /// words.insert_values(&mut txn, "ash", &["a tree", "what a fire leaves"])?;
-    /// let mut cursor = DetachedCursor::for_multi(&words);
+    /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.next(&txn)?;
     /// assert_eq!(cursor.count(&txn)?, 2);
     /// cursor.remove(&mut txn)?;
@@ -228,14 +228,14 @@ impl DetachedCursor {
     /// Whether the cursor is on the last value of its key.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor, SeekOp, codec::Str};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_multi_table::<Str, Str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
-    /// let mut cursor = DetachedCursor::for_multi(&words);
-    /// cursor.seek_pair(&txn, b"ash", b"2")?;
+    /// let mut cursor = DetachedCursor::new(&words);
+    /// cursor.seek(&txn, SeekOp::Equal, (b"ash", b"2"))?;
     /// assert!(cursor.is_last_value(&txn)? && !cursor.is_first_value(&txn)?);
     /// cursor.next(&txn)?;
     /// assert!(cursor.is_last_value(&txn)? && cursor.is_first_value(&txn)?);

@@ -1,7 +1,9 @@
 //! When a hint is still valid, so that a step needs no search.
 
 use super::DetachedCursor;
-use crate::{Database, DeleteScope, MultiTable, Table, Transaction, codec::Bytes};
+use crate::{
+    Database, DeleteScope, MultiTable, SeekOp, SeekTarget, Table, Transaction, codec::Bytes,
+};
 
 fn is_known<T: Transaction>(cursor: &DetachedCursor, txn: &T) -> bool {
     let root = cursor.table.root(txn).unwrap();
@@ -147,7 +149,7 @@ fn a_hint_to_a_pair_is_valid_among_the_values_of_a_key() {
             table.insert(&mut txn, key, &value.to_be_bytes()).unwrap();
         }
     }
-    let mut cursor = DetachedCursor::for_multi(&table);
+    let mut cursor = DetachedCursor::new(&table);
     let mut seen = 0;
     while cursor.next_key(&txn).unwrap() {
         assert!(is_known(&cursor, &txn));
@@ -160,7 +162,15 @@ fn a_hint_to_a_pair_is_valid_among_the_values_of_a_key() {
     }
     assert_eq!(seen, 2001);
     assert!(cursor.last(&txn).unwrap());
-    assert!(!cursor.seek_value(&txn, b"b", &[9; 4]).unwrap());
+    assert!(
+        !cursor
+            .seek(
+                &txn,
+                SeekOp::GreaterOrEqual,
+                SeekTarget::Value(b"b", &[9; 4])
+            )
+            .unwrap()
+    );
     assert!(!is_known(&cursor, &txn), "the search has moved the cursor");
     assert!(cursor.prev_value(&txn).unwrap() && is_known(&cursor, &txn));
     let before = cursor.clone();

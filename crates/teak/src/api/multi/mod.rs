@@ -3,20 +3,16 @@
 mod bulk;
 mod copy;
 mod count;
-mod cursor;
 mod differences;
 mod handle;
 mod owned;
-mod owned_cursor;
 mod pair_check;
 mod point;
 mod range;
 mod read;
 mod write;
 
-pub use cursor::MultiCursor;
 pub use differences::{PairDifference, PairDifferences};
 pub use handle::MultiTable;
 pub use owned::{OwnedPairs, OwnedValues};
-pub use owned_cursor::OwnedMultiCursor;
 pub use range::{Keys, Pairs, Values};

@@ -1,7 +1,6 @@
 //! Reading multi-value tables.
 
 use super::{
-    cursor::MultiCursor,
     handle::MultiTable,
     pair_check::not_packed,
     range::{Keys, Pairs, Values},
@@ -9,7 +8,7 @@ use super::{
 use crate::{
     Result,
     api::{
-        Transaction,
+        Cursor, Transaction,
         codec::Codec,
         key_checks::{as_slices, check_probe, check_value_probe, encoded_bounds},
         table_info::TableStat,
@@ -18,6 +17,7 @@ use crate::{
     btree::{
         TreeRoot,
         multi::{self, cursor::PairCursor, lookup},
+        position::Direction,
         reading::{reading, reading_twice},
     },
 };
@@ -372,11 +372,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             if cursor.seek_key(key.as_ref())? != Some(true) {
                 return Ok(());
             }
-            while let Some(values) = cursor.packed()? {
+            while let Some(values) = cursor.packed(Direction::Forward)? {
                 if take(values).is_break() {
                     break;
                 }
-                cursor.skip_packed(Some(values))?;
+                cursor.skip_packed(Some(values), Direction::Forward)?;
                 if !cursor.next_value()? {
                     break;
                 }
@@ -391,10 +391,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// # Errors
     ///
     /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist.
-    pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<MultiCursor<'t>> {
+    pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
         let root = *self.root(txn)?;
         let name = self.table.shared_name();
-        Ok(MultiCursor::new(txn.source(), root, name))
+        Ok(Cursor::new(txn.source(), root, name))
     }
 
     /// Adds to a damage error which keys of the table are affected.

@@ -20,13 +20,6 @@ impl ParkedCursor {
         Self { position, buffer }
     }
 
-    /// Lost, because an error occurred on the way.
-    pub(crate) fn lost() -> Self {
-        let mut parked = Self::default();
-        parked.position.invalidate();
-        parked
-    }
-
     pub(crate) fn position(&self) -> &Position {
         &self.position
     }

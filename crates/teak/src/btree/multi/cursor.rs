@@ -1,10 +1,15 @@
 //! The cursor over pairs of key and value: a cursor over keys, and a position among the values of
 //! its key. This is an index if the values are in the leaf, and otherwise a cursor over the nested
-//! tree.
+//! tree. In a tree with one value per key, each record is a pair.
+//!
+//! Invariant: without a current pair, the cursor over keys has no current record. So the key, and a
+//! value in the leaf, are read without asking whether there is a pair.
 
 mod in_leaf;
 mod packed;
+mod seek;
 mod state;
+mod steps;
 
 use super::KeyValues;
 use crate::{
@@ -12,16 +17,18 @@ use crate::{
     btree::{
         PageSource, TreeRoot,
         cursor::TreeCursor,
-        position::StepDirection,
-        reading::{fault_in, reading_from, unreadable},
+        position::Direction,
+        reading::{fault_in, unreadable},
     },
-    page::{PageDamage, set::Set},
+    page::{PageDamage, set::Set, value::ValueKind},
 };
 use std::ops::Bound;
 
 /// A position among the values of a key.
 #[derive(Debug)]
 pub(super) enum ValueCursor<'s, S: ?Sized> {
+    /// The tree has one value per key; the cursor over keys says whether there is a record.
+    Only,
     Nowhere,
     One(&'s [u8]),
     Set(Set<'s>, usize),
@@ -31,19 +38,13 @@ pub(super) enum ValueCursor<'s, S: ?Sized> {
 impl<S: ?Sized> Clone for ValueCursor<'_, S> {
     fn clone(&self) -> Self {
         match self {
+            Self::Only => Self::Only,
             Self::Nowhere => Self::Nowhere,
             Self::One(value) => Self::One(value),
             Self::Set(set, index) => Self::Set(*set, *index),
             Self::Tree(cursor) => Self::Tree(cursor.clone()),
         }
     }
-}
-
-/// An end of the values of a key.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum FirstOrLast {
-    First,
-    Last,
 }
 
 /// The bound of a range of pairs: a pair, or all pairs of a key.
@@ -76,9 +77,13 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Creates a cursor that is not on a value yet.
     pub(super) fn over(outer: TreeCursor<'s, S>) -> Self {
+        let inner = match outer.root().is_multi() {
+            true => ValueCursor::Nowhere,
+            false => ValueCursor::Only,
+        };
         Self {
             outer,
-            inner: ValueCursor::Nowhere,
+            inner,
             fault_count: 0,
         }
     }
@@ -97,14 +102,28 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Whether the cursor is on a pair.
     pub(crate) fn is_on_pair(&self) -> bool {
-        !matches!(self.inner, ValueCursor::Nowhere)
+        match self.inner {
+            ValueCursor::Only => self.outer.position().record().is_some(),
+            ValueCursor::Nowhere => false,
+            _ => true,
+        }
+    }
+
+    /// Leaves the current pair. The cursor over keys stays.
+    pub(super) fn leave_pair(&mut self) {
+        if !matches!(self.inner, ValueCursor::Only) {
+            self.inner = ValueCursor::Nowhere;
+            self.outer.forget_record();
+        }
     }
 
     /// Whether both are on the same pair, or both on none.
     pub(crate) fn is_at(&self, other: &Self) -> bool {
         let is_same_value = match (&self.inner, &other.inner) {
             (ValueCursor::Nowhere, ValueCursor::Nowhere) => return true,
-            (ValueCursor::One(_), ValueCursor::One(_)) => true,
+            (ValueCursor::Only, ValueCursor::Only) | (ValueCursor::One(_), ValueCursor::One(_)) => {
+                true
+            }
             (ValueCursor::Set(_, a), ValueCursor::Set(_, b)) => a == b,
             (ValueCursor::Tree(a), ValueCursor::Tree(b)) => a.position().is_at(b.position()),
             _ => false,
@@ -113,16 +132,16 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// The key of the current pair; empty if there is none.
+    #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        match self.inner {
-            ValueCursor::Nowhere => &[],
-            _ => self.outer.key(),
-        }
+        self.outer.key()
     }
 
-    /// The value of the current pair; empty if there is none.
+    /// The value of the current pair; empty if there is none. A value that is not in a leaf, which
+    /// only trees with one value per key have, is left to [`Self::load_value`].
     pub(crate) fn value(&self) -> &[u8] {
         match &self.inner {
+            ValueCursor::Only => self.outer.stored_value().bytes,
             ValueCursor::Nowhere => &[],
             ValueCursor::One(value) => value,
             ValueCursor::Set(set, index) => set.get(*index),
@@ -130,21 +149,42 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// The value of the current pair as a slice of its page, if it is stored there in one piece.
-    pub(crate) fn value_in_page(&self) -> Option<&'s [u8]> {
-        match &self.inner {
-            ValueCursor::Nowhere => None,
+    /// Returns the value of the current pair, wherever it is stored; empty if there is none.
+    #[inline]
+    pub(crate) fn load_value(&self) -> Result<&[u8]> {
+        let stored = self.outer.stored_value();
+        match stored.kind {
+            ValueKind::Inline => Ok(stored.bytes),
+            _ => self.load_other_value(),
+        }
+    }
+
+    fn load_other_value(&self) -> Result<&[u8]> {
+        match self.inner {
+            ValueCursor::Only => self.outer.value(),
+            _ => Ok(self.value()),
+        }
+    }
+
+    /// Returns the value of the current pair as a slice of the file, if it is stored there in one
+    /// piece.
+    pub(crate) fn value_in_page(&self) -> Result<Option<&'s [u8]>> {
+        Ok(match &self.inner {
+            ValueCursor::Only if self.is_on_pair() => Some(self.outer.value()?),
+            ValueCursor::Only | ValueCursor::Nowhere => None,
             ValueCursor::One(value) => Some(value),
             ValueCursor::Set(set, index) => Some(set.get(*index)),
             ValueCursor::Tree(cursor) => cursor.key_in_page(),
-        }
+        })
     }
 
     /// Applies `decode` to the current pair.
     pub(crate) fn decode<R>(&self, decode: impl FnOnce(&[u8], &[u8]) -> Result<R>) -> Result<R> {
         let (faults, _) = self.outer.faults_before();
         let before = faults.count();
-        let decoded = decode(self.key(), self.value());
+        let decoded = self
+            .load_value()
+            .and_then(|value| decode(self.key(), value));
         match faults.are_more_than(before) {
             false => decoded,
             true => Err(unreadable(faults, self.source().page_size())),
@@ -154,6 +194,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// How many values the key has; 0 if the cursor is not on a pair.
     pub(crate) fn count(&self) -> u64 {
         match &self.inner {
+            ValueCursor::Only => self.is_on_pair().into(),
             ValueCursor::Nowhere => 0,
             ValueCursor::One(_) => 1,
             ValueCursor::Set(set, _) => set.len() as u64,
@@ -171,16 +212,24 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     pub(crate) fn first(&mut self) -> Result<bool> {
         let moved = self.outer.first();
-        self.arrive(moved, FirstOrLast::First)
+        self.arrive(moved, Direction::Forward)
     }
 
     pub(crate) fn last(&mut self) -> Result<bool> {
         let moved = self.outer.last();
-        self.arrive(moved, FirstOrLast::Last)
+        self.arrive(moved, Direction::Backward)
     }
 
     /// Moves to the next pair, of this key or the next.
+    #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
+        match self.inner {
+            ValueCursor::Only => self.outer.next(),
+            _ => self.next_of_several(),
+        }
+    }
+
+    fn next_of_several(&mut self) -> Result<bool> {
         match self.next_in_current_leaf() {
             true => Ok(true),
             false => self.next_in_other_leaf(),
@@ -188,7 +237,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Moves to the next pair if it is not in a cached leaf.
-    pub(crate) fn next_in_other_leaf(&mut self) -> Result<bool> {
+    fn next_in_other_leaf(&mut self) -> Result<bool> {
         match self.next_value_in_other_leaf()? {
             true => Ok(true),
             false => self.next_key(),
@@ -196,7 +245,16 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Moves to the previous pair, of this key or the previous one.
+    #[inline]
     pub(crate) fn prev(&mut self) -> Result<bool> {
+        match self.inner {
+            ValueCursor::Only if self.outer.prev_in_current_leaf() => Ok(true),
+            ValueCursor::Only => self.outer.prev(),
+            _ => self.prev_of_several(),
+        }
+    }
+
+    fn prev_of_several(&mut self) -> Result<bool> {
         match self.prev_in_current_leaf() {
             true => Ok(true),
             false => self.prev_in_other_leaf(),
@@ -204,7 +262,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Moves to the previous pair if it is not in a cached leaf.
-    pub(crate) fn prev_in_other_leaf(&mut self) -> Result<bool> {
+    fn prev_in_other_leaf(&mut self) -> Result<bool> {
         match self.prev_value_in_other_leaf()? {
             true => Ok(true),
             false => self.prev_key(),
@@ -214,13 +272,13 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// Moves to the first value of the next key.
     pub(crate) fn next_key(&mut self) -> Result<bool> {
         let moved = self.outer.next();
-        self.arrive(moved, FirstOrLast::First)
+        self.arrive(moved, Direction::Forward)
     }
 
     /// Moves to the last value of the previous key.
     pub(crate) fn prev_key(&mut self) -> Result<bool> {
         let moved = self.outer.prev();
-        self.arrive(moved, FirstOrLast::Last)
+        self.arrive(moved, Direction::Backward)
     }
 
     /// Moves to the next value of the key; if there is none, it does not move.
@@ -232,9 +290,9 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Moves to the next value of the key if it is not in a cached leaf.
-    pub(crate) fn next_value_in_other_leaf(&mut self) -> Result<bool> {
+    fn next_value_in_other_leaf(&mut self) -> Result<bool> {
         match &mut self.inner {
-            ValueCursor::Nowhere | ValueCursor::One(_) => Ok(false),
+            ValueCursor::Only | ValueCursor::Nowhere | ValueCursor::One(_) => Ok(false),
             ValueCursor::Set(set, index) => {
                 let is_there = *index + 1 < set.len();
                 *index += usize::from(is_there);
@@ -256,9 +314,9 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Moves to the previous value of the key if it is not in a cached leaf.
-    pub(crate) fn prev_value_in_other_leaf(&mut self) -> Result<bool> {
+    fn prev_value_in_other_leaf(&mut self) -> Result<bool> {
         match &mut self.inner {
-            ValueCursor::Nowhere | ValueCursor::One(_) => Ok(false),
+            ValueCursor::Only | ValueCursor::Nowhere | ValueCursor::One(_) => Ok(false),
             ValueCursor::Set(_, index) => {
                 let is_there = *index > 0;
                 *index -= usize::from(is_there);
@@ -273,159 +331,70 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Moves to the first value of the key; `false` if the cursor is not on a pair.
     pub(crate) fn first_value(&mut self) -> Result<bool> {
-        self.settle(FirstOrLast::First)
+        self.settle(Direction::Forward)
     }
 
     /// Moves to the last value of the key; `false` if the cursor is not on a pair.
     pub(crate) fn last_value(&mut self) -> Result<bool> {
-        self.settle(FirstOrLast::Last)
+        self.settle(Direction::Backward)
     }
 
-    fn settle(&mut self, end: FirstOrLast) -> Result<bool> {
+    fn settle(&mut self, direction: Direction) -> Result<bool> {
         match self.is_on_pair() {
-            true => self.enter(end).map(|()| true),
+            true => self.enter(direction).map(|()| true),
             false => Ok(false),
         }
     }
 
-    /// Moves to the first value of the first key that is not smaller; `Some(true)` if it is equal,
-    /// `None` if there is none.
-    pub(crate) fn seek_key(&mut self, key: &[u8]) -> Result<Option<bool>> {
-        self.inner = ValueCursor::Nowhere;
-        let found = self.outer.seek(key)?;
-        if found.is_some() {
-            self.enter(FirstOrLast::First)?;
+    /// Enters the values of the key that a step in a direction led to.
+    fn arrive(&mut self, moved: Result<bool>, direction: Direction) -> Result<bool> {
+        if !matches!(moved, Ok(true)) {
+            self.leave_pair();
+            return moved;
         }
-        Ok(found)
+        self.enter(direction)?;
+        self.outer.set_direction(direction);
+        if let ValueCursor::Tree(cursor) = &self.inner {
+            let passed = self.outer.pass_nested(cursor.root(), direction);
+            passed.inspect_err(|_| self.leave_pair())?;
+        }
+        Ok(true)
     }
 
-    /// Moves to the first pair that is not smaller; `Some(true)` if it is equal, `None` if there is
-    /// none.
-    pub(crate) fn seek_pair(&mut self, key: &[u8], value: &[u8]) -> Result<Option<bool>> {
-        match self.seek_key(key)? {
-            Some(true) => match self.seek_among(value)? {
-                None => Ok(self.next_key()?.then_some(false)),
-                found => Ok(found),
-            },
-            found => Ok(found),
+    /// Enters the values of the key that the cursor over keys is on, in a direction: at the first
+    /// value going forwards, at the last going back.
+    fn enter(&mut self, direction: Direction) -> Result<()> {
+        if matches!(self.inner, ValueCursor::Only) {
+            return Ok(());
         }
-    }
-
-    /// Moves to the first value of exactly this key that is not smaller; `Some(true)` if it is
-    /// equal. If there is none, returns `None` and is on no pair.
-    pub(crate) fn seek_value(&mut self, key: &[u8], value: &[u8]) -> Result<Option<bool>> {
-        let found = match self.seek_key(key)? {
-            Some(true) => self.seek_among(value)?,
-            _ => None,
-        };
-        if found.is_none() {
-            self.inner = ValueCursor::Nowhere;
-        }
-        Ok(found)
-    }
-
-    /// Moves to the first value of the key that is not smaller. If there is none, returns `None`;
-    /// the position among the values is unspecified then.
-    pub(super) fn seek_among(&mut self, value: &[u8]) -> Result<Option<bool>> {
-        let order = self.root().value_order();
-        let (faults, page_size) = (self.source().faults(), self.source().page_size());
-        match &mut self.inner {
-            ValueCursor::Nowhere => Ok(None),
-            ValueCursor::One(one) => {
-                let compared = reading_from(faults, page_size, || Ok(order.stored_to(one, value)))?;
-                Ok(compared.is_ge().then_some(compared.is_eq()))
+        let entered = self.values_from(direction);
+        match entered {
+            Ok(at) => self.set_value_cursor(at),
+            Err(error) => {
+                self.leave_pair();
+                Err(error)
             }
-            ValueCursor::Set(set, index) => {
-                let found = reading_from(faults, page_size, || Ok(set.search(order, value)))?;
-                let (Ok(found_index) | Err(found_index)) = found;
-                *index = found_index.min(set.len() - 1);
-                let is_there = found_index < set.len();
-                self.check_readable()?;
-                Ok(is_there.then_some(found.is_ok()))
-            }
-            ValueCursor::Tree(cursor) => match cursor.seek(value)? {
-                None => cursor.last().map(|_| None),
-                found => Ok(found),
-            },
         }
     }
 
-    /// Moves to the beginning of a range with this lower bound; after the last pair if there is
-    /// none.
-    pub(crate) fn seek_bound(&mut self, bound: PairBound<'_>) -> Result<()> {
-        match bound {
-            Bound::Unbounded => drop(self.first()?),
-            Bound::Included((key, None)) => drop(self.seek_key(key)?),
-            Bound::Excluded((key, None)) => {
-                if self.seek_key(key)? == Some(true) {
-                    self.next_key()?;
-                }
-            }
-            Bound::Included((key, Some(value))) => drop(self.seek_pair(key, value)?),
-            Bound::Excluded((key, Some(value))) => {
-                if self.seek_pair(key, value)? == Some(true) {
-                    self.next()?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Moves past the last pair of a range with this upper bound.
-    pub(crate) fn seek_end(&mut self, bound: PairBound<'_>) -> Result<()> {
-        match bound {
-            Bound::Unbounded => {
-                self.inner = ValueCursor::Nowhere;
-                self.outer.seek_end(Bound::Unbounded)
-            }
-            Bound::Included(pair) => self.seek_bound(Bound::Excluded(pair)),
-            Bound::Excluded(pair) => self.seek_bound(Bound::Included(pair)),
-        }
-    }
-
-    /// Enters the values of the key that a step led to.
-    fn arrive(&mut self, moved: Result<bool>, end: FirstOrLast) -> Result<bool> {
-        self.inner = ValueCursor::Nowhere;
-        let is_there = moved?;
-        if is_there {
-            self.enter(end)?;
-            let direction = match end {
-                FirstOrLast::First => StepDirection::Forward,
-                FirstOrLast::Last => StepDirection::Backward,
-            };
-            self.outer.set_direction(direction);
-            if let ValueCursor::Tree(cursor) = &self.inner {
-                let passed = self.outer.pass_nested(cursor.root(), direction);
-                passed.inspect_err(|_| self.inner = ValueCursor::Nowhere)?;
-            }
-        }
-        Ok(is_there)
-    }
-
-    /// Enters the values of the key at one end.
-    fn enter(&mut self, end: FirstOrLast) -> Result<()> {
-        let at = match self.values_here()? {
-            KeyValues::One(value) => ValueCursor::One(value),
-            KeyValues::Set(set) => {
-                let last = set.len() - 1;
-                ValueCursor::Set(set, if end == FirstOrLast::First { 0 } else { last })
-            }
-            KeyValues::Tree(nested) => {
+    fn values_from(&mut self, direction: Direction) -> Result<ValueCursor<'s, S>> {
+        Ok(match (self.values_here()?, direction) {
+            (KeyValues::One(value), _) => ValueCursor::One(value),
+            (KeyValues::Set(set), Direction::Forward) => ValueCursor::Set(set, 0),
+            (KeyValues::Set(set), Direction::Backward) => ValueCursor::Set(set, set.len() - 1),
+            (KeyValues::Tree(nested), _) => {
                 let mut cursor = Box::new(TreeCursor::new(self.source(), nested));
-                match end {
-                    FirstOrLast::First => cursor.first()?,
-                    FirstOrLast::Last => cursor.last()?,
+                match direction {
+                    Direction::Forward => cursor.first()?,
+                    Direction::Backward => cursor.last()?,
                 };
                 ValueCursor::Tree(cursor)
             }
-        };
-        self.set_value_cursor(at)
+        })
     }
 
-    /// Returns the values of the current key, as its leaf holds them. The cursor is on none of them
-    /// then.
+    /// Returns the values of the key that the cursor over keys is on, as its leaf holds them.
     pub(super) fn values_here(&mut self) -> Result<KeyValues<'s>> {
-        self.inner = ValueCursor::Nowhere;
         let (faults, _) = self.outer.faults_before();
         let before = faults.count();
         let values = KeyValues::of(self.root(), self.outer.stored_value());
@@ -448,7 +417,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         // Once more if there was a fault, which may have been elsewhere.
         for _ in 0..2 {
             let value = match &self.inner {
-                ValueCursor::Nowhere | ValueCursor::Tree(_) => return Ok(()),
+                ValueCursor::Only | ValueCursor::Nowhere | ValueCursor::Tree(_) => return Ok(()),
                 ValueCursor::One(value) => value,
                 ValueCursor::Set(set, index) => set.get(*index),
             };
@@ -458,7 +427,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
             }
             self.fault_count = faults.count();
         }
-        self.inner = ValueCursor::Nowhere;
+        self.leave_pair();
         Err(unreadable(faults, self.source().page_size()))
     }
 

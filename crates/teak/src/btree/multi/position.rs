@@ -10,7 +10,7 @@ use crate::{
     btree::{
         PageSource, TreeRoot,
         cursor::{TreeCursor, parked::ParkedCursor, record_at},
-        position::StepDirection,
+        position::Direction,
         visit_leaf,
     },
     page::PageDamage,
@@ -38,19 +38,6 @@ enum ValuePosition {
 }
 
 impl PairPosition {
-    /// Lost, because an error occurred on the way.
-    pub(crate) fn lost() -> Self {
-        Self {
-            outer: ParkedCursor::lost(),
-            inner: ValuePosition::Nowhere,
-        }
-    }
-
-    /// Whether it is on a pair.
-    pub(crate) fn is_on_pair(&self) -> bool {
-        !matches!(self.inner, ValuePosition::Nowhere)
-    }
-
     /// How many values the key has; 0 if it is not on a pair.
     pub(crate) fn count(&self) -> u64 {
         match &self.inner {
@@ -89,16 +76,12 @@ impl PairPosition {
     }
 
     /// Moves to the neighbouring value of the same key, if it is in the same leaf.
-    pub(crate) fn step_in_leaf(&mut self, direction: StepDirection) -> bool {
+    pub(crate) fn step_in_leaf(&mut self, direction: Direction) -> bool {
         match (&mut self.inner, direction) {
-            (ValuePosition::Leaf { index, count }, StepDirection::Forward)
-                if *index + 1 < *count =>
-            {
+            (ValuePosition::Leaf { index, count }, Direction::Forward) if *index + 1 < *count => {
                 *index += 1
             }
-            (ValuePosition::Leaf { index, .. }, StepDirection::Backward) if *index > 0 => {
-                *index -= 1
-            }
+            (ValuePosition::Leaf { index, .. }, Direction::Backward) if *index > 0 => *index -= 1,
             (ValuePosition::Tree(tree), _) => return tree.1.position_mut().step_in_leaf(direction),
             (ValuePosition::Nowhere | ValuePosition::Leaf { .. }, _) => return false,
         }
@@ -107,7 +90,7 @@ impl PairPosition {
 
     /// Moves from a key that has one value to the neighbouring key, if that is in the same leaf.
     /// Whether that has one value too is checked later, by [`PairPosition::read_only_pair`].
-    pub(crate) fn step_to_key(&mut self, direction: StepDirection) -> bool {
+    pub(crate) fn step_to_key(&mut self, direction: Direction) -> bool {
         matches!(self.inner, ValuePosition::Leaf { index: 0, count: 1 })
             && self.outer.position_mut().step_in_leaf(direction)
     }
@@ -199,7 +182,10 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         let outer = TreeCursor::resume(source, root, pair_position.outer)?;
         let mut cursor = Self::over(outer);
         match pair_position.inner {
-            ValuePosition::Nowhere => Ok(cursor),
+            ValuePosition::Nowhere => {
+                cursor.leave_pair();
+                Ok(cursor)
+            }
             ValuePosition::Leaf { index, .. } => {
                 let at = match cursor.values_here()? {
                     KeyValues::One(value) => ValueCursor::One(value),
@@ -219,7 +205,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     pub(crate) fn park(self) -> PairPosition {
         let (outer, inner) = self.into_parts();
         let inner = match inner {
-            ValueCursor::Nowhere => ValuePosition::Nowhere,
+            ValueCursor::Only | ValueCursor::Nowhere => ValuePosition::Nowhere,
             ValueCursor::One(_) => ValuePosition::Leaf { index: 0, count: 1 },
             ValueCursor::Set(set, index) => {
                 let count = set.len();

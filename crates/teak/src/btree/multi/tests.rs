@@ -13,6 +13,7 @@ use crate::{
         pages::{Forest, unshared},
         relocate::Relocation,
         seal,
+        seek_target::{SeekOp, SeekTarget},
         walk::{self, Finding, PageRole, Visitor},
     },
     page::{comparison::Comparison, key::KeyOrder, max_key_len, value::StoredValue},
@@ -461,7 +462,14 @@ fn seeking_finds_the_least_pair_that_is_not_smaller() {
                 (&key_there[..], &value_there[..])
             );
             let of_key = (key_there == key && found.is_some()).then_some(found == Some(true));
-            assert_eq!(cursor.seek_value(&key, &value).unwrap(), of_key);
+            for (op, expected) in [
+                (SeekOp::GreaterOrEqual, of_key.is_some()),
+                (SeekOp::Equal, of_key == Some(true)),
+            ] {
+                let target = SeekTarget::Value(&key, &value);
+                assert_eq!(cursor.seek(op, target).unwrap(), expected);
+                assert_eq!(cursor.is_on_pair(), expected);
+            }
             let first = pairs.partition_point(|(other, _)| *other < key);
             let found = cursor.seek_key(&key).unwrap();
             assert_eq!(found, pairs.get(first).map(|(other, _)| *other == key));

@@ -1,7 +1,9 @@
 //! All that can be done with tables in which a key has several values.
 
 use super::sample::{KEY_STEP, RECORDS_MAX};
-use crate::{MultiTable, Result, Transaction, WriteTxn, codec::Bytes};
+use crate::{
+    Direction, MultiTable, Result, SeekOp, SeekTarget, Transaction, WriteTxn, codec::Bytes,
+};
 use std::ops::{Bound, ControlFlow};
 
 type Raw = MultiTable<Bytes, Bytes>;
@@ -40,11 +42,13 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
         }
         let from = (Bound::Excluded((&key[..], &value[..])), Bound::Unbounded);
         let _ = table.range_pairs(txn, from)?.rev().take(3).count();
-        let _ = (cursor.seek_pair(key, value), cursor.next(), cursor.prev());
-        let _ = (cursor.seek_value(key, value), cursor.read_packed());
+        for target in [SeekTarget::Pair(key, value), SeekTarget::Value(key, value)] {
+            let _ = (cursor.seek(SeekOp::GreaterOrEqual, target), cursor.next());
+            let _ = (cursor.read_packed(Direction::Forward), cursor.prev());
+        }
         let _ = (cursor.next_value(), cursor.prev_value(), cursor.count());
         let _ = (cursor.last_value(), cursor.next_key(), cursor.prev_key());
-        let _ = (cursor.key().len(), cursor.value().len());
+        let _ = (cursor.key().len(), cursor.value().is_ok());
     }
     Ok(())
 }

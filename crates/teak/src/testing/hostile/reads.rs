@@ -4,7 +4,7 @@ use super::{
     multi,
     sample::{KEY_STEP, RECORDS_MAX, known},
 };
-use crate::{Database, ReadTxn, Result, Table, Transaction, codec::Bytes};
+use crate::{Database, DetachedCursor, ReadTxn, Result, SeekOp, Table, Transaction, codec::Bytes};
 
 /// Reads all tables in all ways.
 pub(super) fn read_all(database: &Database) -> Result<()> {
@@ -18,7 +18,7 @@ pub(super) fn read_all(database: &Database) -> Result<()> {
         let keys = some_keys(&txn, &table);
         let _ = read_table(&txn, &table, &keys);
         let _ = read_owned(&txn, &table, &keys);
-        let _ = step_owned(&txn, &table, &keys);
+        let _ = step_detached(&txn, &table, &keys);
     }
     Ok(())
 }
@@ -54,9 +54,12 @@ pub(super) fn read_table<T: Transaction>(
         let _ = range.rev().take(2).count();
         let _ = table.range(txn, ..&key[..])?.rev().take(2).count();
         let mut cursor = table.cursor(txn)?;
-        let _ = (cursor.seek(key), cursor.value().map(<[u8]>::len));
+        let _ = (
+            cursor.seek(SeekOp::GreaterOrEqual, key),
+            cursor.value().map(<[u8]>::len),
+        );
         let _ = (cursor.prev(), cursor.next(), cursor.next());
-        let _ = (cursor.seek_exact(key), cursor.is_on_record());
+        let _ = (cursor.seek(SeekOp::Equal, key), cursor.is_on_record());
     }
     Ok(())
 }
@@ -133,14 +136,18 @@ fn read_owned(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> R
     Ok(())
 }
 
-fn step_owned(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
-    let mut cursor = table.cursor_owned(txn)?;
-    let _ = cursor.last()? && cursor.prev()? && cursor.value()?.is_empty();
-    let _ = cursor.first()? && cursor.next()? && cursor.key().is_empty();
+fn step_detached(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
+    let mut cursor = DetachedCursor::new(table);
+    let _ = cursor.last(txn)? && cursor.prev(txn)? && cursor.value(txn)?.is_empty();
+    let _ = cursor.first(txn)? && cursor.next(txn)? && cursor.key().is_empty();
     for key in keys.iter().step_by(KEY_STEP) {
-        let _ = (cursor.seek(key), cursor.value().map(<[u8]>::len));
-        let _ = (cursor.next(), cursor.prev(), cursor.prev());
-        let _ = (cursor.seek_exact(key), cursor.is_on_record());
+        let found = cursor.seek(txn, SeekOp::GreaterOrEqual, key);
+        let _ = (found, cursor.value(txn).map(|value| value.len()));
+        let _ = (cursor.next(txn), cursor.prev(txn), cursor.prev(txn));
+        let _ = (
+            cursor.seek(txn, SeekOp::Equal, key),
+            cursor.is_on_record(txn),
+        );
     }
     Ok(())
 }

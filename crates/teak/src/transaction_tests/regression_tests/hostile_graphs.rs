@@ -5,8 +5,8 @@
 mod births;
 
 use crate::{
-    Checksum, Database, DetachedCursor, Error, MultiTable, Options, PageNumber, ReadTxn, Result,
-    Table, Transaction, TransactionId, Verification, WriteTxn,
+    Checksum, Database, DetachedCursor, Direction, Error, MultiTable, Options, PageNumber, ReadTxn,
+    Result, Table, Transaction, TransactionId, Verification, WriteTxn,
     btree::{PageSink, PageSource, TreeKind, TreeRoot, lookup},
     codec::Bytes,
     io::{Storage, sim::SimDisk},
@@ -290,14 +290,14 @@ fn read_everything(database: &Database) -> Vec<(&'static str, Result<()>)> {
     note(
         "scan",
         cursor
-            .scan(&txn, |_, _| ControlFlow::Continue(()))
+            .scan(&txn, Direction::Forward, |_, _| ControlFlow::Continue(()))
             .map(drop),
     );
     let mut cursor = DetachedCursor::new(&table);
     note(
         "scan back",
         cursor
-            .scan_back(&txn, |_, _| ControlFlow::Continue(()))
+            .scan(&txn, Direction::Backward, |_, _| ControlFlow::Continue(()))
             .map(drop),
     );
     let mut cursor = DetachedCursor::new(&table);
@@ -449,11 +449,11 @@ fn read_pairs(database: &Database) -> Vec<(&'static str, Result<()>)> {
             Ok(())
         })(),
     ));
-    let mut cursor = table.cursor_owned(&txn).unwrap();
+    let mut cursor = DetachedCursor::new(&table);
     done.push((
-        "owned cursor",
+        "detached cursor",
         (|| {
-            while cursor.next()? {}
+            while cursor.next(&txn)? {}
             Ok(())
         })(),
     ));

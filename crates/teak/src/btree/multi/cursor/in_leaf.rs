@@ -14,7 +14,7 @@ use crate::{
 impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     /// Moves to the next pair, if it is in a cached leaf.
     #[inline(always)]
-    pub(crate) fn next_in_current_leaf(&mut self) -> bool {
+    pub(super) fn next_in_current_leaf(&mut self) -> bool {
         match &self.inner {
             ValueCursor::One(_) => {
                 let next = self.outer.read_next_in_leaf();
@@ -28,7 +28,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
 
     /// Moves to the previous pair, if it is in a cached leaf.
     #[inline(always)]
-    pub(crate) fn prev_in_current_leaf(&mut self) -> bool {
+    pub(super) fn prev_in_current_leaf(&mut self) -> bool {
         match &self.inner {
             ValueCursor::One(_) => {
                 let prev = self.outer.read_prev_in_leaf();
@@ -42,7 +42,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
 
     /// Moves to the next value of the key, if it is in a cached leaf.
     #[inline(always)]
-    pub(crate) fn next_value_in_leaf(&mut self) -> bool {
+    pub(super) fn next_value_in_leaf(&mut self) -> bool {
         let (faults, _) = self.outer.faults_before();
         match &mut self.inner {
             ValueCursor::Tree(cursor) => cursor.next_in_current_leaf(),
@@ -57,7 +57,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
 
     /// Moves to the previous value of the key, if it is in a cached leaf.
     #[inline(always)]
-    pub(crate) fn prev_value_in_leaf(&mut self) -> bool {
+    pub(super) fn prev_value_in_leaf(&mut self) -> bool {
         let (faults, _) = self.outer.faults_before();
         match &mut self.inner {
             ValueCursor::Tree(cursor) => cursor.prev_in_current_leaf(),

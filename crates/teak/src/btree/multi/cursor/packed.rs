@@ -5,8 +5,8 @@ use crate::{
     Result,
     btree::{
         PageSource,
-        cursor::TreeCursor,
         multi::WRONG_LEN,
+        position::Direction,
         reading::{fault_in, reading_from},
     },
 };
@@ -15,34 +15,31 @@ use crate::{
 const SYSTEM_PAGE: usize = 4096;
 
 impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
-    /// The values from here to the end of their set or page, concatenated, if they have one size.
-    pub(crate) fn packed(&self) -> Result<Option<&'s [u8]>> {
-        let pack = |values: &'s [u8], at: usize| values.get(at..);
-        self.pack(pack, |cursor| cursor.packed_keys())
+    /// Returns the values from here to the end of their set or page in a direction, concatenated in
+    /// their order, and moves to the farthest. `None` if the cursor is not on a pair, or if the
+    /// values have no fixed size.
+    pub(crate) fn read_packed(&mut self, direction: Direction) -> Result<Option<&'s [u8]>> {
+        let values = self.packed(direction)?;
+        self.skip_packed(values, direction)?;
+        Ok(values)
     }
 
-    /// The values from the beginning of their set or page to here, concatenated, if they have one
-    /// size.
-    pub(crate) fn packed_back(&self) -> Result<Option<&'s [u8]>> {
-        let size = usize::from(self.root().kind.value_size);
-        let pack = |values: &'s [u8], at: usize| values.get(..at + size);
-        self.pack(pack, |cursor| cursor.packed_keys_back())
-    }
-
-    fn pack(
-        &self,
-        of_set: impl FnOnce(&'s [u8], usize) -> Option<&'s [u8]>,
-        of_tree: impl FnOnce(&TreeCursor<'s, S>) -> Option<&'s [u8]>,
-    ) -> Result<Option<&'s [u8]>> {
+    /// The values from here to the end of their set or page in a direction, concatenated in their
+    /// order, if they have one size.
+    pub(crate) fn packed(&self, direction: Direction) -> Result<Option<&'s [u8]>> {
         let size = usize::from(self.root().kind.value_size);
         let values = match &self.inner {
             _ if size == 0 => None,
-            ValueCursor::Nowhere => None,
+            ValueCursor::Only | ValueCursor::Nowhere => None,
             ValueCursor::One(value) => Some(*value),
             ValueCursor::Set(set, index) => {
-                set.packed().and_then(|values| of_set(values, index * size))
+                let at = index * size;
+                set.packed().and_then(|values| match direction {
+                    Direction::Forward => values.get(at..),
+                    Direction::Backward => values.get(..at + size),
+                })
             }
-            ValueCursor::Tree(cursor) => match of_tree(cursor) {
+            ValueCursor::Tree(cursor) => match cursor.packed_keys(direction) {
                 Some(values) if cursor.key().len() == size => Some(values),
                 _ => {
                     let record = cursor.position().record();
@@ -61,31 +58,21 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         })
     }
 
-    /// Moves to the last of the values that [`PairCursor::packed`] returned.
-    pub(crate) fn skip_packed(&mut self, values: Option<&[u8]>) -> Result<()> {
-        let steps = self.step_count(values);
-        match &mut self.inner {
-            ValueCursor::Set(_, index) => *index += steps,
-            ValueCursor::Tree(cursor) => drop(cursor.skip(steps as i64)?),
-            ValueCursor::Nowhere | ValueCursor::One(_) => {}
-        }
-        Ok(())
-    }
-
-    /// Moves to the first of the values that [`PairCursor::packed_back`] returned.
-    pub(crate) fn skip_packed_back(&mut self, values: Option<&[u8]>) -> Result<()> {
-        let steps = self.step_count(values);
-        match &mut self.inner {
-            ValueCursor::Set(_, index) => *index -= steps,
-            ValueCursor::Tree(cursor) => drop(cursor.skip(-(steps as i64))?),
-            ValueCursor::Nowhere | ValueCursor::One(_) => {}
-        }
-        Ok(())
-    }
-
-    /// The number of steps from one end of packed values to the other.
-    fn step_count(&self, values: Option<&[u8]>) -> usize {
+    /// Moves to the farthest of the values that [`PairCursor::packed`] returned.
+    pub(crate) fn skip_packed(
+        &mut self,
+        values: Option<&[u8]>,
+        direction: Direction,
+    ) -> Result<()> {
         let size = usize::from(self.root().kind.value_size).max(1);
-        values.map_or(0, |values| (values.len() / size).saturating_sub(1))
+        let steps = values.map_or(0, |values| (values.len() / size).saturating_sub(1));
+        match (&mut self.inner, direction) {
+            (ValueCursor::Set(_, index), Direction::Forward) => *index += steps,
+            (ValueCursor::Set(_, index), Direction::Backward) => *index -= steps,
+            (ValueCursor::Tree(cursor), Direction::Forward) => drop(cursor.skip(steps as i64)?),
+            (ValueCursor::Tree(cursor), Direction::Backward) => drop(cursor.skip(-(steps as i64))?),
+            _ => {}
+        }
+        Ok(())
     }
 }

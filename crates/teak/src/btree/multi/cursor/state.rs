@@ -7,6 +7,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     /// Whether the cursor is on the first value of its key.
     pub(crate) fn is_first_value(&self) -> bool {
         match &self.inner {
+            ValueCursor::Only => self.is_on_pair(),
             ValueCursor::Nowhere => false,
             ValueCursor::One(_) => true,
             ValueCursor::Set(_, index) => *index == 0,
@@ -17,6 +18,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     /// Whether the cursor is on the last value of its key.
     pub(crate) fn is_last_value(&self) -> bool {
         match &self.inner {
+            ValueCursor::Only => self.is_on_pair(),
             ValueCursor::Nowhere => false,
             ValueCursor::One(_) => true,
             ValueCursor::Set(set, index) => index + 1 == set.len(),
@@ -32,13 +34,5 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     /// Whether the cursor is on the last pair of the tree.
     pub(crate) fn is_last(&self) -> bool {
         self.outer.position().is_last() && self.is_last_value()
-    }
-
-    /// Leaves the pair if a search has found none.
-    pub(crate) fn on_pair_if(&mut self, is_found: bool) -> bool {
-        if !is_found {
-            self.inner = ValueCursor::Nowhere;
-        }
-        is_found
     }
 }

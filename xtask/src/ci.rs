@@ -34,6 +34,7 @@ const STEPS: &[CiStep] = &[
     step("format", "cargo fmt --all --check"),
     step("layers", "cargo xtask layers"),
     step("size", "cargo xtask size"),
+    step("public surface", "cargo xtask api"),
     step("style", "cargo xtask style"),
     step("header of the C interface", "cargo xtask header --check"),
     step(

@@ -6,6 +6,7 @@
 #[macro_use]
 mod failure;
 
+mod api;
 mod built;
 mod campaign;
 mod ci;
@@ -57,6 +58,7 @@ struct CommandLine {
 enum Task {
     /// All steps of continuous integration, each named and timed
     Ci,
+    Api(api::ApiArguments),
     Layers(layers::LayersArguments),
     Size(size::SizeArguments),
     Style(style::StyleArguments),
@@ -100,6 +102,7 @@ fn main() -> ExitCode {
     }
     let result = match arguments.task {
         Task::Ci => ci::run(),
+        Task::Api(arguments) => api::run(&arguments),
         Task::Layers(arguments) => layers::run(&arguments),
         Task::Size(arguments) => size::run(&arguments),
         Task::Style(arguments) => style::run(&arguments, tasks()),

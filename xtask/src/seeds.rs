@@ -4,7 +4,7 @@
 
 use crate::{Failure, built, campaign::scratch};
 use std::{fs, path::Path};
-use teak::{Database, Durability, KeyOrder, Options, TableOptions, WriteTxn, codec::Bytes};
+use teak::{Create, Database, Durability, KeyOrder, Options, TableOptions, WriteTxn, codec::Bytes};
 
 /// The directory of the seeds, in the workspace.
 const SEEDS: &str = "fuzz/seeds/open";
@@ -40,7 +40,7 @@ fn copy(from: &Path, to: &Path) -> teak::Result<()> {
 
 fn create(path: &Path) -> teak::Result<Database> {
     let options = Options::new().size_limit_bytes(Some(SIZE_MAX));
-    options.create_new(true).open(path)
+    options.create(Create::New).open(path)
 }
 
 fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> teak::Result<()> {
@@ -117,7 +117,7 @@ fn journal(path: &Path, seed: &Path) -> teak::Result<()> {
     let options = Options::new()
         .size_limit_bytes(Some(2 * SIZE_MAX))
         .journal_bytes(8 * 4096);
-    let database = options.create_new(true).open(path)?;
+    let database = options.create(Create::New).open(path)?;
     for round in 0..8 {
         let mut txn = database.begin_write()?;
         fill(&mut txn, "bytes", TableOptions::new(), 1 + round)?;

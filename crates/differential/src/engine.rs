@@ -175,7 +175,10 @@ impl Teak {
     fn copy_to(&self, copy: &Path, mode: CopyMode) -> Result<()> {
         let go_on = ControlFlow::Continue(());
         match mode {
-            CopyMode::Whole => self.database()?.backup(copy, &mut |_| go_on).map(drop),
+            CopyMode::Whole => self
+                .database()?
+                .backup(copy, None, &mut |_| go_on)
+                .map(drop),
             CopyMode::Dense => (self.database()?.begin_read()?)
                 .copy_dense(copy, &mut |_| go_on)
                 .map(drop),

@@ -147,7 +147,7 @@ fn by_name(collector: &mut FindingCollector<'_>, case: &Case<'_>) -> FileOutcome
     let _ = teak::inspect(&path);
     if collector.rng.bool() {
         let saved = directory.path().join("saved");
-        let report = teak::salvage_with(&path, &saved, &[&crate::seeds::LENGTHS], &mut |_| {});
+        let report = teak::salvage(&path, &saved, &[&crate::seeds::LENGTHS], &mut |_| {});
         if let Ok(report) = report {
             let _ = report.to_string();
             copies::expect_sound(collector, "the salvaged database", &saved);

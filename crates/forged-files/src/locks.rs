@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 use teak::{
-    Database, Result, Transaction,
+    Database, Result, Transaction, WriteOptions,
     codec::Bytes,
     testing::{self, SimDisk},
 };
@@ -180,7 +180,7 @@ fn use_it(database: &Database) -> Result<()> {
         .as_ref()
         .map(|reader| (reader.lag(), reader.tables()));
     let _ = (database.readers(), database.stat());
-    if let Some(mut txn) = database.begin_write_timeout(TURN_MAX)? {
+    if let Some(mut txn) = database.begin_write_with(WriteOptions::new().timeout(TURN_MAX))? {
         let table = txn.create_table::<Bytes, Bytes>("locked")?;
         table.insert(&mut txn, b"key", b"value")?;
         txn.commit()?;

@@ -166,7 +166,7 @@
 //!
 //! Copies of a whole open database: the bytes read from and written to the disk, and the time until
 //! the copy is complete. Then some records get new values, and it is copied again. `plain` is
-//! `Database::backup`, `mdb_env_copy` and `mdbx_env_copy`; `compact` is `Database::backup_compact`
+//! `Database::backup`, `mdb_env_copy` and `mdbx_env_copy`; `compact` is `ReadTxn::copy_dense`
 //! and both with their flags to compact.
 //!
 //! # Measurements of `space-map`

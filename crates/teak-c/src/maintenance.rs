@@ -123,7 +123,7 @@ pub unsafe extern "C" fn teak_db_backup(
         answer(error, || {
             let path = self::path(path)?;
             let mut progress = ProgressCallback::new(progress, user);
-            let done = handle(db)?.database.backup(path, &mut |done| {
+            let done = handle(db)?.database.backup(path, None, &mut |done| {
                 progress.report(done.bytes, done.total_bytes)
             });
             progress.outcome(done)
@@ -149,7 +149,8 @@ pub unsafe extern "C" fn teak_db_backup_compact(
             let mut progress = ProgressCallback::new(progress, user);
             let done = handle(db)?
                 .database
-                .backup_compact(path, &mut |done| progress.report(done.records, 0));
+                .begin_read()?
+                .copy_dense(path, &mut |done| progress.report(done.records, 0));
             progress.outcome(done)
         })
     }
@@ -318,7 +319,7 @@ pub unsafe extern "C" fn teak_db_compact_with(
             let handle = handle(db)?;
             handle.opened.refuse_waiting_for_itself()?;
             let mut progress = ProgressCallback::new(progress, user);
-            let done = handle.database.compact_with(&options, &mut |done| {
+            let done = handle.database.compact(&options, &mut |done| {
                 progress.report(done.moved_pages, done.file_bytes)
             });
             if let Ok(done) = done {

@@ -65,7 +65,7 @@ pub unsafe extern "C" fn teak_db_backup_since(
             let mut progress = ProgressCallback::new(progress, user);
             let done = handle
                 .database
-                .backup_since(since.reader()?, path, &mut |done| {
+                .backup(path, Some(since.reader()?), &mut |done| {
                     progress.report(done.bytes, done.total_bytes)
                 });
             progress.outcome(done)
@@ -114,10 +114,10 @@ pub unsafe extern "C" fn teak_restore(
             }
             let mut progress = ProgressCallback::new(progress, user);
             let on_progress = &mut |done: teak::RestoreProgress| progress.report(done.bytes, 0);
-            let done = teak::restore_like(
-                &sources,
+            let done = teak::restore(
                 &mut full_file,
                 &mut increments,
+                &sources,
                 target,
                 on_progress,
             );
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn teak_salvage(
             let watch = ProgressObserver::new(options.progress, options.progress_user);
             let mut progress =
                 |done: SalvageProgress| watch.report(done.pages_done, done.pages_total);
-            let done = teak::salvage_with(source, target, &comparisons, &mut progress)?;
+            let done = teak::salvage(source, target, &comparisons, &mut progress)?;
             teak_salvage_report::from(&done).write_to(report);
             if let Some(each) = options.each {
                 let text = done.to_string();

@@ -18,7 +18,7 @@ use crate::{
     tickets::{self, teak_ticket},
 };
 use std::{sync::Arc, time::Duration};
-use teak::{Transaction as _, WriteTxn};
+use teak::{Transaction as _, WriteOptions, WriteTxn};
 
 /// Begins to read the newest state. Does not wait for writers.
 ///
@@ -163,7 +163,8 @@ pub unsafe extern "C" fn teak_txn_begin_write_within(
     unsafe {
         answer(error, || {
             let limit = Duration::from_millis(limit_ms);
-            let begin = |open: &DatabaseObject| Ok(open.database.begin_write_timeout(limit)?);
+            let options = WriteOptions::new().timeout(limit);
+            let begin = |open: &DatabaseObject| Ok(open.database.begin_write_with(options)?);
             begin_write(db, begin, &OutParameter::new(txn, "txn")?)
         })
     }
@@ -193,7 +194,8 @@ pub unsafe extern "C" fn teak_txn_begin_write_at(
                 if !Arc::ptr_eq(&open.opened, &reader.opened) {
                     return Err(Failure::wrong_database("transaction"));
                 }
-                Ok(Some(open.database.begin_write_at(reader.reader()?)?))
+                let options = WriteOptions::new().at(reader.reader()?);
+                Ok(open.database.begin_write_with(options)?)
             };
             begin_write(db, begin, &out)
         })

@@ -17,8 +17,8 @@ use std::path::Path;
 use std::time::Duration;
 use teak::Transaction as _;
 use teak::{
-    Database, Deletion, Durability, Options, ReadTxn, Recovery, SalvageReport, TableInfo,
-    TransactionId, WriteTxn,
+    Create, Database, Deletion, Durability, Options, ReadTxn, Recovery, SalvageReport, Sharing,
+    TableInfo, TransactionId, WriteOptions, WriteTxn,
 };
 
 fn options() -> Options {
@@ -26,7 +26,10 @@ fn options() -> Options {
         lock_file,
         is_unlocked,
     } = locking();
-    let options = Options::new().no_lock_file(is_unlocked);
+    let mut options = Options::new();
+    if is_unlocked {
+        options = options.sharing(Sharing::Unlocked);
+    }
     match lock_file {
         Some(lock_file) => options.lock_file(lock_file),
         None => options,
@@ -36,13 +39,13 @@ fn options() -> Options {
 /// Opens a database that must exist, to read it.
 pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    report_recovery(options().read_only(true).create(false).open(path)?)
+    report_recovery(options().read_only(true).create(Create::Never).open(path)?)
 }
 
 /// Opens a database that must exist, to change it.
 pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    report_recovery(for_writing()?.create(false).open(path)?)
+    report_recovery(for_writing()?.create(Create::Never).open(path)?)
 }
 
 /// Options under which commits fail if the file has lost the name that was given.
@@ -75,7 +78,7 @@ pub(crate) fn open_or_create<T>(
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);
     }
-    let (database, is_new) = match options.clone().create_new(true).open(path) {
+    let (database, is_new) = match options.clone().create(Create::New).open(path) {
         Err(teak::Error::AlreadyExists(_)) => (report_recovery(options.open(path)?)?, false),
         created => (created?, true),
     };
@@ -94,7 +97,10 @@ pub(crate) fn open_or_create<T>(
 
 /// Removes a database without commits, if no other process has it open.
 fn remove_unused(path: &Path) {
-    let alone = Options::new().create(false).exclusive(true).open(path);
+    let alone = Options::new()
+        .create(Create::Never)
+        .sharing(Sharing::Alone)
+        .open(path);
     let is_unused = |database: &Database| {
         let state = database.begin_read();
         state.is_ok_and(|state| state.id() == TransactionId(0))
@@ -111,8 +117,8 @@ pub(crate) fn create_exclusive(
     page_size_bytes: usize,
     file_mode: u32,
 ) -> Result<Database, Failure> {
-    let options = Options::new().require_name(true).create_new(true);
-    let options = options.exclusive(true).file_mode(file_mode);
+    let options = Options::new().require_name(true).create(Create::New);
+    let options = options.sharing(Sharing::Alone).file_mode(file_mode);
     Ok(options.page_size(page_size_bytes).open(path)?)
 }
 
@@ -202,7 +208,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// Begins to write. While other processes write, reports who they are and waits as long as allowed.
 pub(crate) fn begin_write(database: &Database, wait: WaitArgument) -> Result<WriteTxn, Failure> {
     let silence = silence(wait);
-    match database.begin_write_timeout(silence)? {
+    match database.begin_write_with(WriteOptions::new().timeout(silence))? {
         Some(txn) => Ok(txn),
         None => wait_and_report(database, wait, silence),
     }
@@ -230,7 +236,7 @@ pub(crate) fn wait_and_report(
     }
     let begun = match rest {
         None => Some(database.begin_write()?),
-        Some(rest) => database.begin_write_timeout(rest)?,
+        Some(rest) => database.begin_write_with(WriteOptions::new().timeout(rest))?,
     };
     begun.ok_or_else(|| busy(database, wait))
 }
@@ -272,7 +278,7 @@ pub(crate) fn salvage(
     progress: impl Fn(u64, u64),
 ) -> Result<SalvageReport, Failure> {
     let mut report = |at: teak::SalvageProgress| progress(at.pages_done, at.pages_total);
-    Ok(teak::salvage(damaged, saved, &mut report)?)
+    Ok(teak::salvage(damaged, saved, &[], &mut report)?)
 }
 
 /// The numbers of a database's file, all as wide as they come.

@@ -72,7 +72,7 @@ fn is_dense(asked: c_uint) -> CallResult<bool> {
 }
 
 fn exact(txn: &ReadTxn, out: &mut File) -> CallResult {
-    txn.write_backup(out, &mut |_| ControlFlow::Continue(()))?;
+    txn.write_backup(out, None, &mut |_| ControlFlow::Continue(()))?;
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use std::{
         atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
 };
-use teak::{Database, Durability, Error, Geometry, Options, Transaction};
+use teak::{Create, Database, Durability, Error, Geometry, Options, Sharing, Transaction};
 
 /// LMDB's default for the maximum number of readers.
 const MAX_READERS: c_uint = 126;
@@ -179,8 +179,12 @@ impl OpenEnvironment {
         let is_read_only = flags & flags::RDONLY != 0;
         files.make_room(flags)?;
         // Like LMDB, closing flushes nothing that a commit did not flush.
+        let create = match is_read_only {
+            true => Create::Never,
+            false => Create::IfMissing,
+        };
         let mut options = Options::new()
-            .create(!is_read_only)
+            .create(create)
             .read_only(is_read_only)
             .flush_on_close(false)
             .file_mode(mode & 0o777);
@@ -195,7 +199,7 @@ impl OpenEnvironment {
         // With these flags the client is responsible for writers of other processes.
         let may_do_without = is_read_only && flags & flags::NOLOCK != 0;
         if may_do_without && matches!(opened, Err(Error::Io { .. } | Error::InUse(_))) {
-            opened = options.no_lock_file(true).open(&files.data);
+            opened = options.sharing(Sharing::Unlocked).open(&files.data);
         }
         if opened.is_err() {
             // LMDB makes the lock file before it reads the data file.

@@ -5,7 +5,7 @@ use crate::{
     reserved_value::ReservedValue,
 };
 use std::{collections::HashSet, ffi::c_uint, sync::Arc};
-use teak::{Geometry, WriteTxn};
+use teak::WriteTxn;
 
 /// The first application mark of databases that this library wrote. The second mark is the flags of
 /// the main database.
@@ -95,11 +95,11 @@ impl Writer {
 
 fn set_limit(txn: &mut WriteTxn, opened: &OpenEnvironment, limit: u64) -> CallResult {
     let geometry = opened.geometry()?;
-    txn.set_geometry(Geometry {
-        upper_limit_bytes: limit,
-        lower_limit_bytes: geometry.lower_limit_bytes.min(limit),
-        ..geometry
-    })?;
+    txn.set_geometry(
+        geometry
+            .upper_limit_bytes(limit)
+            .lower_limit_bytes(geometry.lower_limit_bytes.min(limit)),
+    )?;
     Ok(())
 }
 

@@ -64,7 +64,7 @@
 //! | send what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`DetachedCursor`], [`MultiTable::range_owned`] |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
 //! | commit and continue, to write or to read | [`WriteTxn::checkpoint`], [`WriteTxn::commit_and_read`] |
-//! | write only if nothing changed since a read | [`Database::begin_write_at`] |
+//! | write only if nothing changed since a read | [`Database::begin_write_with`], [`WriteOptions::at`] |
 //! | read uncommitted data with several threads | [`WriteTxn`] |
 //! | generate ids from a sequence; store three numbers with each commit | [`Table::draw_sequence`], [`WriteTxn::set_marks`] |
 //! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`], [`MultiTable::bulk_load_unsorted`] |
@@ -124,16 +124,16 @@ mod transaction_tests;
 pub use api::{
     Action, BackupProgress, BulkOptions, BulkProgress, CacheOutcome, CachedLookup, ChangeFeed,
     Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle, CompactOptions,
-    CompactProgress, Cursor, Damage, Database, DatabaseStat, DeleteScope, Deletion, DenseProgress,
-    DetachedCursor, Difference, Differences, Direction, Durability, Estimate, Event, Exactness,
-    FileInfo, Keys, Limits, Loss, Marks, Metrics, MultiTable, Options, OwnedPairs, OwnedRange,
-    OwnedValues, PageUse, PageVisit, PairDifference, PairDifferences, Pairs, ParkedReadTxn, Range,
-    ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress, SalvageProgress,
-    SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget, SlowReader, SlowReaderChoice,
-    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
-    Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteTxn,
-    WriterGuard, codec, delete, inspect, limits, lock_file_of, restore, restore_like, salvage,
-    salvage_with,
+    CompactProgress, Create, Cursor, Damage, Database, DatabaseStat, DeleteScope, Deletion,
+    DenseProgress, DetachedCursor, Difference, Differences, Direction, Durability, Estimate, Event,
+    Exactness, FileInfo, Keys, Limits, Loss, Marks, Metrics, MultiTable, Options, OwnedPairs,
+    OwnedRange, OwnedValues, PageUse, PageVisit, PairDifference, PairDifferences, Pairs,
+    ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress,
+    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget, Sharing,
+    SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions,
+    TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed,
+    WriteInfo, WriteOptions, WriteTxn, codec, delete, inspect, limits, lock_file_of, restore,
+    salvage,
 };
 pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};

@@ -115,16 +115,15 @@ impl fmt::Debug for Extent {
 /// use teak::{Geometry, Options};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("coins.teak");
-/// let geometry = Geometry {
-///     lower_limit_bytes: 1 << 20,
-///     upper_limit_bytes: 8 << 30,
-///     ..Geometry::default()
-/// };
+/// let geometry = Geometry::new()
+///     .lower_limit_bytes(1 << 20)
+///     .upper_limit_bytes(8 << 30);
 /// let database = Options::new().geometry(geometry).open(&path)?;
 /// assert_eq!(database.geometry()?, geometry);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
 pub struct Geometry {
     /// The least length of the file. The first commit that needs space grows it to this length.
     pub lower_limit_bytes: u64,
@@ -153,6 +152,40 @@ impl Default for Geometry {
 }
 
 impl Geometry {
+    /// No limits, and the engine's choices.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`Geometry::lower_limit_bytes`](field@Self::lower_limit_bytes).
+    #[must_use]
+    pub fn lower_limit_bytes(mut self, bytes: u64) -> Self {
+        self.lower_limit_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Geometry::upper_limit_bytes`](field@Self::upper_limit_bytes).
+    #[must_use]
+    pub fn upper_limit_bytes(mut self, bytes: u64) -> Self {
+        self.upper_limit_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Geometry::growth_step_bytes`](field@Self::growth_step_bytes).
+    #[must_use]
+    pub fn growth_step_bytes(mut self, bytes: u64) -> Self {
+        self.growth_step_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Geometry::shrink_threshold_bytes`](field@Self::shrink_threshold_bytes).
+    #[must_use]
+    pub fn shrink_threshold_bytes(mut self, bytes: u64) -> Self {
+        self.shrink_threshold_bytes = bytes;
+        self
+    }
+
     /// The least threshold that the engine chooses.
     const SHRINK_THRESHOLD_MIN_BYTES: u64 = 1 << 20;
     /// The growth step of files that are not small.

@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 use teak::{
-    Database, Error, Options, Result, Table, Transaction,
+    Create, Database, Error, Options, Result, Sharing, Table, Transaction,
     codec::{Codec, FixedLen, Pair, Str, U8, U64},
 };
 
@@ -53,7 +53,7 @@ fn as_other_user<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 }
 
 fn reading() -> Options {
-    Options::new().read_only(true).create(false)
+    Options::new().read_only(true).create(Create::Never)
 }
 
 /// A mounted directory, which is unmounted on drop.
@@ -126,7 +126,7 @@ fn reading_without_a_lock_file_during_writes_requires_an_option() {
             }
             opened => panic!("{opened:?}"),
         }
-        let database = reading().no_lock_file(true).open(&path).unwrap();
+        let database = reading().sharing(Sharing::Unlocked).open(&path).unwrap();
         assert_eq!(get(&database, "a").unwrap(), Some(1));
         let txn = database.begin_read().unwrap();
         let table: Table<Str, U64> = txn.open_table("numbers").unwrap();
@@ -147,12 +147,12 @@ fn reading_without_a_lock_file_during_writes_requires_an_option() {
 #[test]
 fn nothing_is_written_without_a_lock_file() {
     let (_directory, path) = temporary_path();
-    let opened = Options::new().no_lock_file(true).open(&path);
+    let opened = Options::new().sharing(Sharing::Unlocked).open(&path);
     assert!(matches!(opened, Err(Error::InvalidArgument(_))));
     let database = Database::open(&path).unwrap();
     put(&database, "a", 1);
     // This process has it open with a lock file, which works as well.
-    let same = reading().no_lock_file(true).open(&path).unwrap();
+    let same = reading().sharing(Sharing::Unlocked).open(&path).unwrap();
     put(&database, "a", 2);
     assert_eq!(get(&same, "a").unwrap(), Some(2));
 }
@@ -178,7 +178,9 @@ fn a_database_on_a_read_only_mount_is_readable() {
     assert_eq!(other.ask("open"), "Clean");
     let opened = reading().open(mount.0.join("some.teak"));
     assert!(matches!(opened, Err(Error::InUse(_))), "{opened:?}");
-    let opened = reading().no_lock_file(true).open(mount.0.join("some.teak"));
+    let opened = reading()
+        .sharing(Sharing::Unlocked)
+        .open(mount.0.join("some.teak"));
     assert_eq!(get(&opened.unwrap(), "a").unwrap(), Some(1));
 }
 
@@ -242,24 +244,24 @@ fn a_reader_sees_writes_to_a_file_that_an_overlay_copies_up() {
 
 #[test]
 fn an_empty_file_becomes_a_database_and_keeps_its_permissions() {
-    for is_exclusive in [false, true] {
+    for sharing in [Sharing::Processes, Sharing::Alone] {
         let (_directory, path) = temporary_path();
         File::create(&path).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         let inode = path.metadata().unwrap().ino();
         for opened in [
             reading().open(&path),
-            Options::new().create(false).open(&path),
+            Options::new().create(Create::Never).open(&path),
         ] {
             assert!(
                 matches!(opened, Err(Error::NotADatabase { .. })),
                 "{opened:?}"
             );
         }
-        let opened = Options::new().create_new(true).open(&path);
+        let opened = Options::new().create(Create::New).open(&path);
         assert!(matches!(opened, Err(Error::AlreadyExists(_))));
         assert_eq!(path.metadata().unwrap().len(), 0);
-        let database = Options::new().exclusive(is_exclusive).open(&path).unwrap();
+        let database = Options::new().sharing(sharing).open(&path).unwrap();
         put(&database, "a", 1);
         database.close().unwrap();
         let found = path.metadata().unwrap();
@@ -274,7 +276,7 @@ fn a_dangling_link_is_reported_as_such() {
     symlink("missing/file.teak", &path).unwrap();
     let target = directory.path().join("missing/file.teak");
     let target = target.to_str().unwrap();
-    for options in [Options::new(), Options::new().create_new(true)] {
+    for options in [Options::new(), Options::new().create(Create::New)] {
         match options.open(&path) {
             Err(error @ Error::InvalidArgument(_)) => {
                 assert!(error.to_string().contains(target), "{error}");
@@ -299,23 +301,27 @@ fn copies_have_no_more_permissions_than_their_originals() {
     database.create_snapshot("monday").unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
     let at = |name: &str| directory.path().join(name);
-    database.backup(at("exact"), &mut go_on).unwrap();
-    database.backup_compact(at("dense"), &mut go_on).unwrap();
+    database.backup(at("exact"), None, &mut go_on).unwrap();
+    database
+        .begin_read()
+        .unwrap()
+        .copy_dense(at("dense"), &mut go_on)
+        .unwrap();
     let monday = database.open_snapshot("monday").unwrap();
     put(&database, "a", 2);
     database
-        .backup_since(&monday, at("increment"), &mut go_on)
+        .backup(at("increment"), Some(&monday), &mut go_on)
         .unwrap();
     drop((monday, database));
-    teak::salvage(&path, at("saved"), &mut |_| {}).unwrap();
+    teak::salvage(&path, at("saved"), &[], &mut |_| {}).unwrap();
     let [mut exact, mut increment] =
         ["exact", "increment"].map(|name| File::open(at(name)).unwrap());
     let sources = [exact.metadata().unwrap(), increment.metadata().unwrap()];
     let target = at("restored");
-    teak::restore_like(
-        &sources,
+    teak::restore(
         &mut exact,
         &mut [&mut increment],
+        &sources,
         target,
         &mut go_on,
     )
@@ -336,7 +342,7 @@ fn copies_belong_to_the_owner_of_their_originals() {
     std::os::unix::fs::chown(&path, Some(1234), Some(2345)).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
     let copy = directory.path().join("copy");
-    database.backup(&copy, &mut go_on).unwrap();
+    database.backup(&copy, None, &mut go_on).unwrap();
     let found = copy.metadata().unwrap();
     assert_eq!(
         (found.uid(), found.gid(), found.mode() & 0o777),

@@ -10,10 +10,11 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::Duration,
 };
 use teak::{
-    BackupProgress, CheckReport, Database, Durability, Error, Geometry, Options, PageUse,
-    RestoreProgress, Result, Table, Transaction, Verification, WriteTxn,
+    BackupProgress, CheckReport, CompactOptions, Database, Durability, Error, Geometry, Options,
+    PageUse, RestoreProgress, Result, Sharing, Table, Transaction, Verification, WriteTxn,
     codec::{Bytes, U64},
 };
 
@@ -64,7 +65,7 @@ fn all(table: &Numbers, txn: &impl Transaction) -> Model {
 fn restore(full: &mut dyn Read, increments: &[&[u8]], target: &Path) -> Result<CheckReport> {
     let mut parts = increments.to_vec();
     let mut parts: Vec<_> = parts.iter_mut().map(|part| part as &mut dyn Read).collect();
-    teak::restore(full, &mut parts, target, &mut go_on::<RestoreProgress>)
+    teak::restore(full, &mut parts, &[], target, &mut go_on::<RestoreProgress>)
 }
 
 fn refused(result: Result<CheckReport>, text: &str) {
@@ -113,7 +114,7 @@ fn damaged_pages_are_not_backed_up() {
             let Ok(database) = opened else { continue };
             let before = names_in(directory.path()).len();
             let target = directory.path().join("copy.teak");
-            let error = match database.backup(&target, &mut go_on) {
+            let error = match database.backup(&target, None, &mut go_on) {
                 // The snapshot commit's space map is no longer used.
                 Ok(_) if *page_use == PageUse::Pending => {
                     fs::remove_file(&target).unwrap();
@@ -137,7 +138,9 @@ fn damaged_pages_are_not_backed_up() {
                     .or_insert(0) += 1;
             }
             let txn = database.begin_read().unwrap();
-            let error = txn.write_backup(&mut Vec::new(), &mut go_on).unwrap_err();
+            let error = txn
+                .write_backup(&mut Vec::new(), None, &mut go_on)
+                .unwrap_err();
             assert!(matches!(error, Error::Corrupted { .. }), "{page}: {error}");
             assert_eq!(names_in(directory.path()).len(), before, "{page}");
         }
@@ -151,7 +154,7 @@ fn damaged_pages_are_not_backed_up() {
     );
     let database = Database::open(&path).unwrap();
     let target = directory.path().join("copy.teak");
-    database.backup(&target, &mut go_on).unwrap();
+    database.backup(&target, None, &mut go_on).unwrap();
 }
 
 #[test]
@@ -180,7 +183,7 @@ fn damaged_pages_are_not_in_an_increment() {
         let since = database.open_snapshot("first").unwrap();
         let target = directory.path().join("increment");
         let error = database
-            .backup_since(&since, &target, &mut go_on)
+            .backup(&target, Some(&since), &mut go_on)
             .unwrap_err();
         assert!(matches!(error, Error::Corrupted { .. }), "{page}: {error}");
         assert!(!target.exists());
@@ -194,12 +197,12 @@ fn damaged_pages_are_not_in_an_increment() {
 /// An increment from "first" on, and the copy before it.
 fn full_and_increment(directory: &Path, database: &Database) -> (Vec<u8>, Vec<u8>) {
     let full = directory.join("full.teak");
-    database.backup(&full, &mut go_on).unwrap();
+    database.backup(&full, None, &mut go_on).unwrap();
     change(database);
     let mut increment = Vec::new();
     let first = database.open_snapshot("first").unwrap();
     let now = database.begin_read().unwrap();
-    now.write_backup_since(&first, &mut increment, &mut go_on)
+    now.write_backup(&mut increment, Some(&first), &mut go_on)
         .unwrap();
     (fs::read(full).unwrap(), increment)
 }
@@ -302,7 +305,7 @@ fn a_restored_database_has_holes_where_its_copy_has() {
     txn.commit().unwrap();
     let mut copy = Vec::new();
     let txn = database.begin_read().unwrap();
-    txn.write_backup(&mut copy, &mut go_on).unwrap();
+    txn.write_backup(&mut copy, None, &mut go_on).unwrap();
     let target = directory.path().join("restored.teak");
     restore(&mut &copy[..], &[], &target).unwrap();
     let file = target.metadata().unwrap();
@@ -344,8 +347,8 @@ fn names_dropped_during_a_backup_do_not_end_it() {
             for round in 0..20 {
                 let full = directory.path().join(format!("full-{round}"));
                 let increment = directory.path().join(format!("increment-{round}"));
-                database.backup(full, &mut go_on)?;
-                database.backup_since(&first, increment, &mut go_on)?;
+                database.backup(full, None, &mut go_on)?;
+                database.backup(increment, Some(&first), &mut go_on)?;
             }
             Ok(())
         };
@@ -358,7 +361,7 @@ fn names_dropped_during_a_backup_do_not_end_it() {
 #[test]
 fn a_state_with_very_many_names_is_checked_and_copied() {
     let (directory, path) = temporary_path();
-    let database = Options::new().exclusive(true).open(&path).unwrap();
+    let database = Options::new().sharing(Sharing::Alone).open(&path).unwrap();
     for start in (0..66_000).step_by(3000) {
         let mut txn = database.begin_write().unwrap();
         txn.set_durability(Durability::Lazy);
@@ -369,7 +372,7 @@ fn a_state_with_very_many_names_is_checked_and_copied() {
     }
     assert!(database.check(&mut |_| {}).unwrap().is_clean());
     let target = directory.path().join("copy.teak");
-    database.backup(&target, &mut go_on).unwrap();
+    database.backup(&target, None, &mut go_on).unwrap();
     let copy = Database::open(&target).unwrap();
     assert_eq!(copy.snapshots().unwrap().len(), 66_000);
 }
@@ -381,7 +384,7 @@ fn an_increment_ends_when_the_older_state_is_cancelled() {
     change(&database);
     let first = database.open_snapshot("first").unwrap();
     let now = database.begin_read().unwrap();
-    let written = now.write_backup_since(&first, &mut Vec::new(), &mut |_| {
+    let written = now.write_backup(&mut Vec::new(), Some(&first), &mut |_| {
         let readers = database.readers().unwrap();
         let older = readers
             .iter()
@@ -396,7 +399,7 @@ fn an_increment_ends_when_the_older_state_is_cancelled() {
 fn a_feed_with_a_cancelled_state_does_not_move_on() {
     let (_directory, path) = temporary_path();
     let (database, _) = create(&path);
-    let mut feed = database.follow().unwrap();
+    let mut feed = database.follow(database.begin_read().unwrap()).unwrap();
     let seen = feed.seen().id();
     let readers = database.readers().unwrap();
     assert!(
@@ -406,7 +409,10 @@ fn a_feed_with_a_cancelled_state_does_not_move_on() {
     );
     change(&database);
     for _ in 0..2 {
-        assert!(matches!(feed.poll(), Err(Error::SnapshotLost)));
+        assert!(matches!(
+            feed.next(Some(Duration::ZERO)),
+            Err(Error::SnapshotLost)
+        ));
         assert_eq!(feed.seen().id(), seen);
     }
 }
@@ -424,11 +430,9 @@ fn durability_of(path: &Path) -> Option<u8> {
 #[test]
 fn a_salvaged_database_keeps_geometry_and_durability() {
     let (directory, path) = temporary_path();
-    let geometry = Geometry {
-        lower_limit_bytes: 1 << 20,
-        upper_limit_bytes: 64 << 20,
-        ..Geometry::default()
-    };
+    let geometry = Geometry::new()
+        .lower_limit_bytes(1 << 20)
+        .upper_limit_bytes(64 << 20);
     let options = Options::new().geometry(geometry);
     let database = options.durability(Durability::Lazy).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -438,7 +442,7 @@ fn a_salvaged_database_keeps_geometry_and_durability() {
     database.close().unwrap();
     let saved = directory.path().join("saved.teak");
     assert!(
-        teak::salvage(&path, &saved, &mut |_| {})
+        teak::salvage(&path, &saved, &[], &mut |_| {})
             .unwrap()
             .is_complete()
     );
@@ -546,7 +550,9 @@ fn chains_of_increments_agree_with_a_model() {
                 }
                 (10, _) => {
                     drop(txn);
-                    database.compact(&mut go_on).unwrap();
+                    database
+                        .compact(&CompactOptions::new(), &mut go_on)
+                        .unwrap();
                     continue;
                 }
                 (11.., Some(name)) => {
@@ -554,14 +560,14 @@ fn chains_of_increments_agree_with_a_model() {
                     let since = database.open_snapshot(&name).unwrap();
                     if full.is_none() || random.u8(..8) == 0 {
                         let target = directory.path().join(format!("full-{step}"));
-                        let done = database.backup(&target, &mut go_on::<BackupProgress>);
+                        let done = database.backup(&target, None, &mut go_on::<BackupProgress>);
                         full = Some((done.unwrap().transaction.0, target, state.clone()));
                         increments.clear();
                         continue;
                     }
                     let now = database.begin_read().unwrap();
                     let mut bytes = Vec::new();
-                    now.write_backup_since(&since, &mut bytes, &mut go_on)
+                    now.write_backup(&mut bytes, Some(&since), &mut go_on)
                         .unwrap();
                     increments.push(Increment {
                         since: since.id().0,

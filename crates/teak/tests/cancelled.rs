@@ -117,7 +117,7 @@ fn a_parked_reader_and_a_backup_are_cancelled() {
 
     let txn = database.begin_read().unwrap();
     let mut notified = 0;
-    let backup = txn.write_backup(&mut std::io::sink(), &mut |_| {
+    let backup = txn.write_backup(&mut std::io::sink(), None, &mut |_| {
         notified += 1;
         database.cancel_reader(&only_reader(&database)).unwrap();
         ControlFlow::Continue(())
@@ -127,7 +127,7 @@ fn a_parked_reader_and_a_backup_are_cancelled() {
     drop(txn);
 
     let copy = directory.path().join("copy.teak");
-    let backup = database.backup(&copy, &mut |_| {
+    let backup = database.backup(&copy, None, &mut |_| {
         database.cancel_reader(&only_reader(&database)).unwrap();
         ControlFlow::Continue(())
     });

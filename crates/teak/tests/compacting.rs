@@ -92,7 +92,7 @@ impl Shape {
         let largest = self.records.values().map(Vec::len).max().unwrap_or(0) as u64;
         let allowed = before + largest + BATCH;
         let mut calls = 0;
-        let done = self.database.compact_with(options, &mut |progress| {
+        let done = self.database.compact(options, &mut |progress| {
             calls += 1;
             assert!(progress.file_bytes <= allowed, "{progress:?} {before}");
             assert!(calls < 2000, "{progress:?}");
@@ -275,10 +275,7 @@ fn obstacles_are_reported() {
 /// Nothing can be copied past the end.
 #[test]
 fn a_file_at_its_size_limit_is_unchanged() {
-    let geometry = Geometry {
-        upper_limit_bytes: 1800 * PAGE,
-        ..Geometry::default()
-    };
+    let geometry = Geometry::new().upper_limit_bytes(1800 * PAGE);
     let options = Options::new().move_percent(0).geometry(geometry);
     let mut shape = Shape::with(options);
     shape.put(1, pages(700));
@@ -306,7 +303,7 @@ fn compacting_a_dense_file_makes_no_commit() {
     let database = Database::open(&shape.path).unwrap();
     let before = database.stat().unwrap().transaction;
     let done = database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert!(done.is_reached && done.moved_pages == 0, "{done:?}");
     assert_eq!(database.stat().unwrap().transaction, before);
@@ -372,7 +369,7 @@ fn a_compaction_ends_after_commits_that_find_no_room() {
         }
         let mut calls = 0;
         let options = CompactOptions::new().until_file_bytes(PAGE);
-        let done = database.compact_with(&options, &mut |_| {
+        let done = database.compact(&options, &mut |_| {
             calls += 1;
             ControlFlow::Continue(())
         });
@@ -389,7 +386,7 @@ fn a_compaction_waits_for_writers_until_its_timeout() {
     let txn = database.begin_write().unwrap();
     let options = CompactOptions::new().wait_for_writers(Duration::from_millis(10));
     let done = database
-        .compact_with(&options, &mut |_| ControlFlow::Continue(()))
+        .compact(&options, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert_eq!(done.obstacle, Some(CompactObstacle::Writers));
     assert!(!done.is_reached);
@@ -400,7 +397,7 @@ fn a_compaction_waits_for_writers_until_its_timeout() {
         other = Some(database.begin_write().unwrap());
         ControlFlow::Continue(())
     };
-    let done = database.compact_with(&options, &mut begin).unwrap();
+    let done = database.compact(&options, &mut begin).unwrap();
     assert!(other.is_none() || done.obstacle == Some(CompactObstacle::Writers));
 }
 
@@ -410,6 +407,6 @@ fn an_ended_compaction_does_not_pause() {
     let database = Database::open(directory.path().join("x.teak")).unwrap();
     let options = CompactOptions::new().pause(Duration::MAX);
     database
-        .compact_with(&options, &mut |_| ControlFlow::Break(()))
+        .compact(&options, &mut |_| ControlFlow::Break(()))
         .unwrap();
 }

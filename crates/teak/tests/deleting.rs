@@ -8,7 +8,7 @@ use std::{
     thread,
     time::Duration,
 };
-use teak::{Database, Deletion, Error, Options, delete};
+use teak::{Database, Deletion, Error, Options, Sharing, delete};
 
 const ALL: [Deletion; 3] = [Deletion::IfUnused, Deletion::WhenUnused, Deletion::Now];
 
@@ -74,9 +74,9 @@ fn a_link_is_followed() {
 
 #[test]
 fn a_database_in_use_is_not_deleted() {
-    for is_exclusive in [false, true] {
+    for sharing in [Sharing::Processes, Sharing::Alone] {
         let (_directory, path) = temporary_path();
-        let open = || Options::new().exclusive(is_exclusive).open(&path).unwrap();
+        let open = || Options::new().sharing(sharing).open(&path).unwrap();
         let database = open();
         let refused = delete(&path, Deletion::IfUnused);
         assert!(matches!(refused, Err(Error::InUse(_))));
@@ -148,9 +148,9 @@ fn users_of_a_deleted_database_continue() {
 
 #[test]
 fn a_process_may_delete_a_database_it_uses() {
-    for is_exclusive in [false, true] {
+    for sharing in [Sharing::Processes, Sharing::Alone] {
         let (_directory, path) = temporary_path();
-        let open = || Options::new().exclusive(is_exclusive).open(&path);
+        let open = || Options::new().sharing(sharing).open(&path);
         let database = open().unwrap();
         assert!(delete(&path, Deletion::Now).unwrap());
         assert!(names_in(&path).is_empty());

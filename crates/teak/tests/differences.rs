@@ -12,8 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 use teak::{
-    Database, Difference, Durability, Error, KeyOrder, Options, ReadTxn, Result, Table,
-    TableChange, TableOptions, Transaction, TransactionId, Verification, WriteTxn,
+    CompactOptions, Database, Difference, Durability, Error, KeyOrder, Options, ReadTxn, Result,
+    Sharing, Table, TableChange, TableOptions, Transaction, TransactionId, Verification, WriteTxn,
     codec::{Bytes, Str, U64},
 };
 
@@ -209,7 +209,7 @@ fn differences_of_all_pairs_of_random_states_match_the_models() {
             txn.commit().unwrap();
             if round % 20 == 10 {
                 database
-                    .compact(&mut |_| ControlFlow::Continue(()))
+                    .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
                     .unwrap();
             }
             let state = (database.begin_read().unwrap(), tables.clone());
@@ -246,7 +246,7 @@ fn moved_pages_make_no_differences() {
     let older = database.begin_read().unwrap();
     let before = database.stat().unwrap().transaction;
     database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert!(database.stat().unwrap().transaction > before);
     let newer = database.begin_read().unwrap();
@@ -285,7 +285,7 @@ fn only_states_of_one_database_and_one_order_are_compared() {
     for refused in [
         words.differences(&older, &other).unwrap_err(),
         other.changed_tables(&older).unwrap_err(),
-        database.follow_from(other.clone()).unwrap_err(),
+        database.follow(other.clone()).unwrap_err(),
     ] {
         assert!(refused.to_string().contains("two databases"), "{refused}");
     }
@@ -399,11 +399,11 @@ fn put(database: &Database, durability: Durability, number: u64) -> TransactionI
 
 #[test]
 fn a_feed_reports_every_record_once() {
-    for is_exclusive in [false, true] {
+    for sharing in [Sharing::Processes, Sharing::Alone] {
         let (_directory, path) = temporary_path();
-        let database = Options::new().exclusive(is_exclusive).open(&path).unwrap();
+        let database = Options::new().sharing(sharing).open(&path).unwrap();
         put(&database, Durability::Durable, 0);
-        let mut feed = database.follow().unwrap();
+        let mut feed = database.follow(database.begin_read().unwrap()).unwrap();
         let (sender, received) = mpsc::channel();
         let follower = thread::spawn(move || {
             let numbers = feed.seen().open_table::<U64, U64>("numbers").unwrap();
@@ -439,16 +439,19 @@ fn a_feed_continues_at_its_position() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, Durability::Durable, 0);
-    let seen = database.follow().unwrap().into_seen();
+    let seen = database
+        .follow(database.begin_read().unwrap())
+        .unwrap()
+        .into_seen();
     put(&database, Durability::Durable, 1);
     put(&database, Durability::Durable, 2);
-    let mut feed = database.follow_from(seen).unwrap();
-    let changes = feed.poll().unwrap().unwrap();
+    let mut feed = database.follow(seen).unwrap();
+    let changes = feed.next(Some(Duration::ZERO)).unwrap().unwrap();
     let numbers = changes.newer().open_table::<U64, U64>("numbers").unwrap();
     assert_eq!(changes.of(&numbers).unwrap().count(), 2);
-    assert!(feed.poll().unwrap().is_none());
-    let mut again = database.follow_from(changes.older().clone()).unwrap();
-    let again = again.poll().unwrap();
+    assert!(feed.next(Some(Duration::ZERO)).unwrap().is_none());
+    let mut again = database.follow(changes.older().clone()).unwrap();
+    let again = again.next(Some(Duration::ZERO)).unwrap();
     assert_eq!(again.unwrap().of(&numbers).unwrap().count(), 2);
 }
 

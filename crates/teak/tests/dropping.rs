@@ -7,7 +7,7 @@ use std::{
 };
 use teak::{
     CompactOptions, Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options,
-    PageUse, PageVisit, Table, TableOptions, Transaction, ValueSize, WriteTxn,
+    PageUse, PageVisit, Table, TableOptions, Transaction, ValueSize, WriteOptions, WriteTxn,
     codec::Bytes,
     testing::{self, Call, Fault, SimDisk},
 };
@@ -414,7 +414,7 @@ fn copies_differences_and_salvage_ignore_them() {
     let before = database.begin_read().unwrap();
     let mut go_on = |_| ControlFlow::Continue(());
     let mut full = Vec::new();
-    before.write_backup(&mut full, &mut go_on).unwrap();
+    before.write_backup(&mut full, None, &mut go_on).unwrap();
     let mut txn = database.begin_write().unwrap();
     txn.drop_table("ash").unwrap();
     txn.commit().unwrap();
@@ -429,12 +429,13 @@ fn copies_differences_and_salvage_ignore_them() {
 
     let mut increment = Vec::new();
     after
-        .write_backup_since(&before, &mut increment, &mut go_on)
+        .write_backup(&mut increment, Some(&before), &mut go_on)
         .unwrap();
     let restored = directory.path().join("restored.teak");
     teak::restore(
         &mut &full[..],
         &mut [&mut &increment[..]],
+        &[],
         &restored,
         &mut |_| ControlFlow::Continue(()),
     )
@@ -448,7 +449,9 @@ fn copies_differences_and_salvage_ignore_them() {
 
     let dense = directory.path().join("dense.teak");
     database
-        .backup_compact(&dense, &mut |_| ControlFlow::Continue(()))
+        .begin_read()
+        .unwrap()
+        .copy_dense(&dense, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let dense = options().open(&dense).unwrap();
     assert_eq!(tables(&dense.begin_read().unwrap()), expected);
@@ -456,10 +459,10 @@ fn copies_differences_and_salvage_ignore_them() {
 
     let damaged = directory.path().join("exact.teak");
     database
-        .backup(&damaged, &mut |_| ControlFlow::Continue(()))
+        .backup(&damaged, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let saved = directory.path().join("saved.teak");
-    let report = teak::salvage(&damaged, &saved, &mut |_| ()).unwrap();
+    let report = teak::salvage(&damaged, &saved, &[], &mut |_| ()).unwrap();
     assert_eq!(report.tables.len(), 1);
     let saved = Database::open(&saved).unwrap();
     assert_eq!(tables(&saved.begin_read().unwrap()), expected);
@@ -501,7 +504,7 @@ fn compacting_releases_all() {
     txn.drop_table("ash").unwrap();
     txn.commit().unwrap();
     let done = database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert!(done.file_bytes < 400 << 10, "{done:?}");
     assert!(!has_dropped(&database));
@@ -572,7 +575,7 @@ fn damaged_tables_stay_and_prevent_no_commit() {
     drop(txn);
     assert!(!database.check(&mut |_| ()).unwrap().is_clean());
     database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
 }
 
@@ -653,7 +656,7 @@ fn compacting_releases_nested_trees() {
         txn.commit().unwrap();
         assert!(has_dropped(&database));
         database
-            .compact(&mut |_| ControlFlow::Continue(()))
+            .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
             .unwrap();
         assert!(!has_dropped(&database));
         assert_clean(&database);
@@ -811,18 +814,24 @@ fn removing_the_whole_range_is_like_clearing_the_table() {
 /// A way of beginning a transaction.
 type Begin = fn(&Database) -> teak::Result<WriteTxn>;
 
+fn begun(database: &Database, options: WriteOptions<'_>) -> teak::Result<WriteTxn> {
+    Ok(database.begin_write_with(options)?.unwrap())
+}
+
 /// A database with no room except that of dropped tables continues, for each durability and each
 /// way of beginning: a transaction that finds no room leads to releases before the next one, as
 /// many as it may need if that one is not urgent.
 #[test]
 fn a_full_database_gets_room_although_no_commit_succeeds() {
-    let cases: [(Begin, u32); 4] = [
+    let cases: [(Begin, u32); 3] = [
         (|database| database.begin_write(), 6),
-        (|database| database.lock_writer()?.begin(), 6),
-        (|database| Ok(database.try_begin_write()?.unwrap()), 200),
+        (
+            |database| begun(database, WriteOptions::new().no_wait()),
+            200,
+        ),
         // A release takes a commit, but one of the engine: the state does not become stale.
         (
-            |database| database.begin_write_at(&database.begin_read()?),
+            |database| begun(database, WriteOptions::new().at(&database.begin_read()?)),
             200,
         ),
     ];
@@ -901,7 +910,7 @@ fn compacting_releases_in_its_own_steps() {
     let mut left = vec![database.stat().unwrap().dropped_pages];
     let limits = CompactOptions::new().max_commit_bytes(8 * 4096);
     database
-        .compact_with(&limits, &mut |_| {
+        .compact(&limits, &mut |_| {
             left.push(database.stat().unwrap().dropped_pages);
             match left.len() {
                 0..5 => ControlFlow::Continue(()),
@@ -917,7 +926,7 @@ fn compacting_releases_in_its_own_steps() {
     assert!(has_dropped(&database), "it was ended before");
     assert_clean(&database);
     database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert!(!has_dropped(&database));
     assert_clean(&database);

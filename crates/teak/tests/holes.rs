@@ -10,8 +10,8 @@ use std::{
     process::Command,
 };
 use teak::{
-    CheckReport, Database, Durability, Error, Geometry, Options, Result, Table, Transaction,
-    codec::Bytes, codec::U64,
+    CheckReport, Database, Durability, Error, Geometry, Options, Result, Sharing, Table,
+    Transaction, codec::Bytes, codec::U64,
 };
 
 const MIB: u64 = 1 << 20;
@@ -147,10 +147,7 @@ fn alternating_loads_and_removals_retain_the_blocks() {
 fn nothing_is_returned_if_the_file_never_shrinks() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("never.teak");
-    let never = Geometry {
-        shrink_threshold_bytes: u64::MAX,
-        ..Geometry::default()
-    };
+    let never = Geometry::new().shrink_threshold_bytes(u64::MAX);
     let database = options().geometry(never).open(&path).unwrap();
     let table = fill(&database, 0..20_000, Durability::Lazy).unwrap();
     database.sync().unwrap();
@@ -206,7 +203,7 @@ fn holes_that_cannot_be_filled_are_an_error() {
     };
     let path = disk.0.path().join("holes.teak");
     // There is no lock file then, which may need to grow as well.
-    let options = || options().exclusive(true);
+    let options = || options().sharing(Sharing::Alone);
     let mut database = options().open(&path).unwrap();
     let table = fill(&database, 0..20_000, Durability::Lazy).unwrap();
     hollow_out(&database, &table, 100..19_000);
@@ -247,7 +244,7 @@ fn a_backup_has_no_blocks_for_unused_pages() {
     small_commits(&database, &table, 3);
     let copy = directory.path().join("copy.teak");
     let done = database
-        .backup(&copy, &mut |_| ControlFlow::Continue(()))
+        .backup(&copy, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert_eq!((done.bytes, done.total_bytes), (len(&copy), len(&copy)));
     assert!(len(&copy) > 15 * MIB);
@@ -257,7 +254,7 @@ fn a_backup_has_no_blocks_for_unused_pages() {
     let mut stream = Vec::new();
     let reader = database.begin_read().unwrap();
     reader
-        .write_backup(&mut stream, &mut |_| ControlFlow::Continue(()))
+        .write_backup(&mut stream, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert_eq!(stream, fs::read(&copy).unwrap());
 

@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 use teak::{
-    Database, Deletion, Options, Result, Table, Transaction,
+    Create, Database, Deletion, Options, Result, Table, Transaction,
     codec::{Bytes, Str, U64},
 };
 
@@ -29,7 +29,7 @@ pub(crate) fn order(path: &Path, words: &[&str]) -> Option<String> {
         ["delete"] => teak::delete(path, Deletion::IfUnused).map(|deleted| deleted.to_string()),
         ["backup"] => open_to_read(path)
             .and_then(|database| {
-                database.backup(path.with_file_name("copy"), &mut |_| {
+                database.backup(path.with_file_name("copy"), None, &mut |_| {
                     ControlFlow::Continue(())
                 })
             })
@@ -44,7 +44,10 @@ pub(crate) fn order(path: &Path, words: &[&str]) -> Option<String> {
 }
 
 fn open_to_read(path: &Path) -> Result<Database> {
-    Options::new().read_only(true).create(false).open(path)
+    Options::new()
+        .read_only(true)
+        .create(Create::Never)
+        .open(path)
 }
 
 fn read(path: &Path) -> Result<Option<u64>> {

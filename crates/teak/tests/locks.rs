@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 use teak::{
-    Database, Deletion, Durability, Error, Options, Table, Transaction,
+    Create, Database, Deletion, Durability, Error, Options, Table, Transaction, WriteOptions,
     codec::{Str, U64},
 };
 
@@ -107,7 +107,12 @@ fn opening_and_closing_the_lock_file_keeps_the_writer_lock() {
     other.ask("begin-write");
     other.ask("write a 2");
     assert_eq!(other.ask("open-and-close-files"), "done");
-    assert!(database.try_begin_write().unwrap().is_none());
+    assert!(
+        database
+            .begin_write_with(WriteOptions::new().no_wait())
+            .unwrap()
+            .is_none()
+    );
     assert_eq!(get(&database, "a"), Some(1));
     assert!(!other.ask("commit").starts_with("error"));
     assert_eq!(get(&database, "a"), Some(2));
@@ -166,7 +171,13 @@ fn a_process_with_closed_descriptors_writes_to_no_other_file() {
         other.ask("write a 2");
         other.ask("begin-read");
         assert_eq!(other.ask("close-descriptors"), "done");
-        assert!(database.try_begin_write().unwrap().is_none(), "it lives");
+        assert!(
+            database
+                .begin_write_with(WriteOptions::new().no_wait())
+                .unwrap()
+                .is_none(),
+            "it lives"
+        );
         let committed = other.ask("commit");
         assert!(committed.starts_with("error"), "{committed}");
         assert!(committed.contains("closed the descriptor"), "{committed}");
@@ -317,7 +328,7 @@ fn other_files_with_the_name_of_the_lock_file_are_unchanged() {
             refused(options().open(&path).map(drop));
             refused(options().read_only(true).open(&path).map(drop));
             refused(options().open(&new).map(drop));
-            refused(options().create_new(true).open(&new).map(drop));
+            refused(options().create(Create::New).open(&new).map(drop));
             if !is_chosen {
                 refused(teak::delete(&path, Deletion::IfUnused).map(drop));
                 refused(teak::delete(&path, Deletion::Now).map(drop));

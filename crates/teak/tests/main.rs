@@ -5,6 +5,7 @@ mod backups;
 mod cancelled;
 mod compacting;
 mod counting;
+mod debug_texts;
 mod deleting;
 mod detached_cursors;
 mod detached_cursors_of_values;

@@ -158,7 +158,11 @@ fn a_leaf_that_was_written_early_is_not_written_again_for_each_change() {
     let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for number in 0..60_000 {
         table.insert(&mut txn, key(number), &[7; 100]).unwrap();
-        assert!(txn.dirty_bytes() < 2 << 20, "{} bytes", txn.dirty_bytes());
+        assert!(
+            txn.info().dirty_bytes < 2 << 20,
+            "{} bytes",
+            txn.info().dirty_bytes
+        );
     }
     txn.commit().unwrap();
     let (written, used) = (

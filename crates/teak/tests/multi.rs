@@ -9,8 +9,8 @@ use std::{
     path::Path,
 };
 use teak::{
-    Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options, PairDifference,
-    ReadTxn, TableOptions, Transaction, ValueSize, Verification, WriteTxn,
+    CompactOptions, Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options,
+    PairDifference, ReadTxn, TableOptions, Transaction, ValueSize, Verification, WriteTxn,
     codec::{Bytes, NativeU64, Str, U32},
 };
 
@@ -298,7 +298,7 @@ fn named_snapshots_rollbacks_and_increments_have_nested_trees() {
     let before = state.clone();
     let full = directory.path().join("full.teak");
     database
-        .backup(&full, &mut |_| ControlFlow::Continue(()))
+        .backup(&full, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     for _ in 0..5 {
         let mut txn = database.begin_write().unwrap();
@@ -309,20 +309,28 @@ fn named_snapshots_rollbacks_and_increments_have_nested_trees() {
     before.assert_holds(&snapshot);
     let mut delta = Vec::new();
     let now = database.begin_read().unwrap();
-    now.write_backup_since(&snapshot, &mut delta, &mut |_| ControlFlow::Continue(()))
-        .unwrap();
-    let restored = directory.path().join("restored.teak");
-    let mut file = std::fs::File::open(&full).unwrap();
-    teak::restore(&mut file, &mut [&mut &delta[..]], &restored, &mut |_| {
+    now.write_backup(&mut delta, Some(&snapshot), &mut |_| {
         ControlFlow::Continue(())
     })
+    .unwrap();
+    let restored = directory.path().join("restored.teak");
+    let mut file = std::fs::File::open(&full).unwrap();
+    teak::restore(
+        &mut file,
+        &mut [&mut &delta[..]],
+        &[],
+        &restored,
+        &mut |_| ControlFlow::Continue(()),
+    )
     .unwrap();
     let copy = open(&restored, Durability::Lazy);
     state.assert_holds(&copy.begin_read().unwrap());
     assert_clean(&copy);
     let dense = directory.path().join("dense.teak");
     database
-        .backup_compact(&dense, &mut |_| ControlFlow::Continue(()))
+        .begin_read()
+        .unwrap()
+        .copy_dense(&dense, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let copy = open(&dense, Durability::Lazy);
     state.assert_holds(&copy.begin_read().unwrap());
@@ -340,13 +348,13 @@ fn named_snapshots_rollbacks_and_increments_have_nested_trees() {
     txn.commit().unwrap();
     state.assert_holds(&database.begin_read().unwrap());
     database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     state.assert_holds(&database.begin_read().unwrap());
     assert_clean(&database);
     let salvaged = directory.path().join("salvaged.teak");
     database.close().unwrap();
-    let report = teak::salvage_with(&path, &salvaged, &[&BY_LENGTH], &mut |_| {}).unwrap();
+    let report = teak::salvage(&path, &salvaged, &[&BY_LENGTH], &mut |_| {}).unwrap();
     assert!(report.is_complete(), "{report}");
     let copy = open(&salvaged, Durability::Lazy);
     state.assert_holds(&copy.begin_read().unwrap());
@@ -379,7 +387,7 @@ fn the_file_of_a_table_that_shrank_is_cut() {
     txn.commit().unwrap();
     let long = path.metadata().unwrap().len();
     database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert!(path.metadata().unwrap().len() < long / 2);
     assert_clean(&database);

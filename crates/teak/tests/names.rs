@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 use teak::{
-    Database, Durability, Error, Event, Options, Result, Table, Transaction, TransactionId,
-    codec::U64,
+    Database, Durability, Error, Event, Options, Result, Sharing, Table, Transaction,
+    TransactionId, codec::U64,
 };
 
 /// Takes the name from the database at `path`. Returns the present path of the file.
@@ -175,12 +175,12 @@ fn openings_of_one_database_agree_on_whether_it_needs_its_name() {
 
 #[test]
 fn a_new_file_is_known_to_the_system_by_its_name() {
-    for is_exclusive in [false, true] {
+    for sharing in [Sharing::Processes, Sharing::Alone] {
         let (_directory, path) = temporary_path();
         let path = fs::canonicalize(path.parent().unwrap())
             .unwrap()
             .join("new.teak");
-        let database = Options::new().exclusive(is_exclusive).open(&path).unwrap();
+        let database = Options::new().sharing(sharing).open(&path).unwrap();
         put(&database, Durability::Durable, 1).unwrap();
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         let name = path.to_str().unwrap();

@@ -12,8 +12,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 use teak::{
-    BulkOptions, Comparison, Database, Difference, Durability, Error, KeyOrder, Options, PageUse,
-    Result, Table, TableOptions, Transaction, WriteTxn, codec::Bytes,
+    BulkOptions, CompactOptions, Comparison, Database, Difference, Durability, Error, KeyOrder,
+    Options, PageUse, Result, Table, TableOptions, Transaction, WriteTxn, codec::Bytes,
 };
 
 type Raw = Table<Bytes, Bytes>;
@@ -309,7 +309,7 @@ fn compacting_moves_tables_with_a_first_key_that_is_not_empty() {
     txn.commit().unwrap();
     let before = database.stat().unwrap().file_bytes;
     database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let after = database.stat().unwrap().file_bytes;
     assert!(after * 2 < before, "{before} {after}");
@@ -478,7 +478,7 @@ fn a_missing_comparison_does_not_affect_other_tables() {
     assert_eq!((report.tables, report.records), (2, 6001));
     let copy = directory.path().join("copy.teak");
     database
-        .backup(&copy, &mut |_| ControlFlow::Continue(()))
+        .backup(&copy, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     drop(txn);
 
@@ -625,7 +625,9 @@ fn dense_copies_and_salvage_preserve_the_order() {
     let dense = directory.path().join("dense.teak");
     assert_eq!(
         database
-            .backup_compact(&dense, &mut |_| ControlFlow::Continue(()))
+            .begin_read()
+            .unwrap()
+            .copy_dense(&dense, &mut |_| ControlFlow::Continue(()))
             .unwrap()
             .records,
         6001
@@ -635,7 +637,7 @@ fn dense_copies_and_salvage_preserve_the_order() {
         directory.path().join("saved.teak"),
         directory.path().join("without.teak"),
     );
-    let report = teak::salvage(&path, &without, &mut |_| {}).unwrap();
+    let report = teak::salvage(&path, &without, &[], &mut |_| {}).unwrap();
     assert!(!report.is_complete());
     assert_eq!(report.unordered_tables, [b"custom".to_vec()]);
     assert!(
@@ -643,7 +645,7 @@ fn dense_copies_and_salvage_preserve_the_order() {
         "{report}"
     );
     assert_eq!(report.tables.len(), 1);
-    let report = teak::salvage_with(&path, &saved, &[&DOWNWARDS], &mut |_| {}).unwrap();
+    let report = teak::salvage(&path, &saved, &[&DOWNWARDS], &mut |_| {}).unwrap();
     assert!(report.unordered_tables.is_empty(), "{report}");
     assert_eq!(report.lost_snapshots, [b"before"]);
     assert!(report.tables.iter().all(|table| table.records_lost() == 0));
@@ -673,7 +675,7 @@ fn salvage_of_a_damaged_table_in_an_order_of_its_own() {
         bytes[page * 4096 + 2000] ^= 1;
         fs::write(&path, &bytes).unwrap();
         let saved = directory.path().join(format!("saved-{round}.teak"));
-        let report = match teak::salvage_with(&path, &saved, &[&DOWNWARDS], &mut |_| {}) {
+        let report = match teak::salvage(&path, &saved, &[&DOWNWARDS], &mut |_| {}) {
             // The root of the catalog.
             Err(Error::Corrupted { .. }) => continue,
             report => report.unwrap(),

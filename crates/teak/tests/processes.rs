@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 use teak::{
-    Database, Durability, Error, Options, Recovery, SlowReaderChoice, Table, Transaction,
-    TransactionId, Verification,
+    Create, Database, Durability, Error, Options, Recovery, Sharing, SlowReaderChoice, Table,
+    Transaction, TransactionId, Verification, WriteOptions,
     codec::{Bytes, Str, U64},
 };
 
@@ -194,9 +194,9 @@ fn obey(path: &Path) {
                 let begun = database
                     .as_ref()
                     .unwrap()
-                    .begin_write_at(reader.as_ref().unwrap());
+                    .begin_write_with(WriteOptions::new().at(reader.as_ref().unwrap()));
                 begun.map(|begun| {
-                    writer = Some(begun);
+                    writer = begun;
                     "begun".to_owned()
                 })
             }
@@ -678,7 +678,12 @@ fn a_database_that_is_opened_again_is_the_same_one() {
     put(&database, "durable", "a", 1).unwrap();
     let again = Database::open(&path).unwrap();
     let writer = again.begin_write().unwrap();
-    assert!(database.try_begin_write().unwrap().is_none());
+    assert!(
+        database
+            .begin_write_with(WriteOptions::new().no_wait())
+            .unwrap()
+            .is_none()
+    );
     drop(writer);
     put(&again, "lazy", "a", 2).unwrap();
     assert_eq!(get(&database, "a").unwrap(), Some(2));
@@ -724,7 +729,7 @@ fn conflicting_openings_are_refused_with_the_reason() {
         .open(&path)
         .unwrap();
     assert!(matches!(
-        Options::new().create_new(true).open(&path),
+        Options::new().create(Create::New).open(&path),
         Err(Error::AlreadyExists(_))
     ));
     drop((database, same));
@@ -736,7 +741,7 @@ fn conflicting_openings_are_refused_with_the_reason() {
 #[test]
 fn exclusive_access_excludes_others() {
     let (_directory, path) = temporary_path();
-    let exclusive = || Options::new().exclusive(true).open(&path);
+    let exclusive = || Options::new().sharing(Sharing::Alone).open(&path);
     let database = exclusive().unwrap();
     put(&database, "durable", "a", 1).unwrap();
     let mut other = Other::start(&path);
@@ -752,9 +757,7 @@ fn exclusive_access_excludes_others() {
     let shared = Database::open(&path).unwrap();
     assert!(matches!(
         exclusive(),
-        Err(Error::OptionsDiffer {
-            option: "exclusive"
-        })
+        Err(Error::OptionsDiffer { option: "sharing" })
     ));
     drop(shared);
 }
@@ -817,8 +820,8 @@ fn a_forked_child_is_refused_and_harms_no_other_process() {
             is_refused(numbers.get(&writer, "b")),
             is_refused(numbers.insert(&mut writer, "c", 3)),
             is_refused(ticket.wait()),
-            is_refused(database.begin_write_at(&reader)),
-            is_refused(database.try_lock_writer()),
+            is_refused(database.begin_write_with(WriteOptions::new().at(&reader))),
+            is_refused(database.begin_write_with(WriteOptions::new().no_wait())),
             is_refused(reader.clone().refresh()),
             is_refused(reader.info()),
             is_refused(writer.checkpoint()),
@@ -853,12 +856,12 @@ fn a_forked_child_cannot_continue_from_a_commit() {
     let txn = writer.take().unwrap();
     let reader = txn.commit_and_read().unwrap();
     assert_eq!(numbers.get(&reader, "b").unwrap(), Some(2));
-    let mut guard = Some(database.lock_writer().unwrap());
+    let mut begun = Some(database.begin_write().unwrap());
     assert!(in_child(|| {
-        let begun = guard.take().unwrap().begin();
-        matches!(begun, Err(Error::Forked))
+        let refused = begun.take().unwrap().commit();
+        matches!(refused, Err(Error::Forked))
     }));
-    let mut txn = guard.take().unwrap().begin().unwrap();
+    let mut txn = begun.take().unwrap();
     numbers.insert(&mut txn, "c", 3).unwrap();
     txn.commit().unwrap();
     assert_clean(&database);
@@ -897,11 +900,21 @@ fn checkpoints_are_visible_to_another_process_that_cannot_write_in_between() {
         let id = other.ask(&format!("checkpoint {durability}"));
         assert_eq!(id, (first + 31 + round).to_string());
         assert_eq!(get(&database, "a").unwrap(), Some(round));
-        assert!(database.try_begin_write().unwrap().is_none());
+        assert!(
+            database
+                .begin_write_with(WriteOptions::new().no_wait())
+                .unwrap()
+                .is_none()
+        );
     }
     other.ask("write a 98");
     assert_eq!(other.ask("roll-back"), "rolled back");
-    assert!(database.try_begin_write().unwrap().is_none());
+    assert!(
+        database
+            .begin_write_with(WriteOptions::new().no_wait())
+            .unwrap()
+            .is_none()
+    );
     other.ask("write b 7");
     other.ask("commit");
     let txn = database.begin_read().unwrap();
@@ -945,10 +958,17 @@ fn beginning_on_a_reader_is_refused_after_a_commit_of_another_process() {
         // One of the two is faster.
         if round % 2 == 0 {
             assert_eq!(other.ask("begin-write-at"), "begun");
-            assert!(database.try_begin_write_at(&reader).unwrap().is_none());
+            assert!(
+                database
+                    .begin_write_with(WriteOptions::new().at(&reader).no_wait())
+                    .unwrap()
+                    .is_none()
+            );
             other.ask(&format!("write a {round}"));
             let id = other.ask(&format!("commit-and-read {durability}"));
-            let refused = database.begin_write_at(&reader).map(drop);
+            let refused = database
+                .begin_write_with(WriteOptions::new().at(&reader))
+                .map(drop);
             let Err(Error::SnapshotStale { held, newest }) = refused else {
                 panic!("{refused:?}");
             };
@@ -958,7 +978,8 @@ fn beginning_on_a_reader_is_refused_after_a_commit_of_another_process() {
             put(&database, "durable", "a", 1000).unwrap();
             assert_eq!(other.ask("read a"), format!("Some({round})"));
         } else {
-            let mut txn = database.begin_write_at(&reader).unwrap();
+            let begun = database.begin_write_with(WriteOptions::new().at(&reader));
+            let mut txn = begun.unwrap().unwrap();
             let numbers = table(&database);
             numbers.insert(&mut txn, "a", round).unwrap();
             txn.set_durability(durability_of(durability));

@@ -78,7 +78,7 @@ impl Fixture {
         let before = fs::read(self.path()).unwrap();
         let target = self.directory.path().join("saved.teak");
         let mut done = 0;
-        let report = teak::salvage(self.path(), &target, &mut |progress| {
+        let report = teak::salvage(self.path(), &target, &[], &mut |progress| {
             assert!(progress.pages_done <= progress.pages_total);
             done = progress.pages_done;
         });
@@ -276,7 +276,7 @@ fn salvage_needs_at_least_one_commit_record() {
         fixture.damage(PageNumber(slot), |page| page.fill(0));
     }
     let target = fixture.directory.path().join("saved.teak");
-    let salvaged = teak::salvage(fixture.path(), &target, &mut |_| {});
+    let salvaged = teak::salvage(fixture.path(), &target, &[], &mut |_| {});
     assert!(matches!(salvaged, Err(Error::NotADatabase { .. })));
     assert!(!target.exists());
 }
@@ -286,7 +286,7 @@ fn an_existing_target_is_unchanged() {
     let fixture = Fixture::new();
     let target = fixture.directory.path().join("saved.teak");
     fs::write(&target, "something").unwrap();
-    let salvaged = teak::salvage(fixture.path(), &target, &mut |_| {});
+    let salvaged = teak::salvage(fixture.path(), &target, &[], &mut |_| {});
     assert!(matches!(salvaged, Err(Error::AlreadyExists(_))));
     assert_eq!(fs::read(&target).unwrap(), b"something");
 }

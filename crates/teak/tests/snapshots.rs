@@ -337,10 +337,10 @@ fn a_copy_has_the_snapshots_of_its_original() {
     txn.commit().unwrap();
     let copy = directory.path().join("copy.teak");
     database
-        .backup(&copy, &mut |_| ControlFlow::Continue(()))
+        .backup(&copy, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let past = database.open_snapshot("one").unwrap();
-    let refused = past.write_backup(&mut Vec::new(), &mut |_| ControlFlow::Continue(()));
+    let refused = past.write_backup(&mut Vec::new(), None, &mut |_| ControlFlow::Continue(()));
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     let copy = open(&copy);
     assert_clean(&copy);
@@ -449,7 +449,7 @@ fn increments_lead_from_a_copy_to_the_present() {
     txn.commit().unwrap();
     // The copy is of a later state than the snapshot.
     let full = directory.path().join("full.teak");
-    database.backup(&full, &mut proceed).unwrap();
+    database.backup(&full, None, &mut proceed).unwrap();
     let mut increments = Vec::new();
     let mut models = vec![all(&table, &database.begin_read().unwrap())];
     let mut since = "one".to_owned();
@@ -475,11 +475,11 @@ fn increments_lead_from_a_copy_to_the_present() {
         let older = database.open_snapshot(&since).unwrap();
         let newer = database.begin_read().unwrap();
         let done = newer
-            .write_backup_since(&older, &mut increment, &mut proceed)
+            .write_backup(&mut increment, Some(&older), &mut proceed)
             .unwrap();
         assert_eq!(done.bytes, done.total_bytes);
         assert!(done.bytes < 60 * 4096, "{done:?}");
-        let refused = older.write_backup_since(&newer, &mut Vec::new(), &mut proceed);
+        let refused = older.write_backup(&mut Vec::new(), Some(&newer), &mut proceed);
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
         increments.push(increment);
         models.push(all(&table, &newer));
@@ -494,7 +494,7 @@ fn increments_lead_from_a_copy_to_the_present() {
             .collect();
         let mut source = std::fs::File::open(&full).unwrap();
         let mut reports = Vec::new();
-        let restored = teak::restore(&mut source, &mut parts, &target, &mut |done| {
+        let restored = teak::restore(&mut source, &mut parts, &[], &target, &mut |done| {
             reports.push(done);
             ControlFlow::Continue(())
         });
@@ -505,7 +505,7 @@ fn increments_lead_from_a_copy_to_the_present() {
         for is_checking in [false, true] {
             let target = target.with_extension("ended");
             let mut source = std::fs::File::open(&full).unwrap();
-            let ended = teak::restore(&mut source, &mut [], &target, &mut |done| match done
+            let ended = teak::restore(&mut source, &mut [], &[], &target, &mut |done| match done
                 .check
                 .is_some()
                 == is_checking
@@ -552,7 +552,7 @@ fn increments_lead_from_a_copy_to_the_present() {
             .map(|part| part as &mut dyn std::io::Read)
             .collect();
         let mut source = std::fs::File::open(&full).unwrap();
-        let restored = teak::restore(&mut source, &mut parts, &target, &mut |_| {
+        let restored = teak::restore(&mut source, &mut parts, &[], &target, &mut |_| {
             ControlFlow::Continue(())
         });
         assert!(

@@ -92,20 +92,14 @@ fn a_file_is_not_truncated_for_few_pages() {
 #[test]
 fn a_threshold_may_be_set() {
     let (_directory, path) = temporary_path();
-    let geometry = Geometry {
-        shrink_threshold_bytes: 64 << 10,
-        ..Geometry::default()
-    };
+    let geometry = Geometry::new().shrink_threshold_bytes(64 << 10);
     let database = Options::new().geometry(geometry).open(&path).unwrap();
     let table = fill(&database, 0..500, 1000).unwrap();
     empty(&database, &table);
     small_commits(&database, &table, 10);
     assert!(len(&path) < 200 << 10, "{} bytes are left", len(&path));
     let mut txn = database.begin_write().unwrap();
-    let never = Geometry {
-        shrink_threshold_bytes: u64::MAX,
-        ..geometry
-    };
+    let never = geometry.shrink_threshold_bytes(u64::MAX);
     txn.set_geometry(never).unwrap();
     txn.commit().unwrap();
     assert_eq!(database.geometry().unwrap(), never);
@@ -119,12 +113,10 @@ fn a_threshold_may_be_set() {
 #[test]
 fn limits_and_steps_are_stored_and_enforced() {
     let (_directory, path) = temporary_path();
-    let geometry = Geometry {
-        lower_limit_bytes: MIB,
-        upper_limit_bytes: 4 * MIB,
-        growth_step_bytes: MIB,
-        ..Geometry::default()
-    };
+    let geometry = Geometry::new()
+        .lower_limit_bytes(MIB)
+        .upper_limit_bytes(4 * MIB)
+        .growth_step_bytes(MIB);
     let database = Options::new().geometry(geometry).open(&path).unwrap();
     let table = fill(&database, 0..10, 100).unwrap();
     assert_eq!(len(&path), MIB);
@@ -164,11 +156,7 @@ fn limits_and_steps_are_stored_and_enforced() {
         Err(Error::OptionsDiffer { option: "geometry" })
     ));
     let mut txn = database.begin_write().unwrap();
-    let crossed = Geometry {
-        lower_limit_bytes: 2,
-        upper_limit_bytes: 1,
-        ..geometry
-    };
+    let crossed = geometry.lower_limit_bytes(2).upper_limit_bytes(1);
     assert!(matches!(
         txn.set_geometry(crossed),
         Err(Error::InvalidArgument(_))
@@ -305,7 +293,7 @@ fn compacting_makes_the_file_as_short_as_it_can_be() {
         txn.commit().unwrap();
         let reader = database.begin_read().unwrap();
         let mut calls = 0;
-        let done = database.compact(&mut |progress| {
+        let done = database.compact(&CompactOptions::new(), &mut |progress| {
             calls += 1;
             assert!(progress.moved_pages > 0);
             ControlFlow::Continue(())
@@ -321,7 +309,7 @@ fn compacting_makes_the_file_as_short_as_it_can_be() {
         }
         drop(reader);
         database
-            .compact(&mut |_| ControlFlow::Continue(()))
+            .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
             .unwrap();
         assert_clean(&database);
         let stat = database.stat().unwrap();
@@ -335,7 +323,9 @@ fn compacting_makes_the_file_as_short_as_it_can_be() {
             );
         }
         drop(txn);
-        let again = database.compact(&mut |_| ControlFlow::Break(())).unwrap();
+        let again = database
+            .compact(&CompactOptions::new(), &mut |_| ControlFlow::Break(()))
+            .unwrap();
         assert!(again.moved_pages < 100, "{again:?}");
         database.close().unwrap();
         assert_clean(&Database::open(&path).unwrap());
@@ -446,7 +436,7 @@ fn a_backup_is_the_state_at_its_beginning() {
     txn.commit().unwrap();
     let [exact, dense] = ["exact", "dense"].map(|name| directory.path().join(name));
     let mut progress_bytes = Vec::new();
-    let done = database.backup(&exact, &mut |progress| {
+    let done = database.backup(&exact, None, &mut |progress| {
         // Others write meanwhile.
         fill(&database, 0..300, 100 + progress_bytes.len()).unwrap();
         progress_bytes.push(progress.bytes);
@@ -478,21 +468,26 @@ fn a_backup_is_the_state_at_its_beginning() {
     };
     let copy = Database::open(&exact).unwrap();
     let copied = copy
-        .backup_compact(&dense, &mut |_| ControlFlow::Continue(()))
+        .begin_read()
+        .unwrap()
+        .copy_dense(&dense, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert_eq!(copied.records, 2000);
     assert!(len(&dense) < len(&exact));
     assert!(matches!(
-        copy.backup(&dense, &mut |_| ControlFlow::Continue(())),
+        copy.backup(&dense, None, &mut |_| ControlFlow::Continue(())),
         Err(Error::AlreadyExists(_))
     ));
-    let ended = copy.backup(directory.path().join("none"), &mut |_| {
+    let ended = copy.backup(directory.path().join("none"), None, &mut |_| {
         ControlFlow::Break(())
     });
     assert!(matches!(ended, Err(Error::Io { .. })));
-    let ended = copy.backup_compact(directory.path().join("none"), &mut |_| {
-        ControlFlow::Break(())
-    });
+    let ended = copy
+        .begin_read()
+        .unwrap()
+        .copy_dense(directory.path().join("none"), &mut |_| {
+            ControlFlow::Break(())
+        });
     assert!(matches!(ended, Err(Error::Io { .. })));
     copy.close().unwrap();
     assert_copy(&exact);
@@ -518,7 +513,7 @@ fn compacting_ends_if_values_find_no_room() {
     }
     txn.commit().unwrap();
     let mut calls = 0;
-    let done = database.compact(&mut |_| {
+    let done = database.compact(&CompactOptions::new(), &mut |_| {
         calls += 1;
         ControlFlow::Continue(())
     });
@@ -542,15 +537,14 @@ fn compacting_ends_if_values_find_no_room() {
 #[test]
 fn a_dense_copy_has_the_options_of_its_original() {
     let (directory, path) = temporary_path();
-    let geometry = Geometry {
-        growth_step_bytes: 12 << 12,
-        ..Geometry::default()
-    };
+    let geometry = Geometry::new().growth_step_bytes(12 << 12);
     let database = Options::new().geometry(geometry).open(&path).unwrap();
     fill(&database, 0..10, 10).unwrap();
     let copy = directory.path().join("copy");
     database
-        .backup_compact(&copy, &mut |_| ControlFlow::Continue(()))
+        .begin_read()
+        .unwrap()
+        .copy_dense(&copy, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let copied = Database::open(&copy).unwrap();
     assert_eq!(copied.geometry().unwrap(), geometry);
@@ -581,10 +575,7 @@ fn a_parked_reader_of_a_needed_state_keeps_it() {
 #[test]
 fn a_geometry_is_rolled_back_with_its_savepoint() {
     let (_directory, path) = temporary_path();
-    let geometry = Geometry {
-        growth_step_bytes: MIB,
-        ..Geometry::default()
-    };
+    let geometry = Geometry::new().growth_step_bytes(MIB);
     let options = Options::new()
         .geometry(geometry)
         .size_limit_bytes(Some(64 * MIB));
@@ -631,7 +622,7 @@ fn thousands_of_tables_move_without_handles() {
     many_small_commits(&database, &filler, 3000);
     assert_clean(&database);
     database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert_clean(&database);
     assert!(len(&path) < 16 * MIB, "{}", len(&path));
@@ -664,13 +655,13 @@ fn compacting_ends_at_the_requested_length() {
     let mut go_on = |_| ControlFlow::Continue(());
     // It is short enough already.
     let options = CompactOptions::new().until_file_bytes(before.file_bytes);
-    let done = database.compact_with(&options, &mut go_on).unwrap();
+    let done = database.compact(&options, &mut go_on).unwrap();
     assert_eq!((done.moved_pages, done.file_bytes), (0, before.file_bytes));
     assert_eq!(database.stat().unwrap().transaction, before.transaction);
     // A part of it.
     let target = before.file_bytes / 4 * 3;
     let options = CompactOptions::new().until_file_bytes(target);
-    let done = database.compact_with(&options, &mut go_on).unwrap();
+    let done = database.compact(&options, &mut go_on).unwrap();
     assert!(
         (target / 10 * 9..=target).contains(&done.file_bytes),
         "{done:?} of {before:?}"
@@ -678,7 +669,7 @@ fn compacting_ends_at_the_requested_length() {
     assert_clean(&database);
     // The free part.
     let options = CompactOptions::new().until_free_percent(50);
-    let half = database.compact_with(&options, &mut go_on).unwrap();
+    let half = database.compact(&options, &mut go_on).unwrap();
     let stat = database.stat().unwrap();
     assert!(
         (35..=50).contains(&(stat.free_pages * 100 / stat.page_count)),
@@ -687,13 +678,12 @@ fn compacting_ends_at_the_requested_length() {
     assert!(half.file_bytes < done.file_bytes);
     let options = CompactOptions::new().until_free_percent(100);
     assert_eq!(
-        database
-            .compact_with(&options, &mut go_on)
-            .unwrap()
-            .moved_pages,
+        database.compact(&options, &mut go_on).unwrap().moved_pages,
         0
     );
-    let all = database.compact(&mut go_on).unwrap();
+    let all = database
+        .compact(&CompactOptions::new(), &mut go_on)
+        .unwrap();
     assert!(
         all.file_bytes < half.file_bytes * 2 / 3,
         "{all:?} after {half:?}"
@@ -710,7 +700,7 @@ fn compacting_ends_at_the_requested_length() {
         .pause(pause);
     let begun = std::time::Instant::now();
     let mut moved = Vec::new();
-    let done = database.compact_with(&options, &mut |progress| {
+    let done = database.compact(&options, &mut |progress| {
         moved.push(progress.moved_pages);
         ControlFlow::Continue(())
     });
@@ -750,12 +740,12 @@ fn compacting_waits_for_room() {
         }
         txn.commit().unwrap();
         let done = database
-            .compact_with(&options, &mut |_| ControlFlow::Continue(()))
+            .compact(&options, &mut |_| ControlFlow::Continue(()))
             .unwrap();
         assert!(done.is_reached, "{done:?}");
     }
     let done = database
-        .compact(&mut |_| ControlFlow::Continue(()))
+        .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let stat = database.stat().unwrap();
     assert!(
@@ -778,7 +768,7 @@ fn compacting_reports_a_reader_that_keeps_all_pages() {
     txn.commit().unwrap();
     let options = CompactOptions::new().until_file_bytes(MIB);
     let mut calls = 0;
-    let done = database.compact_with(&options, &mut |_| {
+    let done = database.compact(&options, &mut |_| {
         calls += 1;
         ControlFlow::Continue(())
     });
@@ -786,7 +776,7 @@ fn compacting_reports_a_reader_that_keeps_all_pages() {
     database.drop_snapshot("held").unwrap();
     assert!(
         database
-            .compact(&mut |_| ControlFlow::Continue(()))
+            .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
             .unwrap()
             .is_reached
     );
@@ -808,7 +798,7 @@ fn pages_of_dropped_names_do_not_hold_the_end_of_the_file() {
         txn.commit().unwrap();
         if is_compacted {
             database
-                .compact(&mut |_| ControlFlow::Continue(()))
+                .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
                 .unwrap();
         } else {
             for round in 0..3000 {
@@ -974,7 +964,7 @@ fn compacting_a_full_database_is_no_error() {
             txn.commit().map(drop)
         };
         while filled().is_ok() {}
-        let done = database.compact(&mut |_| ControlFlow::Continue(()));
+        let done = database.compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()));
         assert!(done.is_ok(), "{pages} pages: {done:?}");
         assert_clean(&database);
     }

@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use teak::{
-    Database, Durability, KeyOrder, Options, PageNumber, PageUse, Recovery, TableOptions,
+    Create, Database, Durability, KeyOrder, Options, PageNumber, PageUse, Recovery, TableOptions,
     Transaction, TransactionId, WriteTxn, codec::Bytes,
 };
 
@@ -132,7 +132,7 @@ fn create(txn: &mut WriteTxn, table: &Stored) -> teak::Result<()> {
 /// Writes the closed file: all tables, followed by so many small commits that the free map is
 /// checkpointed.
 fn write_closed(path: &Path) -> teak::Result<()> {
-    let database = Options::new().create_new(true).open(path)?;
+    let database = Options::new().create(Create::New).open(path)?;
     let mut txn = database.begin_write()?;
     for mut table in closed_tables() {
         if table.name == b"plain" {
@@ -158,7 +158,7 @@ fn write_killed(scratch: &Path, path: &Path) -> Outcome {
     let options = Options::new()
         .page_size(8192)
         .size_limit_bytes(Some(24 * 8192));
-    let database = options.create_new(true).open(scratch)?;
+    let database = options.create(Create::New).open(scratch)?;
     for (round, (key, value)) in killed_records().into_iter().enumerate() {
         let mut txn = database.begin_write()?;
         let table = txn.create_table::<Bytes, Bytes>("table")?;
@@ -228,7 +228,7 @@ fn a_closed_file_can_be_read_and_written() -> Outcome {
     assert_eq!(reading.recovery(), Recovery::Clean);
     assert_holds(&reading, &closed_tables())?;
     drop(reading);
-    let database = Options::new().create(false).open(&path)?;
+    let database = Options::new().create(Create::Never).open(&path)?;
     assert_eq!(database.recovery(), Recovery::Clean);
     let mut tables = closed_tables();
     for round in 0..50u32 {
@@ -247,7 +247,7 @@ fn a_closed_file_can_be_read_and_written() -> Outcome {
 #[test]
 fn a_killed_file_is_verified_and_read() -> Outcome {
     let (_directory, path) = copy_of("killed-v1.db")?;
-    let database = Options::new().create(false).open(&path)?;
+    let database = Options::new().create(Create::Never).open(&path)?;
     let last = TransactionId(u64::from(KILLED_COMMITS));
     match database.recovery() {
         Recovery::Verified { last: found } => assert_eq!(found, last),

@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 use teak::{
-    Database, Durability, Error, Geometry, Options, ReadTxn, Result, Table, TableChange,
-    Transaction, TransactionId, WriteTxn,
+    Database, Durability, Error, Options, ReadTxn, Result, Table, TableChange, Transaction,
+    TransactionId, WriteOptions, WriteTxn,
     codec::{Bytes, U64},
 };
 
@@ -26,9 +26,7 @@ const DURABILITIES: [Durability; 3] = [Durability::Durable, Durability::Async, D
 
 const _: () = {
     const fn is_shared<T: Send + Sync>() {}
-    const fn is_sent<T: Send>() {}
     is_shared::<WriteTxn>();
-    is_sent::<teak::WriterGuard>();
 };
 
 fn create(database: &Database) -> Numbers {
@@ -52,9 +50,25 @@ fn assert_clean(database: &Database) {
     assert!(report.is_clean(), "{report:#?}");
 }
 
+/// Begins on the state of a reader.
+fn begin_at(database: &Database, reader: &ReadTxn) -> teak::Result<WriteTxn> {
+    let begun = database.begin_write_with(WriteOptions::new().at(reader))?;
+    Ok(begun.expect("there is no timeout"))
+}
+
+/// Begins on the state of a reader, unless somebody else writes.
+fn try_begin_at(database: &Database, reader: &ReadTxn) -> teak::Result<Option<WriteTxn>> {
+    database.begin_write_with(WriteOptions::new().at(reader).no_wait())
+}
+
 fn is_taken(database: &Database) -> bool {
     thread::scope(|scope| {
-        let tried = scope.spawn(|| database.try_begin_write().unwrap().is_none());
+        let tried = scope.spawn(|| {
+            database
+                .begin_write_with(WriteOptions::new().no_wait())
+                .unwrap()
+                .is_none()
+        });
         tried.join().unwrap()
     })
 }
@@ -164,11 +178,8 @@ fn checkpoint_names_states_and_rolls_back_to_them() {
     txn.create_snapshot("one").unwrap();
     let one = txn.checkpoint().unwrap();
     put(&mut txn, &numbers, 2);
-    txn.set_geometry(Geometry {
-        growth_step_bytes: 1 << 20,
-        ..database.geometry().unwrap()
-    })
-    .unwrap();
+    txn.set_geometry(database.geometry().unwrap().growth_step_bytes(1 << 20))
+        .unwrap();
     txn.create_snapshot("two").unwrap();
     txn.checkpoint().unwrap();
     assert_eq!(database.geometry().unwrap().growth_step_bytes, 1 << 20);
@@ -208,11 +219,8 @@ fn checkpoints_stay_when_the_database_is_full() {
     assert!(matches!(txn.checkpoint(), Err(Error::TransactionBroken)));
     txn.roll_back().unwrap();
     assert_eq!(all(&txn, &numbers), (0..=kept).collect::<Vec<_>>());
-    txn.set_geometry(Geometry {
-        upper_limit_bytes: 2 << 20,
-        ..database.geometry().unwrap()
-    })
-    .unwrap();
+    txn.set_geometry(database.geometry().unwrap().upper_limit_bytes(2 << 20))
+        .unwrap();
     numbers.remove_range(&mut txn, 0..kept).unwrap();
     txn.checkpoint().unwrap();
     txn.commit().unwrap();
@@ -233,11 +241,8 @@ fn txn_rollback_discards_all_and_goes_on() {
     txn.create_table::<U64, Bytes>("other").unwrap();
     txn.set_marks([1; 3]).unwrap();
     txn.create_snapshot("x").unwrap();
-    txn.set_geometry(Geometry {
-        growth_step_bytes: 1 << 20,
-        ..database.geometry().unwrap()
-    })
-    .unwrap();
+    txn.set_geometry(database.geometry().unwrap().growth_step_bytes(1 << 20))
+        .unwrap();
     numbers.draw_sequence(&mut txn, 5).unwrap();
     txn.roll_back().unwrap();
     let info = txn.info();
@@ -424,13 +429,13 @@ fn txn_amend_begins_exactly_on_the_state_that_was_read() {
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
     let mut reader = database.begin_read().unwrap();
-    let mut txn = database.begin_write_at(&reader).unwrap();
+    let mut txn = begin_at(&database, &reader).unwrap();
     assert_eq!(txn.id().0, reader.id().0 + 1);
     put(&mut txn, &numbers, 1);
     let committed = txn.commit().unwrap();
     for refused in [
-        database.begin_write_at(&reader).map(drop),
-        database.try_begin_write_at(&reader).map(drop),
+        begin_at(&database, &reader).map(drop),
+        try_begin_at(&database, &reader).map(drop),
     ] {
         let Err(Error::SnapshotStale { held, newest }) = refused else {
             panic!("{refused:?}");
@@ -439,14 +444,14 @@ fn txn_amend_begins_exactly_on_the_state_that_was_read() {
     }
     assert!(!is_taken(&database), "nothing was begun");
     assert!(reader.refresh().unwrap());
-    let txn = database.try_begin_write_at(&reader).unwrap().unwrap();
+    let txn = try_begin_at(&database, &reader).unwrap().unwrap();
     thread::scope(|scope| {
-        let tried = scope.spawn(|| database.try_begin_write_at(&reader).unwrap().is_none());
+        let tried = scope.spawn(|| try_begin_at(&database, &reader).unwrap().is_none());
         assert!(tried.join().unwrap());
     });
     drop(txn);
     // A transaction that was undone is none.
-    assert!(database.try_begin_write_at(&reader).unwrap().is_some());
+    assert!(try_begin_at(&database, &reader).unwrap().is_some());
 }
 
 #[test]
@@ -458,20 +463,20 @@ fn a_write_begun_on_a_reader_is_refused_invalid_requests() {
         Database::open(&other_path).unwrap(),
     );
     let elsewhere = other.begin_read().unwrap();
-    let refused = database.begin_write_at(&elsewhere);
+    let refused = begin_at(&database, &elsewhere);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     let reader = database.begin_read().unwrap();
     database
         .cancel_reader(&database.readers().unwrap()[0])
         .unwrap();
-    let refused = database.begin_write_at(&reader);
+    let refused = begin_at(&database, &reader);
     assert!(matches!(refused, Err(Error::SnapshotLost)));
     // The newest state may have a name, too.
     database.create_snapshot("x").unwrap();
     let numbers = create(&database);
     let named = database.open_snapshot("x").unwrap();
     assert!(matches!(
-        database.begin_write_at(&named),
+        begin_at(&database, &named),
         Err(Error::SnapshotStale { .. })
     ));
     let mut txn = database.begin_write().unwrap();
@@ -479,18 +484,16 @@ fn a_write_begun_on_a_reader_is_refused_invalid_requests() {
     txn.create_snapshot("y").unwrap();
     txn.commit().unwrap();
     let named = database.open_snapshot("y").unwrap();
-    drop(database.begin_write_at(&named).unwrap());
+    drop(begin_at(&database, &named).unwrap());
     let reader = database.begin_read().unwrap();
     let copy = database.clone();
     database.close().unwrap();
-    let refused = copy.begin_write_at(&reader);
-    assert!(matches!(refused, Err(Error::InvalidArgument(_))));
-    let refused = copy.lock_writer();
+    let refused = begin_at(&copy, &reader);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     let database = Options::new().read_only(true).open(&other_path);
     assert!(database.is_ok_and(|database| {
         let reader = database.begin_read().unwrap();
-        let refused = database.begin_write_at(&reader);
+        let refused = begin_at(&database, &reader);
         matches!(refused, Err(Error::ReadOnly))
     }));
 }
@@ -513,7 +516,7 @@ fn a_write_begun_on_the_state_that_was_read_overwrites_no_other_commit() {
                 for round in 0..50 {
                     loop {
                         let next = number(&reader) + 1;
-                        match database.begin_write_at(&reader) {
+                        match begin_at(database, &reader) {
                             Ok(mut txn) => {
                                 txn.set_durability(DURABILITIES[(thread + round) % 3]);
                                 numbers.insert(&mut txn, 0, &next.to_le_bytes()).unwrap();
@@ -778,33 +781,52 @@ fn an_empty_commit_writes_nothing() {
 }
 
 #[test]
-fn txn_lock_is_the_writer_lock_without_a_transaction() {
+fn txn_lock_is_a_write_transaction_that_has_changed_nothing() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
-    let guard = database.lock_writer().unwrap();
+    let mut txn = database.begin_write().unwrap();
     assert!(is_taken(&database));
-    let tried = thread::scope(|scope| {
-        let tried = scope.spawn(|| database.try_lock_writer().unwrap().is_some());
-        tried.join().unwrap()
-    });
-    assert!(!tried);
     // The state that was read stays the newest.
     let reader = database.begin_read().unwrap();
-    let mut txn = guard.begin().unwrap();
     assert_eq!(txn.id().0, reader.id().0 + 1);
     put(&mut txn, &numbers, 1);
     txn.commit().unwrap();
-    drop(database.try_lock_writer().unwrap().unwrap());
+    drop(database.begin_write().unwrap());
     assert!(!is_taken(&database));
     // The lock keeps the database.
-    let guard = database.lock_writer().unwrap();
+    let mut txn = database.begin_write().unwrap();
     drop(database);
-    let mut txn = guard.begin().unwrap();
     put(&mut txn, &numbers, 2);
     txn.commit().unwrap();
     let database = Database::open(&path).unwrap();
     assert_eq!(all(&database.begin_read().unwrap(), &numbers), [1, 2]);
+}
+
+#[test]
+fn write_options_that_contradict_each_other_are_refused() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(&path).unwrap();
+    let options = WriteOptions::new()
+        .no_wait()
+        .timeout(Duration::from_secs(1));
+    let refused = database.begin_write_with(options).unwrap_err();
+    assert!(matches!(refused, Error::InvalidArgument(_)));
+    assert!(refused.to_string().contains("no_wait"), "{refused}");
+    assert!(!is_taken(&database));
+}
+
+#[test]
+fn write_options_set_the_durability() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(&path).unwrap();
+    let numbers = create(&database);
+    let durable = database.stat().unwrap().durable_transaction;
+    let options = WriteOptions::new().durability(Durability::Lazy);
+    let mut txn = database.begin_write_with(options).unwrap().unwrap();
+    put(&mut txn, &numbers, 1);
+    txn.commit().unwrap();
+    assert_eq!(database.stat().unwrap().durable_transaction, durable);
 }
 
 #[test]
@@ -814,7 +836,12 @@ fn txn_begin_try_is_none_during_another_write() {
     let txn = database.begin_write().unwrap();
     assert!(is_taken(&database));
     let limit = Duration::from_millis(5);
-    assert!(database.begin_write_timeout(limit).unwrap().is_none());
+    assert!(
+        database
+            .begin_write_with(WriteOptions::new().timeout(limit))
+            .unwrap()
+            .is_none()
+    );
     // A reader and a writer in one thread are no error, nor are two readers.
     let readers = [
         database.begin_read().unwrap(),
@@ -1008,7 +1035,7 @@ fn copies_have_marks_and_sequences() {
     let go_on = &mut |_: teak::BackupProgress| ControlFlow::Continue(());
     database.create_snapshot("since").unwrap();
     let full = directory.path().join("full.teak");
-    database.backup(&full, go_on).unwrap();
+    database.backup(&full, None, go_on).unwrap();
     let mut txn = database.begin_write().unwrap();
     numbers.load(&mut txn);
     numbers.draw_sequence(&mut txn, 42).unwrap();
@@ -1022,21 +1049,25 @@ fn copies_have_marks_and_sequences() {
     let [exact, dense, increment, restored, saved] =
         ["exact", "dense", "increment", "restored", "saved"]
             .map(|name| directory.path().join(name));
-    database.backup(&exact, go_on).unwrap();
+    database.backup(&exact, None, go_on).unwrap();
     let count = &mut |_: teak::DenseProgress| ControlFlow::Continue(());
-    database.backup_compact(&dense, count).unwrap();
+    database
+        .begin_read()
+        .unwrap()
+        .copy_dense(&dense, count)
+        .unwrap();
     let since = database.open_snapshot("since").unwrap();
-    database.backup_since(&since, &increment, go_on).unwrap();
+    database.backup(&increment, Some(&since), go_on).unwrap();
     let (mut full, mut increment) = (
         std::fs::File::open(full).unwrap(),
         std::fs::File::open(increment).unwrap(),
     );
     let restoring = &mut |_: teak::RestoreProgress| ControlFlow::Continue(());
-    teak::restore(&mut full, &mut [&mut increment], &restored, restoring).unwrap();
+    teak::restore(&mut full, &mut [&mut increment], &[], &restored, restoring).unwrap();
     database.drop_snapshot("since").unwrap();
     drop(since);
     database.close().unwrap();
-    let report = teak::salvage(&path, &saved, &mut |_| {}).unwrap();
+    let report = teak::salvage(&path, &saved, &[], &mut |_| {}).unwrap();
     assert!(report.is_complete(), "{report}");
 
     for (copy, has_own_transactions) in [
@@ -1068,7 +1099,11 @@ fn dense_copies_set_no_marks_where_there_are_none() {
     let database = Database::open(&path).unwrap();
     let dense = directory.path().join("dense");
     let count = &mut |_: teak::DenseProgress| ControlFlow::Continue(());
-    database.backup_compact(&dense, count).unwrap();
+    database
+        .begin_read()
+        .unwrap()
+        .copy_dense(&dense, count)
+        .unwrap();
     let copy = Database::open(&dense).unwrap();
     assert_eq!(copy.begin_read().unwrap().marks().set_in, None);
     assert_eq!(copy.stat().unwrap().transaction, TransactionId(0));

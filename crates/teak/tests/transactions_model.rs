@@ -7,7 +7,7 @@ use fastrand::Rng;
 use std::{collections::BTreeMap, mem};
 use teak::{
     Database, Durability, Error, Options, ReadTxn, Savepoint, Table, Transaction, TransactionId,
-    WriteTxn,
+    WriteOptions, WriteTxn,
     codec::{Bytes, U64},
 };
 
@@ -91,14 +91,16 @@ impl World {
 
     fn begin(&mut self) {
         let txn = match self.rng.u32(..4) {
-            0 => self.database.lock_writer().unwrap().begin().unwrap(),
-            1 if !self.readers.is_empty() => {
+            0 if !self.readers.is_empty() => {
                 let index = self.rng.usize(..self.readers.len());
                 let reader = &self.readers[index].0;
-                match self.database.begin_write_at(reader) {
+                match self
+                    .database
+                    .begin_write_with(WriteOptions::new().at(reader))
+                {
                     Ok(txn) => {
                         assert_eq!(reader.id(), self.newest);
-                        txn
+                        txn.expect("there is no timeout")
                     }
                     Err(Error::SnapshotStale { held, newest }) => {
                         assert!(held == reader.id() && newest == self.newest && held < newest);

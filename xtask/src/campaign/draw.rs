@@ -27,9 +27,7 @@ pub(crate) fn geometry(rng: &mut Rng, page_size: usize) -> Geometry {
         0 => 0,
         _ => pages(rng.u64(1..most)),
     };
-    Geometry {
-        growth_step_bytes: small(rng, 16),
-        shrink_threshold_bytes: small(rng, 16),
-        ..Geometry::default()
-    }
+    Geometry::new()
+        .growth_step_bytes(small(rng, 16))
+        .shrink_threshold_bytes(small(rng, 16))
 }

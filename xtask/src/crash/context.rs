@@ -271,7 +271,7 @@ impl EpisodeContext {
         let begun_states = self.with_history(begin);
         let options = CompactOptions::new().max_commit_bytes(8 * self.settings.page_size as u64);
         let mut calls = 0;
-        let compacted = self.database.compact_with(&options, &mut |_| {
+        let compacted = self.database.compact(&options, &mut |_| {
             calls += 1;
             match calls < 3 {
                 true => ControlFlow::Continue(()),

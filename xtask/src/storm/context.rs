@@ -14,7 +14,7 @@ use std::{
     },
     time::Duration,
 };
-use teak::{Database, Durability, Error, Options};
+use teak::{Create, Database, Durability, Error, Options};
 
 /// The state that all threads of a worker share.
 pub(super) struct WorkerContext<'a> {
@@ -101,7 +101,7 @@ fn open(
         }
     }
     if !journal.promises()?.is_empty() {
-        options = options.create(false);
+        options = options.create(Create::Never);
     }
     let database = meddle::open(arguments, || options.open(&path))
         .map_err(|error| failure!("opening: {error}"))?;

@@ -9,7 +9,7 @@ use super::{
     tables::{COMMITS, StormTables},
 };
 use crate::Failure;
-use teak::{Database, Error, Options, Transaction};
+use teak::{Create, Database, Error, Options, Transaction};
 
 /// Commits after which no pages may be kept for readers that do not exist.
 const COMMITS_ALONE: u64 = 4;
@@ -26,7 +26,7 @@ pub(super) fn run(
     let path = arguments.directory.join(DATABASE);
     reporter.begin("opening to inspect")?;
     let promises = journal.promises()?;
-    let options = Options::new().create(false);
+    let options = Options::new().create(Create::Never);
     let database = match meddle::open(arguments, || options.open(&path)) {
         Err(Error::NotFound(_)) if promises.is_empty() => return Ok(()),
         opened => opened?,

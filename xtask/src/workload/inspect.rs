@@ -9,7 +9,7 @@ use super::{
 };
 use crate::Failure;
 use std::path::Path;
-use teak::{Database, Durability, ReadTxn, Recovery, Transaction, codec::Bytes};
+use teak::{Create, Database, Durability, ReadTxn, Recovery, Transaction, codec::Bytes};
 
 /// The result of an inspection.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub(crate) fn inspect(
         };
     }
     let database = open_options(history.script(), 4096)
-        .create(false)
+        .create(Create::Never)
         .open(path)?;
     let recovery = database.recovery();
     expect_clean(&database)?;

@@ -197,11 +197,9 @@ pub(super) fn close(database: Database, number: u64) -> Result<(), Failure> {
 
 pub(super) fn open_options(script: CommitScript, page_size: usize) -> Options {
     // Almost every commit truncates the file or moves pages.
-    let geometry = Geometry {
-        growth_step_bytes: 2 * page_size as u64,
-        shrink_threshold_bytes: 2 * page_size as u64,
-        ..Geometry::default()
-    };
+    let geometry = Geometry::new()
+        .growth_step_bytes(2 * page_size as u64)
+        .shrink_threshold_bytes(2 * page_size as u64);
     let options = Options::new().page_size(page_size).geometry(geometry);
     match script {
         CommitScript::Plain | CommitScript::Lazy => options

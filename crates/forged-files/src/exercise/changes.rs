@@ -8,7 +8,7 @@ use super::{
 use std::time::Duration;
 use teak::{
     Action, BulkOptions, CompactOptions, Database, DeleteScope, DetachedCursor, Durability, Error,
-    Geometry, Result, SeekOp, TableInfo, Transaction, WriteTxn, codec::Bytes,
+    Geometry, Result, SeekOp, TableInfo, Transaction, WriteOptions, WriteTxn, codec::Bytes,
 };
 
 /// Changes of a table in which a key has one value.
@@ -18,7 +18,10 @@ const STEPS: usize = 6;
 
 /// Makes some changes to some tables, with a reader and a feed open, and commits.
 pub(super) fn change(collector: &mut FindingCollector<'_>, database: &Database) {
-    let feed = collector.note("a feed", database.follow());
+    let feed = collector.note(
+        "a feed",
+        database.begin_read().and_then(|seen| database.follow(seen)),
+    );
     let reader = collector.note("a reader", database.begin_read());
     let result = change_some(collector, database);
     collector.note("changing", result);
@@ -27,7 +30,9 @@ pub(super) fn change(collector: &mut FindingCollector<'_>, database: &Database) 
         super::states::differ(collector, reader, database);
     }
     if let Some(mut feed) = feed {
-        let changes = collector.note("the feed", feed.poll()).flatten();
+        let changes = collector
+            .note("the feed", feed.next(Some(Duration::ZERO)))
+            .flatten();
         if let Some(changes) = changes {
             collector.note("tables of the feed", changes.tables());
         }
@@ -35,7 +40,9 @@ pub(super) fn change(collector: &mut FindingCollector<'_>, database: &Database) 
 }
 
 fn change_some(collector: &mut FindingCollector<'_>, database: &Database) -> Result<()> {
-    let Some(mut txn) = database.begin_write_timeout(Duration::from_secs(60))? else {
+    let Some(mut txn) =
+        database.begin_write_with(WriteOptions::new().timeout(Duration::from_secs(60)))?
+    else {
         collector.find("the writer lock is not free".to_owned());
         return Ok(());
     };
@@ -62,7 +69,7 @@ fn change_some(collector: &mut FindingCollector<'_>, database: &Database) -> Res
     if collector.rng.bool() {
         reads::all(collector, &txn);
     }
-    let _ = (txn.dirty_bytes(), txn.info());
+    let _ = txn.info();
     let table = txn.create_table::<Bytes, Bytes>("new")?;
     table.insert(&mut txn, b"key", &[7; 5000])?;
     match collector.rng.u8(0..6) {
@@ -76,17 +83,15 @@ fn change_some(collector: &mut FindingCollector<'_>, database: &Database) -> Res
         4 => drop(txn.commit_measured()?),
         _ => drop(txn.commit()?),
     }
-    let _ = database.sync_if_due();
+    let _ = database.is_flush_due();
     database.sync()?;
     rename(collector, database)
 }
 
 fn geometry(collector: &mut FindingCollector<'_>) -> Geometry {
-    Geometry {
-        shrink_threshold_bytes: [0, 1 << 12, u64::MAX][collector.rng.usize(0..3)],
-        growth_step_bytes: [0, 1 << 12, 1 << 16][collector.rng.usize(0..3)],
-        ..Geometry::default()
-    }
+    Geometry::new()
+        .shrink_threshold_bytes([0, 1 << 12, u64::MAX][collector.rng.usize(0..3)])
+        .growth_step_bytes([0, 1 << 12, 1 << 16][collector.rng.usize(0..3)])
 }
 
 /// Changes that are rolled back, then a name that is kept.
@@ -293,6 +298,6 @@ pub(super) fn compact(collector: &mut FindingCollector<'_>, database: &Database)
             .until_free_percent(1)
             .max_moved_bytes(1 << 16),
     };
-    let compacted = database.compact_with(&options, &mut |_| std::ops::ControlFlow::Continue(()));
+    let compacted = database.compact(&options, &mut |_| std::ops::ControlFlow::Continue(()));
     collector.note("compacting", compacted);
 }

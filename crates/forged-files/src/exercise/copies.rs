@@ -47,12 +47,12 @@ pub(super) fn all(
     };
     let (mut full, mut increment) = (sink(), sink());
     let go_on = &mut |_| ControlFlow::Continue(());
-    let copied = txn.write_backup(&mut full, go_on);
+    let copied = txn.write_backup(&mut full, None, go_on);
     let snapshots = database.snapshots().unwrap_or_default();
     let older = snapshots
         .first()
         .and_then(|s| database.open_snapshot(&s.name).ok());
-    let since = older.map(|older| txn.write_backup_since(&older, &mut increment, go_on));
+    let since = older.map(|older| txn.write_backup(&mut increment, Some(&older), go_on));
     if full.bytes.len().max(increment.bytes.len()) > full.max {
         collector.find("a backup is far longer than the file".to_owned());
     }
@@ -62,11 +62,13 @@ pub(super) fn all(
         return;
     };
     let target = |name: &str| directory.path().join(name);
-    let copied = database.backup(target("backup"), go_on);
+    let copied = database.backup(target("backup"), None, go_on);
     if collector.note("a backup", copied).is_some() {
         expect_sound(collector, "a backup", &target("backup"));
     }
-    let copied = database.backup_compact(target("dense"), &mut |_| ControlFlow::Continue(()));
+    let newest = database.begin_read();
+    let copied =
+        newest.and_then(|txn| txn.copy_dense(target("dense"), &mut |_| ControlFlow::Continue(())));
     if collector.note("a dense copy", copied).is_some() {
         expect_any(collector, "a dense copy", &target("dense"));
     }
@@ -76,14 +78,19 @@ pub(super) fn all(
     let restored = teak::restore(
         &mut &full.bytes[..],
         &mut [&mut &increment.bytes[..]],
+        &[],
         target("restored"),
         &mut |_| ControlFlow::Continue(()),
     );
     let _ = restored;
     let _ = File::open(target("backup")).map(|mut file| {
-        teak::restore(&mut file, &mut [], target("restored again"), &mut |_| {
-            ControlFlow::Continue(())
-        })
+        teak::restore(
+            &mut file,
+            &mut [],
+            &[],
+            target("restored again"),
+            &mut |_| ControlFlow::Continue(()),
+        )
     });
     let _ = std::fs::remove_file(target("backup"));
     let _ = std::fs::remove_file(target("dense"));

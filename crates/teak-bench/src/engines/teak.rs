@@ -58,10 +58,7 @@ impl Teak {
             options = options.write_memory_bytes(usize::try_from(bytes)?);
         }
         if opening.shrinking == Shrinking::Never {
-            let geometry = Geometry {
-                shrink_threshold_bytes: u64::MAX,
-                ..Geometry::default()
-            };
+            let geometry = Geometry::new().shrink_threshold_bytes(u64::MAX);
             options = options.geometry(geometry).move_percent(0);
         }
         let database = options.open(&path)?;
@@ -155,17 +152,18 @@ impl Engine for Teak {
                     self.database.create_snapshot(COPIED)?;
                 }
                 self.database
-                    .backup(target, &mut |_| ControlFlow::Continue(()))?;
+                    .backup(target, None, &mut |_| ControlFlow::Continue(()))?;
             }
             Copying::Compact => {
                 self.database
-                    .backup_compact(target, &mut |_| ControlFlow::Continue(()))?;
+                    .begin_read()?
+                    .copy_dense(target, &mut |_| ControlFlow::Continue(()))?;
             }
             Copying::Increment => {
                 let since = self.database.open_snapshot(COPIED)?;
                 let target = directory.join(INCREMENT_NAME);
                 self.database
-                    .backup_since(&since, target, &mut |_| ControlFlow::Continue(()))?;
+                    .backup(target, Some(&since), &mut |_| ControlFlow::Continue(()))?;
             }
         }
         Ok(())
@@ -363,7 +361,7 @@ pub(crate) fn apply_increment(copy: &Path, increment: &Path) -> Result<()> {
     let path = increment.join(INCREMENT_NAME);
     let (mut full, mut part) = (File::open(copy.join(FILE_NAME))?, File::open(&path)?);
     let target = increment.join(FILE_NAME);
-    teak::restore(&mut full, &mut [&mut part], target, &mut |_| {
+    teak::restore(&mut full, &mut [&mut part], &[], target, &mut |_| {
         ControlFlow::Continue(())
     })?;
     Ok(fs::remove_file(path)?)

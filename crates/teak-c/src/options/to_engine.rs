@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 use teak::{
-    Comparison, Durability, Geometry, KeyOrder, Options, ReadAhead, TableOptions, ValueSize,
-    Verification,
+    Comparison, Create, Durability, Geometry, KeyOrder, Options, ReadAhead, Sharing, TableOptions,
+    ValueSize, Verification,
 };
 
 /// The comparisons that a database was opened with.
@@ -63,15 +63,14 @@ pub(crate) fn durability(value: u32) -> Result<Option<Durability>, Failure> {
 
 impl teak_geometry {
     pub(crate) fn to_engine(self) -> Geometry {
-        Geometry {
-            lower_limit_bytes: self.lower_limit_bytes,
-            upper_limit_bytes: match self.upper_limit_bytes {
+        Geometry::new()
+            .lower_limit_bytes(self.lower_limit_bytes)
+            .upper_limit_bytes(match self.upper_limit_bytes {
                 0 => u64::MAX,
                 limit => limit,
-            },
-            growth_step_bytes: self.growth_step_bytes,
-            shrink_threshold_bytes: self.shrink_threshold_bytes,
-        }
+            })
+            .growth_step_bytes(self.growth_step_bytes)
+            .shrink_threshold_bytes(self.shrink_threshold_bytes)
     }
 }
 
@@ -88,14 +87,14 @@ impl teak_options {
         }
         options = match self.sharing {
             0 => options,
-            1 => options.exclusive(true),
-            2 => options.no_lock_file(true),
+            1 => options.sharing(Sharing::Alone),
+            2 => options.sharing(Sharing::Unlocked),
             other => return Err(unknown("sharing", other)),
         };
         options = match self.create {
-            0 => options.create(true),
-            1 => options.create(false),
-            2 => options.create_new(true),
+            0 => options.create(Create::IfMissing),
+            1 => options.create(Create::Never),
+            2 => options.create(Create::New),
             other => return Err(unknown("create", other)),
         };
         options = options

@@ -260,17 +260,11 @@ fn write_pages(
         ControlFlow::Continue(())
     };
     if !arguments.is_to_pipe() {
-        return Ok(match since {
-            Some(since) => database.backup_since(since, &arguments.target, &mut progress)?,
-            None => database.backup(&arguments.target, &mut progress)?,
-        });
+        return Ok(database.backup(&arguments.target, since, &mut progress)?);
     }
     let state = database.begin_read()?;
     let mut output = BufWriter::new(io::stdout().lock());
-    let done = match since {
-        Some(since) => state.write_backup_since(since, &mut output, &mut progress),
-        None => state.write_backup(&mut output, &mut progress),
-    };
+    let done = state.write_backup(&mut output, since, &mut progress);
     let done = done.map_err(|error| match error {
         teak::Error::Io {
             operation: "writing the backup",

@@ -129,7 +129,7 @@ fn compact(
                 false => ControlFlow::Break(()),
             }
         };
-        let mut done = database.compact_with(&arguments.options(moved_bytes), &mut progress)?;
+        let mut done = database.compact(&arguments.options(moved_bytes), &mut progress)?;
         moved_before += done.moved_pages;
         if done.obstacle != Some(CompactObstacle::Writers) {
             done.moved_pages = moved_before;

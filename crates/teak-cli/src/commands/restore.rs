@@ -73,10 +73,10 @@ pub(crate) fn run(arguments: &RestoreArguments, style: ReportStyle) -> Result<()
     };
     let bar = ProgressBar::new(0).with_style(bar_style());
     let total_bytes = total_bytes(backups);
-    let restored = teak::restore_like(
-        &attributes,
+    let restored = teak::restore(
         copy,
         &mut sources.collect::<Vec<_>>(),
+        &attributes,
         target,
         &mut |progress| {
             show(progress, total_bytes, &bar);

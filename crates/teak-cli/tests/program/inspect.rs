@@ -88,10 +88,7 @@ fn marks_and_sequences_are_reported() {
 fn length_limits_are_reported() {
     let dir = loaded();
     assert!(!dir.succeed(&["stat", "a.teak"]).contains("length"));
-    let geometry = Geometry {
-        lower_limit_bytes: 1 << 20,
-        ..Geometry::default()
-    };
+    let geometry = Geometry::new().lower_limit_bytes(1 << 20);
     let options = Options::new().geometry(geometry);
     options.open(dir.path("a.teak")).unwrap().close().unwrap();
     let text = dir.succeed(&["stat", "a.teak"]);

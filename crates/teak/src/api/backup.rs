@@ -1,8 +1,8 @@
 //! Backups of a database while it is in use.
 
 use super::{
-    Database, Marks, Options, ReadTxn, Transaction, codec::Bytes, copy::out_of_order,
-    permissions::restrict, sealed::Sealed, unfinished_file::UnfinishedFile,
+    Create, Database, Marks, Options, ReadTxn, Sharing, Transaction, codec::Bytes,
+    copy::out_of_order, permissions::restrict, sealed::Sealed, unfinished_file::UnfinishedFile,
 };
 use crate::{
     Durability, Error, Result,
@@ -54,32 +54,65 @@ impl ReadTxn {
     /// # txn.commit()?;
     /// let copy = directory.path().join("copy.teak");
     /// let mut file = std::fs::File::create(&copy)?;
-    /// database.begin_read()?.write_backup(&mut file, &mut |_| ControlFlow::Continue(()))?;
+    /// database.begin_read()?.write_backup(&mut file, None, &mut |_| ControlFlow::Continue(()))?;
     /// let txn = Database::open(&copy)?.begin_read()?;
     /// assert_eq!(ages.get(&txn, "Ada")?, Some(36));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// With `since`, writes an incremental backup: the pages of this transaction's state that a
+    /// copy of `since`, or of a later state up to this one, does not have. `since` is usually a
+    /// named snapshot that was created before the copy. [`restore()`](super::restore()) combines a
+    /// copy with its increments. Only changed pages, and the inner pages and leaves above them, are
+    /// read.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use std::{fs::File, ops::ControlFlow};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # ages.insert(&mut txn, "Ada", 36)?;
+    /// # txn.commit()?;
+    /// let full = directory.path().join("full.teak");
+    /// database.create_snapshot("monday")?;
+    /// database.backup(&full, None, &mut |_| ControlFlow::Continue(()))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # ages.insert(&mut txn, "Ada", 37)?;
+    /// # txn.commit()?;
+    ///
+    /// let monday = database.open_snapshot("monday")?;
+    /// let mut delta = Vec::new();
+    /// let now = database.begin_read()?;
+    /// now.write_backup(&mut delta, Some(&monday), &mut |_| ControlFlow::Continue(()))?;
+    ///
+    /// let target = directory.path().join("restored.teak");
+    /// let mut full = File::open(&full)?;
+    /// teak::restore(&mut full, &mut [&mut &delta[..]], &[], &target, &mut |_| ControlFlow::Continue(()))?;
+    /// let txn = Database::open(&target)?.begin_read()?;
+    /// assert_eq!(ages.get(&txn, "Ada")?, Some(37));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`Error::Io`]; [`Error::Corrupted`] if anything is damaged; [`Error::SnapshotLost`] if the
-    /// transaction was cancelled; [`Error::TooManyReaders`] if there are more named snapshots than
-    /// can be read at once.
+    /// [`Error::Io`]; [`Error::Corrupted`] if anything is damaged; [`Error::SnapshotLost`] if
+    /// either transaction was cancelled; [`Error::TooManyReaders`] if there are more named
+    /// snapshots than can be read at once. With `since`: [`Error::InvalidArgument`] if it belongs
+    /// to another database or is newer; [`Error::UnknownFormat`] if a table requires a newer
+    /// version of Teak.
     pub fn write_backup(
         &self,
         out: &mut dyn Write,
-        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
-    ) -> Result<BackupProgress> {
-        self.copy_to(&mut Stream(out), progress)
-    }
-
-    fn copy_to(
-        &self,
-        out: &mut dyn BackupTarget,
+        since: Option<&Self>,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         let named = self.hold_named()?;
-        self.copy_with(&named, out, progress)
+        match since {
+            None => self.copy_with(&named, &mut Stream(out), progress),
+            Some(since) => self.write_since(since, &named, out, progress),
+        }
     }
 
     /// Writes the copy while the caller holds the named snapshots.
@@ -111,56 +144,6 @@ impl ReadTxn {
         });
         // Pages copied since the last check may have been reused.
         asked.and_then(|()| self.refuse_cancelled()).and(done)
-    }
-
-    /// Writes an incremental backup: the pages of this transaction's state that a copy of `since`,
-    /// or of a later state up to this one, does not have. `since` is usually a named snapshot that
-    /// was created before the copy. [`restore()`](super::restore()) combines a copy with its
-    /// increments. Only changed pages, and the inner pages and leaves above them, are read. They
-    /// are compared with their checksums, as in [`ReadTxn::write_backup`].
-    ///
-    /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
-    /// # use std::{fs::File, ops::ControlFlow};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// # let ages = txn.create_table::<Str, U64>("ages")?;
-    /// # ages.insert(&mut txn, "Ada", 36)?;
-    /// # txn.commit()?;
-    /// let full = directory.path().join("full.teak");
-    /// database.create_snapshot("monday")?;
-    /// database.backup(&full, &mut |_| ControlFlow::Continue(()))?;
-    /// # let mut txn = database.begin_write()?;
-    /// # ages.insert(&mut txn, "Ada", 37)?;
-    /// # txn.commit()?;
-    ///
-    /// let monday = database.open_snapshot("monday")?;
-    /// let mut delta = Vec::new();
-    /// let now = database.begin_read()?;
-    /// now.write_backup_since(&monday, &mut delta, &mut |_| ControlFlow::Continue(()))?;
-    ///
-    /// let target = directory.path().join("restored.teak");
-    /// let mut full = File::open(&full)?;
-    /// teak::restore(&mut full, &mut [&mut &delta[..]], &target, &mut |_| ControlFlow::Continue(()))?;
-    /// let txn = Database::open(&target)?.begin_read()?;
-    /// assert_eq!(ages.get(&txn, "Ada")?, Some(37));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if `since` belongs to another database or is newer;
-    /// [`Error::Io`]; [`Error::Corrupted`]; [`Error::SnapshotLost`] if either transaction was
-    /// cancelled; [`Error::UnknownFormat`] if a table requires a newer version of Teak.
-    pub fn write_backup_since(
-        &self,
-        since: &Self,
-        out: &mut dyn Write,
-        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
-    ) -> Result<BackupProgress> {
-        let named = self.hold_named()?;
-        self.write_since(since, &named, out, progress)
     }
 
     /// Writes an increment while the caller holds the named snapshots.
@@ -295,8 +278,8 @@ impl ReadTxn {
         let state = self.snapshot();
         let (durability, limits) = state.defaults();
         Options::new()
-            .create_new(true)
-            .exclusive(true)
+            .create(Create::New)
+            .sharing(Sharing::Alone)
             .require_name(true)
             .page_size(self.engine().page_size())
             .geometry(state.geometry())
@@ -325,89 +308,52 @@ impl ReadTxn {
 
 impl Database {
     /// Writes an exact copy of the newest state to a new file, which is renamed to `target` once it
-    /// is complete and on disk. The file has holes where many consecutive pages are unused. See
-    /// [`ReadTxn::write_backup`].
+    /// is complete and on disk. The file has holes where many consecutive pages are unused. With
+    /// `since`, the file is an incremental backup. See [`ReadTxn::write_backup`], and
+    /// [`ReadTxn::copy_dense`] for a copy without free space.
     ///
     /// ```
     /// # use teak::Database;
     /// # use std::ops::ControlFlow;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let go_on = &mut |_| ControlFlow::Continue(());
+    /// database.create_snapshot("monday")?;
     /// let copy = directory.path().join("copy.teak");
-    /// database.backup(&copy, &mut |_| ControlFlow::Continue(()))?;
+    /// database.backup(&copy, None, go_on)?;
     /// assert!(Database::open(&copy)?.check(&mut |_| {})?.is_clean());
+    ///
+    /// let since = database.open_snapshot("monday")?;
+    /// let increment = directory.path().join("tuesday.increment");
+    /// database.backup(&increment, Some(&since), go_on)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`Error::AlreadyExists`] if `target` exists; [`Error::Io`]; [`Error::Corrupted`] if anything
-    /// is damaged; [`Error::SnapshotLost`] if the transaction was cancelled;
-    /// [`Error::TooManyReaders`] if there are more named snapshots than can be read at once.
+    /// is damaged; [`Error::SnapshotLost`] if either transaction was cancelled;
+    /// [`Error::TooManyReaders`] if there are more named snapshots than can be read at once. With
+    /// `since`: [`Error::InvalidArgument`] if it belongs to another database or is newer;
+    /// [`Error::UnknownFormat`] if a table requires a newer version of Teak.
     pub fn backup(
         &self,
         target: impl AsRef<Path>,
+        since: Option<&ReadTxn>,
         progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
         let sources = self.opening.readable()?.file_metadata()?;
         let made = in_new_file(target.as_ref(), &sources, |file| {
             let (state, named) = self.begin_read_all()?;
-            state.copy_with(&named, &mut NewFile(file), progress)
-        });
-        made.map_err(|error| error.at(self.path()))
-    }
-
-    /// Writes an incremental backup of the newest state to a new file, which is renamed to `target`
-    /// once it is complete and on disk. See [`ReadTxn::write_backup_since`].
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # use std::ops::ControlFlow;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # database.create_snapshot("monday")?;
-    /// let since = database.open_snapshot("monday")?;
-    /// let target = directory.path().join("tuesday.increment");
-    /// database.backup_since(&since, target, &mut |_| ControlFlow::Continue(()))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] if `since` belongs
-    /// to another database or is newer; [`Error::Io`]; [`Error::Corrupted`];
-    /// [`Error::SnapshotLost`] if either transaction was cancelled; [`Error::UnknownFormat`] if a
-    /// table requires a newer version of Teak.
-    pub fn backup_since(
-        &self,
-        since: &ReadTxn,
-        target: impl AsRef<Path>,
-        progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
-    ) -> Result<BackupProgress> {
-        let sources = self.opening.readable()?.file_metadata()?;
-        let made = in_new_file(target.as_ref(), &sources, |file| {
+            let Some(since) = since else {
+                return state.copy_with(&named, &mut NewFile(file), progress);
+            };
             let mut buffered = BufWriter::new(file);
-            let (state, named) = self.begin_read_all()?;
             let done = state.write_since(since, &named, &mut buffered, progress)?;
             buffered.flush().map_err(Error::io(WRITING_BACKUP))?;
             Ok(done)
         });
         made.map_err(|error| error.at(self.path()))
-    }
-
-    /// Writes a dense copy of the newest state; see [`ReadTxn::copy_dense`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::AlreadyExists`] if `target` exists; [`Error::UnknownFormat`] if a table requires a
-    /// newer version of Teak; [`Error::ComparisonMissing`]; any error of reading the source or of
-    /// writing the copy, such as [`Error::Corrupted`], [`Error::SnapshotLost`] or [`Error::Io`].
-    pub fn backup_compact(
-        &self,
-        target: impl AsRef<Path>,
-        progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
-    ) -> Result<DenseProgress> {
-        self.begin_read()?.copy_dense(target, progress)
     }
 }
 

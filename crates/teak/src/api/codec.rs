@@ -18,9 +18,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod ordered;
+mod ordered;
 
-pub use ordered::{F32, F64, NativeF32, NativeF64, NativeI32, NativeI64, NativeU32, NativeU64};
+pub use ordered::{
+    F32, F64, NativeF32, NativeF64, NativeI32, NativeI64, NativeU32, NativeU64, Ordered,
+    ordered_json_integer,
+};
 
 use crate::{Error, Result};
 use std::marker::PhantomData;

@@ -17,8 +17,9 @@ impl Database {
     /// earlier free pages, some thousand in each of a series of durable commits, and truncates the
     /// end. Readers and writers of all processes continue meanwhile; pages at the end that readers
     /// of older states see stay. Ordinary commits do this gradually; this method does it at once.
-    /// It ends when nothing is left to move, or when `progress` breaks, for example at a sufficient
-    /// length or after a number of pages. If there is nothing to do, it makes no commit.
+    /// It ends when nothing is left to move, or when `progress` breaks. `options` make it stop at a
+    /// sufficient length or free share, limit the bytes moved, or slow it down. If there is nothing
+    /// to do, it makes no commit.
     ///
     /// A large value moves to the lowest free extent that holds it. If there is none, and the file
     /// is longer than its used pages by more than a thirty-second part, some values are copied past
@@ -28,8 +29,8 @@ impl Database {
     /// reports the obstacle.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Bytes, U64}};
-    /// # use std::ops::ControlFlow;
+    /// # use teak::{CompactOptions, Database, codec::{Bytes, U64}};
+    /// # use std::{ops::ControlFlow, time::Duration};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
@@ -40,7 +41,11 @@ impl Database {
     /// # for number in 100..1000 { numbers.remove(&mut txn, number)?; }
     /// # txn.commit()?;
     /// let before = database.stat()?.file_bytes;
-    /// let done = database.compact(&mut |_| ControlFlow::Continue(()))?;
+    /// let slowly = CompactOptions::new()
+    ///     .until_free_percent(20)
+    ///     .max_commit_bytes(1 << 20)
+    ///     .pause(Duration::from_millis(1));
+    /// let done = database.compact(&slowly, &mut |_| ControlFlow::Continue(()))?;
     /// assert!(done.file_bytes < before);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -54,36 +59,6 @@ impl Database {
     /// [`Error::TransactionBroken`] if an earlier error left the transaction unfinished. A database
     /// that is full to its size limit is no error: pages that do not fit stay where they are.
     pub fn compact(
-        &self,
-        progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
-    ) -> Result<CompactProgress> {
-        self.compact_with(&CompactOptions::new(), progress)
-    }
-
-    /// Like [`Database::compact`], but stops at a sufficient length or free share, limits the bytes
-    /// moved, or moves slowly. Does nothing if the file is short enough already.
-    ///
-    /// ```
-    /// # use teak::{CompactOptions, Database};
-    /// # use std::{ops::ControlFlow, time::Duration};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let options = CompactOptions::new()
-    ///     .until_free_percent(20)
-    ///     .max_commit_bytes(1 << 20)
-    ///     .pause(Duration::from_millis(50));
-    /// database.compact_with(&options, &mut |_| ControlFlow::Continue(()))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`] if a page to be moved is damaged; [`Error::ReadOnly`];
-    /// [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if releasing dropped pages
-    /// fails for another reason than lack of space; [`Error::InvalidArgument`] if the database has
-    /// been closed. [`Error::Io`] or [`Error::Full`] if the commit fails;
-    /// [`Error::TransactionBroken`] if an earlier error left the transaction unfinished.
-    pub fn compact_with(
         &self,
         options: &CompactOptions,
         progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,

@@ -1,12 +1,13 @@
 //! An open database.
 
-use super::{Metrics, ReadTxn, Recovery, Transaction, WarmUp, Warmed, WriteTxn, sealed::Sealed};
+use super::{Metrics, ReadTxn, Recovery, WarmUp, Warmed};
+#[cfg(doc)]
+use crate::Error;
 use crate::{
-    Error, Geometry, Result, TransactionId, admin::warm_up, instance::opening::Opening,
-    maintain::dropped, observe::slow_reader::ReaderInfo, page::max_key_len,
-    write::transaction::WriteTransaction,
+    Geometry, Result, TransactionId, admin::warm_up, instance::opening::Opening, maintain::dropped,
+    observe::slow_reader::ReaderInfo, page::max_key_len,
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 /// An open database. Clones are handles to the same database and can be used from every thread.
 /// Opening the same file again in this process returns another such handle, until the database is
@@ -26,9 +27,15 @@ use std::{path::Path, sync::Arc, time::Duration};
 /// assert_eq!(ages.get(&txn, "Ada")?, Some(36));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Database {
     pub(super) opening: Arc<Opening>,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Database").field(&self.path()).finish()
+    }
 }
 
 /// Sizes and counts of a database.
@@ -78,61 +85,6 @@ impl Database {
         self.opening.readable()?.begin_read().map(ReadTxn::new)
     }
 
-    /// Begins a write transaction; waits while there is another writer, in this process or another.
-    /// A thread that has a [`WriteTxn`] must not begin another one: it would wait for itself
-    /// forever. (This is not detected, because the first transaction may be sent to another thread
-    /// and end there.)
-    ///
-    /// If an earlier transaction found no space and there are [pages to be
-    /// released](DatabaseStat::dropped_pages), they are released first, by durable commits that
-    /// change nothing else. This method releases all of them, however long it takes; the methods
-    /// that do not wait release one commit's worth.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
-    /// releasing dropped pages fails for another reason than lack of space;
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn begin_write(&self) -> Result<WriteTxn> {
-        WriteTransaction::begin(self.opening.writable()?).map(WriteTxn::new)
-    }
-
-    /// Like [`Database::begin_write`], but returns `None` if there is another writer, in this
-    /// process or another.
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let txn = database.begin_write()?;
-    /// assert!(database.try_begin_write()?.is_none());
-    /// drop(txn);
-    /// assert!(database.try_begin_write()?.is_some());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
-    /// releasing dropped pages fails for another reason than lack of space;
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn try_begin_write(&self) -> Result<Option<WriteTxn>> {
-        self.begin_write_timeout(Duration::ZERO)
-    }
-
-    /// Like [`Database::begin_write`], but waits for other writers at most for `limit`; `None` if
-    /// that was not enough.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if
-    /// releasing dropped pages fails for another reason than lack of space;
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn begin_write_timeout(&self, limit: Duration) -> Result<Option<WriteTxn>> {
-        let begun = WriteTransaction::begin_within(self.opening.writable()?, limit)?;
-        Ok(begun.map(WriteTxn::new))
-    }
-
     /// Returns the id of the process that is writing now. `None` if no process writes, or if its id
     /// is not known here, as in another PID namespace. A process may keep the writer lock between
     /// two transactions, to commit what it has in memory.
@@ -152,78 +104,6 @@ impl Database {
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn writer_process(&self) -> Result<Option<u32>> {
         Ok(self.opening.readable()?.writer_process())
-    }
-
-    /// Begins a write transaction exactly on the state that `read` sees, so that decisions based on
-    /// reading it still hold. Waits for other writers, unless one of them has already committed.
-    /// `read` keeps its state, and with it the pages that the transaction replaces; drop it when it
-    /// is no longer needed. If an earlier transaction found no space and tables were dropped, some
-    /// of their space is released first, by a commit that changes no record. The id of this
-    /// transaction is then greater by one.
-    ///
-    /// ```
-    /// # use teak::{Database, Error, codec::{Str, U64}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// # let ages = txn.create_table::<Str, U64>("ages")?;
-    /// # ages.insert(&mut txn, "Ada", 36)?;
-    /// # txn.commit()?;
-    /// let mut reader = database.begin_read()?;
-    /// let transaction = loop {
-    ///     let age = ages.get(&reader, "Ada")?.unwrap_or(0); // ... and much more that takes its time
-    ///     match database.begin_write_at(&reader) {
-    ///         Ok(mut txn) => {
-    ///             ages.insert(&mut txn, "Ada", age + 1)?;
-    ///             break txn.commit()?;
-    ///         }
-    ///         Err(Error::SnapshotStale { .. }) => reader.refresh()?, // somebody was faster
-    ///         Err(error) => return Err(error.into()),
-    ///     };
-    /// };
-    /// assert!(matches!(database.begin_write_at(&reader), Err(Error::SnapshotStale { .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::SnapshotStale`] if there is a newer commit, whether or not readers see it yet;
-    /// [`Error::InvalidArgument`] if `read` belongs to another database; [`Error::SnapshotLost`] if
-    /// `read` was cancelled. [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or
-    /// flush; [`Error::Io`] if releasing dropped pages fails for another reason than lack of space;
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn begin_write_at(&self, read: &ReadTxn) -> Result<WriteTxn> {
-        let begun = self.begin_write_at_within(read, None)?;
-        Ok(begun.expect("without a limit the lock is always acquired"))
-    }
-
-    /// Like [`Database::begin_write_at`], but returns `None` if there is another writer, in this
-    /// process or another.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::SnapshotStale`] if there is a newer commit, whether or not readers see it yet;
-    /// [`Error::InvalidArgument`] if `read` belongs to another database; [`Error::SnapshotLost`] if
-    /// `read` was cancelled. [`Error::ReadOnly`]; [`Error::Poisoned`] after a failed write or
-    /// flush; [`Error::Io`] if releasing dropped pages fails for another reason than lack of space;
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn try_begin_write_at(&self, read: &ReadTxn) -> Result<Option<WriteTxn>> {
-        self.begin_write_at_within(read, Some(Duration::ZERO))
-    }
-
-    fn begin_write_at_within(
-        &self,
-        read: &ReadTxn,
-        limit: Option<Duration>,
-    ) -> Result<Option<WriteTxn>> {
-        let engine = self.opening.writable()?;
-        if !Arc::ptr_eq(engine, read.engine()) {
-            let text = "the read transaction belongs to another database, or to an earlier opening of this one; begin it with this handle";
-            return Err(Error::InvalidArgument(text.into()));
-        }
-        read.refuse_cancelled()?;
-        let begun = WriteTransaction::begin_at(engine, read.id(), limit)?;
-        Ok(begun.map(WriteTxn::new))
     }
 
     /// Stops everything this process does from reaching other processes; `false` if no other
@@ -270,9 +150,9 @@ impl Database {
     }
 
     /// Whether this process uses a lock file, so that processes know of each other's readers and
-    /// writers. It does not with [`Options::exclusive`](crate::Options::exclusive) or
-    /// [`Options::no_lock_file`](crate::Options::no_lock_file), nor where no lock file can be
-    /// created or written.
+    /// writers. It does not with [`Sharing::Alone`](crate::Sharing::Alone) or
+    /// [`Sharing::Unlocked`](crate::Sharing::Unlocked), nor where no lock file can be created or
+    /// written.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

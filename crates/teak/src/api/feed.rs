@@ -47,36 +47,20 @@ impl Database {
         self.opening.wait_for_commit(after, limit)
     }
 
-    /// Returns a feed of the commits from now on.
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let mut feed = database.follow()?;
-    /// assert!(feed.poll()?.is_none(), "nothing was committed since");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed.
-    pub fn follow(&self) -> Result<ChangeFeed> {
-        self.follow_from(self.begin_read()?)
-    }
-
-    /// Returns a feed of the commits after a state of this database, past and future.
+    /// Returns a feed of the commits after a state of this database, past and future: after
+    /// [`Database::begin_read`], of the commits from now on.
     ///
     /// ```
     /// # use teak::{Database, TableChange, codec::Str};
+    /// # use std::time::Duration;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let seen = database.begin_read()?;
     /// let mut txn = database.begin_write()?;
     /// txn.create_table::<Str, Str>("words")?;
     /// txn.commit()?;
-    /// let mut feed = database.follow_from(seen)?;
-    /// let changes = feed.poll()?.expect("there was a commit");
+    /// let mut feed = database.follow(seen)?;
+    /// let changes = feed.next(Some(Duration::ZERO))?.expect("there was a commit");
     /// assert_eq!(changes.tables()?, [(b"words".to_vec(), TableChange::Created)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -84,7 +68,7 @@ impl Database {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a state of another database.
-    pub fn follow_from(&self, seen: ReadTxn) -> Result<ChangeFeed> {
+    pub fn follow(&self, seen: ReadTxn) -> Result<ChangeFeed> {
         refuse_other_database(seen.engine(), self.opening.engine())?;
         Ok(ChangeFeed {
             database: self.clone(),
@@ -104,8 +88,8 @@ impl Database {
 /// # let mut txn = database.begin_write()?;
 /// # let counts = txn.create_table::<Str, U64>("counts")?;
 /// # txn.commit()?;
-/// let mut feed = database.follow()?;
-/// assert!(feed.poll()?.is_none());
+/// let mut feed = database.follow(database.begin_read()?)?;
+/// assert!(feed.next(Some(Duration::ZERO))?.is_none());
 ///
 /// let mut txn = database.begin_write()?;
 /// counts.insert(&mut txn, "teak", 7)?;
@@ -125,7 +109,7 @@ pub struct ChangeFeed {
 
 impl ChangeFeed {
     /// Waits for a commit after the last state seen. Waits at most for `limit`, or forever if it is
-    /// `None`; `None` on timeout. Several transactions committed meanwhile come as one change.
+    /// `None`; not at all if it is zero. Returns `None` on timeout. Several transactions committed meanwhile come as one change.
     ///
     /// # Errors
     ///
@@ -145,24 +129,13 @@ impl ChangeFeed {
         Ok(Some(Changes { older, newer }))
     }
 
-    /// Like [`ChangeFeed::next`], but does not wait.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed;
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the reader of the last state was
-    /// cancelled.
-    pub fn poll(&mut self) -> Result<Option<Changes>> {
-        self.next(Some(Duration::ZERO))
-    }
-
     /// The last state seen.
     #[must_use]
     pub fn seen(&self) -> &ReadTxn {
         &self.seen
     }
 
-    /// Ends the feed; [`Database::follow_from`] continues from the last state seen.
+    /// Ends the feed; [`Database::follow`] continues from the last state seen.
     #[must_use]
     pub fn into_seen(self) -> ReadTxn {
         self.seen

@@ -38,7 +38,7 @@ mod table_options;
 mod transaction;
 mod unfinished_file;
 mod value_guard;
-mod writer_guard;
+mod write_options;
 
 pub use crate::{
     admin::{
@@ -84,13 +84,13 @@ pub use get_record::Exactness;
 pub use multi::{
     Keys, MultiTable, OwnedPairs, OwnedValues, PairDifference, PairDifferences, Pairs, Values,
 };
-pub use options::{Options, ReadAhead};
+pub use options::{Create, Options, ReadAhead, Sharing};
 pub use point::{Action, Swap};
 pub use range::{OwnedRange, Range};
-pub use restore::{RestoreProgress, restore, restore_like};
+pub use restore::{RestoreProgress, restore};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use salvage::salvage_into;
-pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage, salvage_with};
+pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage};
 pub use table_handle::Table;
 pub use table_info::{TableInfo, TableStat};
 pub use table_options::{TableOptions, ValueSize};
@@ -102,4 +102,4 @@ pub use transaction::{
     write::WriteTxn,
 };
 pub use value_guard::ValueGuard;
-pub use writer_guard::WriterGuard;
+pub use write_options::WriteOptions;

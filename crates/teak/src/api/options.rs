@@ -4,8 +4,8 @@ mod files;
 
 use crate::{
     Error, Geometry, Result,
-    instance::policies::{ClosePolicy, Settings, Sharing},
-    io::{Access, Create, handle_faults},
+    instance::policies::{ClosePolicy, Settings},
+    io::{Access, handle_faults},
     observe::{
         events::{Event, EventHook},
         slow_reader::{SlowReader, SlowReaderChoice, SlowReaderHook},
@@ -16,7 +16,10 @@ use crate::{
 };
 use std::time::Duration;
 
-pub use crate::io::ReadAhead;
+pub use crate::{
+    instance::policies::Sharing,
+    io::{Create, ReadAhead},
+};
 
 /// Options for opening or creating a [`Database`](crate::Database).
 ///
@@ -66,48 +69,27 @@ impl Options {
         self
     }
 
-    /// Sets whether a missing database is created. The default is `true`.
-    pub fn create(mut self, is_created: bool) -> Self {
-        self.create = if is_created {
-            Create::IfMissing
-        } else {
-            Create::Never
-        };
-        self
-    }
-
-    /// Sets whether the database must not exist yet.
-    pub fn create_new(mut self, is_new: bool) -> Self {
-        self.create = if is_new {
-            Create::New
-        } else {
-            Create::IfMissing
-        };
+    /// Sets whether a missing database is created, and whether an existing one is opened. The
+    /// default is [`Create::IfMissing`].
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.teak");
+    /// use teak::{Create, Options};
+    /// assert!(Options::new().create(Create::Never).open(&path).is_err());
+    /// # let database =
+    /// Options::new().create(Create::New).open(&path)?;
+    /// assert!(Options::new().create(Create::New).open(&path).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create(mut self, create: Create) -> Self {
+        self.create = create;
         self
     }
 
     /// Sets whether the database is opened read-only: nothing is written, not even for recovery.
     pub fn read_only(mut self, is_read_only: bool) -> Self {
         self.is_read_only = is_read_only;
-        self
-    }
-
-    /// Sets whether no other process may have the database open. There is no lock file then, and
-    /// other processes get [`Error::InUse`].
-    ///
-    /// ```
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("coins.teak");
-    /// let database = teak::Options::new().exclusive(true).open(&path)?;
-    /// assert!(!directory.path().join("coins.teak-lock").exists());
-    /// # drop(database);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn exclusive(mut self, is_exclusive: bool) -> Self {
-        self.settings.sharing = match is_exclusive {
-            true => Sharing::Alone,
-            false => Sharing::Processes,
-        };
         self
     }
 

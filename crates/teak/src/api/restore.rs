@@ -42,8 +42,12 @@ pub struct RestoreProgress {
 /// Restores a database from an exact copy and its incremental backups, in the order in which they
 /// were made, and checks every page from the root in the commit record on. Long ranges of zeros
 /// become holes. The file is renamed to `target` when it is complete, undamaged, and on disk. See
-/// [`ReadTxn::write_backup_since`](crate::ReadTxn::write_backup_since). If `progress` breaks, the
-/// restore ends with an error and leaves nothing.
+/// [`ReadTxn::write_backup`](crate::ReadTxn::write_backup). If `progress` breaks, the restore ends
+/// with an error and leaves nothing.
+///
+/// `sources` describes the files that the backups are read from. The database has no more
+/// permissions than any of them, and the owner of the first, if the process may set it. Without
+/// `sources` it has the permissions of a new file.
 ///
 /// ```
 /// # use teak::Database;
@@ -51,9 +55,12 @@ pub struct RestoreProgress {
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let copy = directory.path().join("copy.teak");
-/// # database.backup(&copy, &mut |_| ControlFlow::Continue(()))?;
+/// # database.backup(&copy, None, &mut |_| ControlFlow::Continue(()))?;
+/// let mut copy = File::open(copy)?;
+/// let sources = [copy.metadata()?];
 /// let target = directory.path().join("restored.teak");
-/// let report = teak::restore(&mut File::open(&copy)?, &mut [], &target, &mut |_| ControlFlow::Continue(()))?;
+/// let go_on = &mut |_| ControlFlow::Continue(());
+/// let report = teak::restore(&mut copy, &mut [], &sources, &target, go_on)?;
 /// assert!(report.is_clean() && target.exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -68,40 +75,7 @@ pub struct RestoreProgress {
 pub fn restore(
     full: &mut dyn Read,
     increments: &mut [&mut dyn Read],
-    target: impl AsRef<Path>,
-    progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
-) -> Result<CheckReport> {
-    restore_like(&[], full, increments, target, progress)
-}
-
-/// Restores a database like [`restore`], from the files that `sources` describes. The database has
-/// no more permissions than any of them, and the owner of the first, if the process may set it.
-///
-/// ```
-/// # use teak::Database;
-/// # use std::{fs::File, ops::ControlFlow};
-/// # let directory = tempfile::tempdir()?;
-/// # let database = Database::open(directory.path().join("x.teak"))?;
-/// # let copy = directory.path().join("copy.teak");
-/// # database.backup(&copy, &mut |_| ControlFlow::Continue(()))?;
-/// let mut copy = File::open(copy)?;
-/// let sources = [copy.metadata()?];
-/// let target = directory.path().join("restored.teak");
-/// teak::restore_like(&sources, &mut copy, &mut [], &target, &mut |_| ControlFlow::Continue(()))?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-///
-/// [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] if the copy is shorter
-/// or longer than its records say, or if an increment is incomplete, belongs to another database,
-/// or starts from a state after that of the copy; [`Error::NotADatabase`] if the copy does not
-/// begin like a database; [`Error::Io`]; [`Error::Corrupted`] if anything in the backups is
-/// damaged.
-pub fn restore_like(
     sources: &[Metadata],
-    full: &mut dyn Read,
-    increments: &mut [&mut dyn Read],
     target: impl AsRef<Path>,
     progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
 ) -> Result<CheckReport> {

@@ -1,7 +1,7 @@
 //! Salvage: saving the readable part of a damaged database.
 
 use super::{
-    Durability, Marks, MultiTable, Options, ReadTxn, Table, Transaction, WriteTxn, backup,
+    Create, Durability, Marks, MultiTable, Options, ReadTxn, Table, Transaction, WriteTxn, backup,
     codec::Bytes, permissions::restrict, table_options::TableOptions,
     unfinished_file::UnfinishedFile,
 };
@@ -68,7 +68,7 @@ pub struct SalvageReport {
     pub catalog_losses: Vec<Loss>,
     /// Names of tables that require a newer version of Teak. They were not saved.
     pub unknown_tables: Vec<Vec<u8>>,
-    /// Names of tables whose comparisons are missing: see [`salvage_with`]. They were not saved.
+    /// Names of tables whose comparisons are missing: see [`salvage`]. They were not saved.
     pub unordered_tables: Vec<Vec<u8>>,
     /// Names of the named snapshots. None is saved: salvage saves only the newest state.
     pub lost_snapshots: Vec<Vec<u8>>,
@@ -98,8 +98,9 @@ impl SalvageReport {
 /// damaged file is not changed, and need not be one that can be opened; `docs/corruption.md`
 /// describes the attempts. The new database has the page size of the old one, its geometry, its
 /// marks, and the durability it is opened with. Its tables have the options and sequences of the
-/// old ones. Named snapshots are not saved; their names are in the report. The new file is renamed
-/// to `target` when it is complete: if salvage fails or is killed, there is none.
+/// old ones. Tables in custom orders are saved if `comparisons` has theirs. Named snapshots are not
+/// saved; their names are in the report. The new file is renamed to `target` when it is complete:
+/// if salvage fails or is killed, there is none.
 ///
 /// ```
 /// # use teak::{Database, Transaction, codec::{Str, U64}};
@@ -110,7 +111,7 @@ impl SalvageReport {
 /// # txn.create_table::<Str, U64>("ages")?.insert(&mut txn, "Ada", 36)?;
 /// # txn.commit()?;
 /// # database.close()?;
-/// let report = teak::salvage(&damaged, &saved, &mut |_| {})?;
+/// let report = teak::salvage(&damaged, &saved, &[], &mut |_| {})?;
 /// println!("{report}");
 /// assert!(report.is_complete());
 ///
@@ -123,45 +124,10 @@ impl SalvageReport {
 ///
 /// [`Error::NotADatabase`] if no commit record can be read; [`Error::Corrupted`] if none leads to
 /// tables; [`Error::UnknownFormat`] if a newer version wrote it; [`Error::InUse`] while it is open
-/// for writing; [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] if `target`
-/// is the name of a database's lock file; any error of writing the new database, such as
-/// [`Error::Io`].
+/// for writing; [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] for an
+/// impossible comparison name, or if `target` is the name of a database's lock file; any error of
+/// writing the new database, such as [`Error::Io`].
 pub fn salvage(
-    source: impl AsRef<Path>,
-    target: impl AsRef<Path>,
-    progress: &mut dyn FnMut(SalvageProgress),
-) -> Result<SalvageReport> {
-    salvage_with(source, target, &[], progress)
-}
-
-/// Like [`salvage`], with the comparisons of the application: tables in custom orders are saved if
-/// their comparisons are given.
-///
-/// ```
-/// # use teak::{Comparison, Database, KeyOrder, Options, TableOptions, codec::{Str, U64}};
-/// # let directory = tempfile::tempdir()?;
-/// # let (damaged, saved) = (directory.path().join("damaged.teak"), directory.path().join("saved.teak"));
-/// static BY_LENGTH: Comparison =
-///     Comparison::new("length, then bytes", &|a, b| a.len().cmp(&b.len()).then(a.cmp(b)));
-/// # let database = Options::new().comparison(&BY_LENGTH).open(&damaged)?;
-/// # let mut txn = database.begin_write()?;
-/// # let options = TableOptions::new().order(KeyOrder::Custom(&BY_LENGTH));
-/// # txn.create_table_with::<Str, U64>("ages", options)?.insert(&mut txn, "Ada", 36)?;
-/// # txn.commit()?;
-/// # database.close()?;
-/// let report = teak::salvage_with(&damaged, &saved, &[&BY_LENGTH], &mut |_| {})?;
-/// assert!(report.is_complete());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-///
-/// [`Error::InvalidArgument`] for an impossible comparison name, or if `target` is the name of a
-/// database's lock file; [`Error::NotADatabase`] if no commit record can be read;
-/// [`Error::Corrupted`] if none leads to tables; [`Error::UnknownFormat`] if a newer version wrote
-/// it; [`Error::InUse`] while it is open for writing; [`Error::AlreadyExists`] if `target` exists;
-/// any error of writing the new database, such as [`Error::Io`].
-pub fn salvage_with(
     source: impl AsRef<Path>,
     target: impl AsRef<Path>,
     comparisons: &[&'static Comparison],
@@ -190,7 +156,7 @@ fn salvage_to(
 ) -> Result<SalvageReport> {
     let (durability, limits) = damaged_file.defaults();
     let database = Options::new()
-        .create_new(true)
+        .create(Create::New)
         .require_name(true)
         .page_size(damaged_file.page_size())
         .durability(durability)
@@ -435,7 +401,7 @@ impl fmt::Display for SalvageReport {
             let name = name.escape_ascii();
             writeln!(
                 f,
-                "table \"{name}\" was not saved: it uses a custom comparison; salvage it from the application with teak::salvage_with"
+                "table \"{name}\" was not saved: it uses a custom comparison; salvage it from the application with teak::salvage"
             )?;
         }
         for name in &self.lost_snapshots {

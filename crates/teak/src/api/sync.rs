@@ -15,17 +15,32 @@ impl Database {
         self.opening.writable()?.sync()
     }
 
-    /// Like [`Database::sync`], but flushes only if lazy commits have reached one of the limits
+    /// Whether lazy commits have reached one of the limits
     /// [`Options::flush_after`](crate::Options::flush_after) and
-    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes). Returns whether they had.
+    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes), so that a
+    /// background thread is about to flush them. A program that flushes at moments of its own asks
+    /// this before it calls [`Database::sync`] or [`Database::begin_sync`].
+    ///
+    /// ```
+    /// # use teak::{Database, Durability, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.set_durability(Durability::Lazy);
+    /// txn.commit()?;
+    /// if database.is_flush_due()? {
+    ///     database.sync()?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
-    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
+    /// [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
     /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn sync_if_due(&self) -> Result<bool> {
-        self.opening.writable()?.sync_if_due()
+    pub fn is_flush_due(&self) -> Result<bool> {
+        self.opening.writable()?.is_flush_due()
     }
 
     /// Starts flushing every commit so far, and returns without waiting. The ticket reports when
@@ -38,18 +53,6 @@ impl Database {
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_sync(&self) -> Result<Ticket> {
         self.opening.writable()?.begin_sync()
-    }
-
-    /// Like [`Database::begin_sync`], but only if lazy commits have reached one of the limits of
-    /// [`Database::sync_if_due`]; `None` if they have not.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
-    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
-        self.opening.writable()?.begin_sync_if_due()
     }
 
     /// Returns a ticket that reports when the commit `transaction` is durable, whatever its

@@ -5,6 +5,7 @@ use crate::{
     unique_id::unique_id,
 };
 use std::{
+    fmt,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -33,7 +34,6 @@ use std::{
 /// assert!(ticket.is_durable()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 #[must_use = "a ticket says when its commit is durable"]
 pub struct Ticket {
     commit_state: Arc<CommitStateLock>,
@@ -43,6 +43,14 @@ pub struct Ticket {
     is_waiting: bool,
     /// The process that committed.
     generation: ForkGeneration,
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket")
+            .field("transaction", &self.transaction)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Ticket {

@@ -7,6 +7,7 @@ const SHOWN_LEN: usize = 40;
 
 /// A range of keys: from `low` to before `high`. If both are equal, that single key.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Hash)]
+#[non_exhaustive]
 pub struct KeyRange {
     /// The first key; `None` for the beginning of the table.
     pub low: Option<Vec<u8>>,

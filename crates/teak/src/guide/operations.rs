@@ -8,9 +8,9 @@
 //! | | copies | use it for |
 //! |---|---|---|
 //! | [`Database::backup`] | the newest state and all named snapshots, page by page | a full copy, as fast as the disk |
-//! | [`Database::backup_since`] | the pages changed since a named snapshot | daily increments; [`restore`](crate::restore) applies them |
-//! | [`Database::backup_compact`] | the records of the newest state, rebuilt without free space | a small copy to distribute; no named snapshots |
-//! | [`ReadTxn::write_backup`](crate::ReadTxn::write_backup) | like the first, to any writer | pipes and object stores |
+//! | [`Database::backup`] with `since` | the pages changed since a named snapshot | daily increments; [`restore`](crate::restore) applies them |
+//! | [`ReadTxn::copy_dense`](crate::ReadTxn::copy_dense) | the records of one state, rebuilt without free space | a small copy to distribute; no named snapshots |
+//! | [`ReadTxn::write_backup`](crate::ReadTxn::write_backup) | like the first two, to any writer | pipes and object stores |
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -18,7 +18,7 @@
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! let copy = directory.path().join("copy.teak");
-//! database.backup(&copy, &mut |_| ControlFlow::Continue(()))?;
+//! database.backup(&copy, None, &mut |_| ControlFlow::Continue(()))?;
 //! assert!(Database::open(&copy)?.check(&mut |_| {})?.is_clean());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -38,16 +38,16 @@
 //! # let database = Database::open(path("x.teak"))?;
 //! # let go_on = ControlFlow::Continue(());
 //! database.create_snapshot("sunday")?;
-//! database.backup(path("full.teak"), &mut |_| go_on)?;
+//! database.backup(path("full.teak"), None, &mut |_| go_on)?;
 //! # let mut txn = database.begin_write()?;
 //! # txn.create_table::<Str, U64>("ages")?.insert(&mut txn, "Ada", 36)?;
 //! # txn.commit()?;
 //! let since = database.open_snapshot("sunday")?;
-//! database.backup_since(&since, path("monday.delta"), &mut |_| go_on)?;
+//! database.backup(path("monday.delta"), Some(&since), &mut |_| go_on)?;
 //!
 //! let (mut full, mut monday) = (File::open(path("full.teak"))?, File::open(path("monday.delta"))?);
 //! let restored = path("restored.teak");
-//! let report = teak::restore(&mut full, &mut [&mut monday], &restored, &mut |_| go_on)?;
+//! let report = teak::restore(&mut full, &mut [&mut monday], &[], &restored, &mut |_| go_on)?;
 //! assert!(report.is_clean());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -119,9 +119,10 @@
 //!   stops pages from being moved; a free end is still cut off. A `shrink_threshold_bytes` of
 //!   `u64::MAX` in the [`Geometry`](crate::Geometry) stops cutting while the database is open.
 //! - [`Database::compact`] makes it as short as possible now, in commits of some thousand pages.
-//!   [`Database::compact_with`] limits its speed and extent.
+//!   [`CompactOptions`](crate::CompactOptions) limit its speed and extent.
 //!
 //! ```
+//! use teak::CompactOptions;
 //! # use teak::{Database, codec::{Bytes, U64}};
 //! # use std::ops::ControlFlow;
 //! # let directory = tempfile::tempdir()?;
@@ -133,7 +134,7 @@
 //! let mut txn = database.begin_write()?;
 //! numbers.remove_range(&mut txn, 100..)?;
 //! txn.commit()?;
-//! let done = database.compact(&mut |_| ControlFlow::Continue(()))?;
+//! let done = database.compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))?;
 //! assert!(done.obstacle.is_none());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -27,7 +27,7 @@
 //! use teak::{Database, codec::{Str, U64}};
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
-//! let mut feed = database.follow()?;
+//! let mut feed = database.follow(database.begin_read()?)?;
 //!
 //! let mut txn = database.begin_write()?; // here or in any process
 //! txn.create_table::<Str, U64>("ages")?.insert(&mut txn, "Ada", 36)?;
@@ -52,8 +52,9 @@
 //!
 //! A stopped process (`SIGSTOP`, a debugger) keeps its locks. If it was writing, other writers
 //! wait, and readers do not. [`Database::writer_process`] names it, and
-//! [`Database::begin_write_timeout`] gives up. A reader of a stopped process keeps its pages;
-//! [`Database::cancel_reader`] only marks it, since a process that does not run cannot end it.
+//! [`WriteOptions::timeout`](crate::WriteOptions::timeout) limits the wait. A reader of a stopped
+//! process keeps its pages; [`Database::cancel_reader`] only marks it, since a process that does
+//! not run cannot end it.
 //!
 //! # May I fork?
 //!
@@ -63,16 +64,17 @@
 //!
 //! # Can I open a database for myself alone?
 //!
-//! [`Options::exclusive`] refuses all other processes and needs no lock file. If the directory is
-//! read-only, or another user's, open it with [`Options::read_only`]: it is read without a lock
-//! file while nobody writes. [`Options::no_lock_file`] reads beside writers, with restrictions.
+//! [`Sharing::Alone`](crate::Sharing::Alone) refuses all other processes and needs no lock file. If
+//! the directory is read-only, or another user's, open it with [`Options::read_only`]: it is read
+//! without a lock file while nobody writes. [`Sharing::Unlocked`](crate::Sharing::Unlocked) reads
+//! beside writers, with restrictions.
 //! [`Options::lock_file`] puts the lock file elsewhere; all processes must use the same path.
 //!
 //! ```
-//! # use teak::{Database, Error, Options};
+//! use teak::{Options, Sharing};
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("x.teak");
-//! let database = Options::new().exclusive(true).open(&path)?;
+//! let database = Options::new().sharing(Sharing::Alone).open(&path)?;
 //! assert!(!database.has_lock_file());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

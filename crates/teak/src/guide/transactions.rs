@@ -51,19 +51,18 @@
 //! all processes; others wait in order of arrival. It sees its own changes. [`WriteTxn::commit`]
 //! makes all of them visible together, in all tables. Dropping the transaction undoes them.
 //!
-//! | method | if somebody else is writing |
+//! | to begin | if somebody else is writing |
 //! |---|---|
 //! | [`begin_write`](Database::begin_write) | waits |
-//! | [`try_begin_write`](Database::try_begin_write) | returns `None` |
-//! | [`begin_write_timeout`](Database::begin_write_timeout) | returns `None` after the timeout |
-//! | [`begin_write_at`](Database::begin_write_at) | waits; fails if the state that a reader saw is no longer the newest |
-//! | [`lock_writer`](Database::lock_writer) | waits, then holds the writer lock without a transaction |
+//! | [`begin_write_with`](Database::begin_write_with)`(WriteOptions::new()`[`.no_wait()`](crate::WriteOptions::no_wait)`)` | returns `None` |
+//! | ...[`.timeout(limit)`](crate::WriteOptions::timeout) | returns `None` after the timeout |
+//! | ...[`.at(&reader)`](crate::WriteOptions::at) | waits; fails if the state that a reader saw is no longer the newest |
 //!
 //! A thread that begins a second write transaction would wait for itself, forever. Use a timeout
 //! where that may happen. [`Database::writer_process`] names the process that is writing.
 //!
 //! To decide by reading and then write, read within the write transaction. If deciding takes long,
-//! read in a read transaction and use [`Database::begin_write_at`]. It returns
+//! read in a read transaction and begin with [`WriteOptions::at`](crate::WriteOptions::at). It returns
 //! [`Error::SnapshotStale`] if somebody committed meanwhile; refresh the reader, and decide again.
 //!
 //! # How large may a transaction be?

@@ -261,13 +261,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits for the writer lock: first in this process, then across processes.
+    /// Waits for the writer lock without a limit.
+    #[cfg(test)]
     pub(crate) fn acquire_writer(&self) -> Result<HeldWriterLock> {
         let writer_lock = self.try_acquire_writer(None)?;
         Ok(writer_lock.expect("without a limit the lock is always acquired"))
     }
 
-    /// Like [`Self::acquire_writer`], but gives up after `limit` and then returns `None`.
+    /// Waits for the writer lock: first in this process, then across processes. Gives up after
+    /// `limit` and then returns `None`.
     pub(crate) fn try_acquire_writer(
         &self,
         limit: Option<Duration>,
@@ -429,29 +431,16 @@ impl Engine {
         }
     }
 
-    /// Like [`Self::sync`], but only if the limits for lazy commits are reached. Returns whether
-    /// they were.
-    pub(crate) fn sync_if_due(&self) -> Result<bool> {
+    /// Whether the limits for lazy commits are reached.
+    pub(crate) fn is_flush_due(&self) -> Result<bool> {
         self.refuse_unwritable()?;
-        if !self.committer.is_due() {
-            return Ok(false);
-        }
-        self.committer.wait(self.committer.newest()).map(|()| true)
+        Ok(self.committer.is_due())
     }
 
     /// Begins to make every commit so far durable.
     pub(crate) fn begin_sync(&self) -> Result<Ticket> {
         self.refuse_unwritable()?;
         Ok(self.ticket(self.committer.request_flush_of_newest()?))
-    }
-
-    /// Like [`Self::begin_sync`], but only if the limits for lazy commits are reached.
-    pub(crate) fn begin_sync_if_due(&self) -> Result<Option<Ticket>> {
-        self.refuse_unwritable()?;
-        match self.committer.is_due() {
-            true => self.begin_sync().map(Some),
-            false => Ok(None),
-        }
     }
 
     /// A ticket for a commit.

@@ -83,14 +83,29 @@ impl Settings {
     }
 }
 
-/// Which other processes may have the database open.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sharing {
-    /// Any number of processes.
+/// Which other processes may have the database open; see
+/// [`Options::sharing`](crate::Options::sharing).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Sharing {
+    /// Any number of processes, which know of each other's readers and writers by the lock file.
+    /// Without this file a database is read only if no lock file can be created or written (a
+    /// read-only medium or directory, a full disk) and no process has the database open for
+    /// writing. Until it is closed, opening it for writing fails with [`Error::InUse`](crate::Error::InUse).
+    #[default]
     Processes,
-    /// No other process.
+    /// No other process. There is no lock file, and other processes get
+    /// [`Error::InUse`](crate::Error::InUse).
     Alone,
-    /// Any number. This process only reads, and the others do not know of it.
+    /// Any number. This process only reads, without a lock file, and the others do not know of it.
+    /// Requires [`Options::read_only`](crate::Options::read_only).
+    ///
+    /// With this option a database can also be read while earlier writers are active. They may
+    /// reuse its pages after two more commits. Each page is therefore compared with its checksum on
+    /// every access. If a page was reused, the operation fails with [`Error::SnapshotLost`](crate::Error::SnapshotLost): begin
+    /// a new transaction. Bytes borrowed from the file may change; copy them and compare. Rust
+    /// gives no guarantee for a shared slice that changes, so use this option beside writers only
+    /// if a lock file is impossible. See `docs/locking.md`.
     Unlocked,
 }
 
@@ -181,10 +196,7 @@ impl Policies {
         {
             "size_limit_bytes"
         } else if asked.sharing != self.sharing && !is_met {
-            match [asked.sharing, self.sharing].contains(&Sharing::Unlocked) {
-                true => "no_lock_file",
-                false => "exclusive",
-            }
+            "sharing"
         } else if asked.verification != self.verification && self.sharing != Sharing::Unlocked {
             "verification"
         } else if asked.without_name != self.without_name {

@@ -21,7 +21,8 @@ mod network;
 mod opening;
 mod vectored;
 
-pub(crate) use access::{Access, Create, Created, FILE_MODE, FileSharing};
+pub use access::Create;
+pub(crate) use access::{Access, Created, FILE_MODE, FileSharing};
 pub(super) use creation::Unnamed;
 pub(crate) use creation::{needs_temporary_names, rename_new, temporary_file};
 pub(crate) use file_storage::FileStorage;

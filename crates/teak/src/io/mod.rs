@@ -47,8 +47,9 @@ pub(crate) use boot::{boot_id, pid_namespace, random_id};
 pub(crate) use byte_locks::PROCESSES_MAX;
 pub(crate) use clock::{thread_id, uptime_ms};
 pub(crate) use faults::{Faults, handle_faults};
+pub use file::Create;
 pub(crate) use file::{
-    Access, Create, Created, FILE_MODE, FileSharing, FileStorage, LostName, is_on_network,
+    Access, Created, FILE_MODE, FileSharing, FileStorage, LostName, is_on_network,
     lock_exclusively, needs_temporary_names, read_head, rename_new, temporary_file,
 };
 pub(crate) use file_id::id_of;

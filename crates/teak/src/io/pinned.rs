@@ -19,7 +19,7 @@
 //!    flush are pinned by the commit state, from before the flush begins until after it has ended.
 //! 4. *Opener.* A database that is being opened or salvaged is locked, or its gate is, so that
 //!    nobody else writes to the file. The opener itself borrows pages only between its own writes.
-//! 5. *Unknown writers.* With `Options::no_lock_file`, a reader may read beside writers that do not
+//! 5. *Unknown writers.* With `Sharing::Unlocked`, a reader may read beside writers that do not
 //!    know of it. Nothing keeps its pages. The caller has accepted that risk. Each page
 //!    is compared with its checksum at each read, and no code relies on the values of bytes in a
 //!    page for soundness.

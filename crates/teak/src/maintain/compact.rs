@@ -87,10 +87,7 @@ impl Compaction<'_> {
     }
 
     fn begin(&self) -> Result<Option<WriteTransaction>> {
-        match self.options.wait {
-            Some(limit) => WriteTransaction::begin_within(self.engine, limit),
-            None => WriteTransaction::begin(self.engine).map(Some),
-        }
+        WriteTransaction::begin_within(self.engine, self.options.wait, None)
     }
 
     /// The result if other writers took too long.

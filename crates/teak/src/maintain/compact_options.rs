@@ -42,7 +42,7 @@ pub enum CompactObstacle {
     Writers,
 }
 
-/// How short [`Database::compact_with`](crate::Database::compact_with) makes the file, how much
+/// How short [`Database::compact`](crate::Database::compact) makes the file, how much
 /// work it does, and how fast. Without any option it makes the file as short as possible, as fast
 /// as possible.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -2,7 +2,7 @@
 
 use crate::transaction_tests::test_kit::{BOOT, CAPACITY};
 use crate::{
-    Database, Error, Options, Result, SlowReaderChoice,
+    Database, Error, Options, Result, SlowReaderChoice, WriteOptions,
     codec::{Bytes, Str},
     io::sim::SimDisk,
     testing,
@@ -38,7 +38,12 @@ fn closing_fails_after_a_write_transaction_was_forgotten() {
     );
     // Nothing was closed.
     database.begin_read().unwrap();
-    assert!(database.try_begin_write().unwrap().is_none());
+    assert!(
+        database
+            .begin_write_with(WriteOptions::new().no_wait())
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::open::open_file::{FORMATTED_LENS, format_empty};
 use crate::{
-    Database, Error, Options, Result,
+    Create, Database, Error, Options, Result,
     instance::policies::Settings,
     io::sim::{Fault, SimDisk},
     transaction_tests::test_kit::{BOOT, CAPACITY, settings_with},
@@ -120,8 +120,8 @@ fn zeros_are_formatted_only_if_formatting_can_have_left_them() {
     fs::write(&path, &blank).unwrap();
     let refused = [
         Options::new().read_only(true),
-        Options::new().create(false),
-        Options::new().create_new(true),
+        Options::new().create(Create::Never),
+        Options::new().create(Create::New),
     ];
     for options in refused {
         let opened = options.open(&path);

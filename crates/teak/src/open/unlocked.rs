@@ -7,7 +7,7 @@
 //! file shows whether there are any, if it can be read:
 //!
 //! - By default the reader is refused in that case, with the error of the lock file.
-//! - With [`Options::no_lock_file`](crate::Options::no_lock_file) it reads concurrently. Writers do
+//! - With [`Sharing::Unlocked`](crate::Sharing::Unlocked) it reads concurrently. Writers do
 //!   not know what it reads, and may reuse its pages after two more commits. Each page is therefore
 //!   compared with its checksum at each read. If it differs and there is a newer commit, the state
 //!   is lost. Each read transaction begins with the newest record in the file.
@@ -140,7 +140,7 @@ impl Engine {
 pub(crate) fn refuse_writing(access: Access, sharing: Sharing) -> Result<()> {
     if access == Access::ReadWrite && sharing == Sharing::Unlocked {
         let text = "a database is only read without a lock file; open it for reading, or, if nobody else uses it, by \
-                    `Options::exclusive`";
+                    `Sharing::Alone`";
         return Err(Error::InvalidArgument(text.into()));
     }
     Ok(())

@@ -348,7 +348,7 @@ fn a_copy_of_a_database_without_a_next_number_can_be_read() {
     let mut copy = Vec::new();
     let database = reopen(image).unwrap();
     let txn = database.begin_read().unwrap();
-    txn.write_backup(&mut copy, &mut |_| ControlFlow::Continue(()))
+    txn.write_backup(&mut copy, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let copy = reopen(copy).unwrap();
     let txn = copy.begin_read().unwrap();

@@ -37,7 +37,7 @@ fn keys(reader: &Reader) -> Vec<u32> {
 }
 
 fn begin_now(engine: &Arc<Engine>) -> Option<WriteTransaction> {
-    WriteTransaction::begin_within(engine, Duration::ZERO).unwrap()
+    WriteTransaction::begin_within(engine, Some(Duration::ZERO), None).unwrap()
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn a_ticket_is_woken_by_a_checkpoint() {
 fn a_transaction_on_a_reader_knows_of_invisible_commits() {
     let (disk, engine, [first, second]) = gated_with_two_commits();
     let reader = engine.begin_read().unwrap();
-    let begun = WriteTransaction::begin_at(&engine, reader.transaction(), None).map(drop);
+    let begun = WriteTransaction::begin_within(&engine, None, Some(reader.transaction())).map(drop);
     let Err(Error::SnapshotStale { held, newest }) = begun else {
         panic!("{begun:?}");
     };
@@ -254,7 +254,7 @@ fn a_transaction_on_a_reader_knows_of_invisible_commits() {
     first.join().unwrap().unwrap();
     second.join().unwrap().unwrap();
     let reader = engine.begin_read().unwrap();
-    let begun = WriteTransaction::begin_at(&engine, reader.transaction(), None);
+    let begun = WriteTransaction::begin_within(&engine, None, Some(reader.transaction()));
     assert!(begun.unwrap().is_some());
     assert!(has(&engine, 1));
 }

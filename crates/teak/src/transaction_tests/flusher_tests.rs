@@ -12,9 +12,9 @@ use crate::{
     },
 };
 use crate::{
-    instance::engine::Engine,
+    instance::{dropped_trees::DropBacklog, engine::Engine},
     record::durability::Durability,
-    write::{begin::ReservedWriterLock, transaction::WriteTransaction},
+    write::transaction::WriteTransaction,
 };
 use std::{
     future::Future,
@@ -186,9 +186,9 @@ fn policies_are_kept_in_the_file() {
 fn sync_makes_lazy_commits_durable_during_a_write_transaction() {
     let (disk, engine) = gated();
     disk.set_open(true);
-    assert!(!engine.sync_if_due().unwrap());
+    assert!(!engine.is_flush_due().unwrap());
     let lazy = put_one(&engine, Durability::Lazy, 0).unwrap();
-    assert!(!engine.sync_if_due().unwrap(), "the limits are far");
+    assert!(!engine.is_flush_due().unwrap(), "the limits are far");
     let _writing = WriteTransaction::begin(&engine).unwrap();
     engine.sync().unwrap();
     assert_eq!(engine.durable(), lazy);
@@ -247,11 +247,12 @@ fn a_thread_that_holds_the_writer_lock_while_a_flush_fails_cannot_begin() {
     let (disk, engine) = gated();
     let first = spawn_put(&engine, 1);
     disk.wait_begun(1);
-    let reserved = ReservedWriterLock::take(&engine, None).unwrap().unwrap();
+    let reserved = engine.acquire_writer().unwrap();
     disk.disk.fail_on(disk.disk.calls(), Fault::DISK_ERROR);
     disk.set_open(true);
     first.join().unwrap().unwrap_err();
-    assert!(matches!(reserved.begin(), Err(Error::Poisoned { .. })));
+    let begun = WriteTransaction::begin_in(&engine, reserved, DropBacklog::All);
+    assert!(matches!(begun, Err(Error::Poisoned { .. })));
 }
 
 /// The record of a second commit could not be written while the first one was being flushed. That

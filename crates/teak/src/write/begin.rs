@@ -24,37 +24,39 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 
 impl WriteTransaction {
-    /// Waits for the writer lock and begins.
+    /// Waits for the writer lock and begins. Releases all dropped trees if space was wanted.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        Self::begin_in(engine, engine.acquire_writer()?, DropBacklog::All)
+        let begun = Self::begin_within(engine, None, None)?;
+        Ok(begun.expect("without a limit the lock is always acquired"))
     }
 
-    /// Like [`Self::begin`], but gives up after `limit` and then returns `None`.
-    pub(crate) fn begin_within(engine: &Arc<Engine>, limit: Duration) -> Result<Option<Self>> {
-        let writer_lock = engine.try_acquire_writer(Some(limit))?;
-        writer_lock
-            .map(|writer_lock| Self::begin_in(engine, writer_lock, DropBacklog::Some))
-            .transpose()
-    }
-
-    /// Like [`Self::begin_within`], but only if the newest commit is `state`, whether or not
-    /// readers see it. Releasing dropped trees takes commits, but those change no record.
-    pub(crate) fn begin_at(
+    /// Like [`Self::begin`], but gives up after `limit` and then returns `None`. With a `state`,
+    /// begins only if that is the newest commit, whether or not readers see it. With either of the
+    /// two, releases only some dropped trees. That takes commits, but those change no record.
+    pub(crate) fn begin_within(
         engine: &Arc<Engine>,
-        state: TransactionId,
         limit: Option<Duration>,
+        state: Option<TransactionId>,
     ) -> Result<Option<Self>> {
-        engine.refuse_unwritable()?;
-        // A stale caller fails at once, without waiting for the lock.
-        refuse_stale(state, engine.newest())?;
+        if let Some(state) = state {
+            engine.refuse_unwritable()?;
+            // A stale caller fails at once, without waiting for the lock.
+            refuse_stale(state, engine.newest())?;
+        }
         let Some(writer_lock) = engine.try_acquire_writer(limit)? else {
             return Ok(None);
         };
-        refuse_stale(state, engine.committer.base()?.transaction())?;
-        Self::begin_in(engine, writer_lock, DropBacklog::Some).map(Some)
+        if let Some(state) = state {
+            refuse_stale(state, engine.committer.base()?.transaction())?;
+        }
+        let backlog = match (limit, state) {
+            (None, None) => DropBacklog::All,
+            _ => DropBacklog::Some,
+        };
+        Self::begin_in(engine, writer_lock, backlog).map(Some)
     }
 
-    fn begin_in(
+    pub(crate) fn begin_in(
         engine: &Arc<Engine>,
         mut writer: HeldWriterLock,
         backlog: DropBacklog,
@@ -182,31 +184,6 @@ impl WriteStart {
                 parks_above: engine.policies.drop_limits.at_once,
             },
         })
-    }
-}
-
-/// The writer lock, held without a transaction.
-#[derive(Debug)]
-pub(crate) struct ReservedWriterLock {
-    // Declared before `engine`: dropping the engine acquires the writer lock.
-    writer_lock: HeldWriterLock,
-    engine: Arc<Engine>,
-}
-
-impl ReservedWriterLock {
-    /// Waits for the writer lock for at most `limit`; `None` if it was not free in time.
-    pub(crate) fn take(engine: &Arc<Engine>, limit: Option<Duration>) -> Result<Option<Self>> {
-        let writer_lock = engine.try_acquire_writer(limit)?;
-        Ok(writer_lock.map(|writer_lock| Self {
-            writer_lock,
-            engine: Arc::clone(engine),
-        }))
-    }
-
-    /// Begins to write.
-    pub(crate) fn begin(self) -> Result<WriteTransaction> {
-        self.engine.refuse_forked()?;
-        WriteTransaction::begin_in(&self.engine, self.writer_lock, DropBacklog::All)
     }
 }
 

@@ -77,26 +77,25 @@ fn copy() {
     );
     let mut bytes = Vec::new();
     reader
-        .write_backup(&mut bytes, &mut |_| ControlFlow::Continue(()))
+        .write_backup(&mut bytes, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     fs::write(&exact, bytes).unwrap();
     reader
         .copy_dense(&dense, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     database
-        .backup(&empty, &mut |_| ControlFlow::Continue(()))
+        .backup(&empty, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     for (copy, records) in [(&exact, 2005), (&dense, 2005), (&empty, 0)] {
         let copy = Database::open(copy).unwrap();
         assert_eq!(words.len(&copy.begin_read().unwrap()).unwrap(), records);
         assert!(copy.check(&mut |_| {}).unwrap().is_clean());
     }
-    let there = database.backup(&exact, &mut |_| ControlFlow::Continue(()));
+    let there = database.backup(&exact, None, &mut |_| ControlFlow::Continue(()));
     assert!(matches!(there, Err(Error::AlreadyExists(_))));
-    let ended = database.backup(
-        path.with_file_name("ended"),
-        &mut |_| ControlFlow::Break(()),
-    );
+    let ended = database.backup(path.with_file_name("ended"), None, &mut |_| {
+        ControlFlow::Break(())
+    });
     assert!(matches!(ended, Err(Error::Io { .. })));
     assert!(!path.with_file_name("ended").exists());
 }

@@ -3,7 +3,7 @@
 use super::{Fixture, TREES, fixture, table};
 use std::fs;
 use teak::{
-    Database, Durability, Error, Geometry, Options, Table,
+    Create, Database, Durability, Error, Geometry, Options, Table,
     codec::{Bytes, U64},
 };
 
@@ -45,7 +45,7 @@ fn pages_of_a_write_transaction() {
             .insert(&mut txn, &number.to_be_bytes(), &[7; 100])
             .unwrap();
     }
-    assert!(txn.dirty_bytes() < 1 << 20);
+    assert!(txn.info().dirty_bytes < 1 << 20);
     txn.commit().unwrap();
     assert!(database.metrics().early_pages > 400);
     assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 20_000);
@@ -119,10 +119,10 @@ fn default_geometry() {
 fn open() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("some.teak");
-    let missing = Options::new().create(false).open(&path);
+    let missing = Options::new().create(Create::Never).open(&path);
     assert!(matches!(missing, Err(Error::NotFound(_))));
-    let database = Options::new().create_new(true).open(&path).unwrap();
-    let refused = Options::new().create_new(true).open(&path);
+    let database = Options::new().create(Create::New).open(&path).unwrap();
+    let refused = Options::new().create(Create::New).open(&path);
     assert!(matches!(refused, Err(Error::AlreadyExists(_))));
     // Opened twice in one process, it is one database.
     let mut txn = database.begin_write().unwrap();
@@ -212,10 +212,7 @@ fn close() {
 #[test]
 fn geometry_at_run_time() {
     let Fixture { database, .. } = &fixture();
-    let limited = |bytes| Geometry {
-        upper_limit_bytes: bytes,
-        ..Geometry::default()
-    };
+    let limited = |bytes| Geometry::new().upper_limit_bytes(bytes);
     let mut txn = database.begin_write().unwrap();
     let numbers: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
     // It is part of the transaction.
@@ -230,11 +227,7 @@ fn geometry_at_run_time() {
     txn.roll_back().unwrap();
     txn.set_geometry(limited(u64::MAX)).unwrap();
     txn.commit().unwrap();
-    let impossible = Geometry {
-        lower_limit_bytes: 2,
-        upper_limit_bytes: 1,
-        ..Geometry::default()
-    };
+    let impossible = Geometry::new().lower_limit_bytes(2).upper_limit_bytes(1);
     let mut txn = database.begin_write().unwrap();
     assert!(txn.set_geometry(impossible).is_err());
 }

@@ -3,8 +3,8 @@
 use super::{fixture, table};
 use std::ops::Bound;
 use teak::{
-    Deletion, DetachedCursor, Error, Geometry, KeyOrder, Options, SeekOp, Table, TableOptions,
-    Transaction, ValueSize,
+    Deletion, DetachedCursor, Error, KeyOrder, Options, SeekOp, Table, TableOptions, Transaction,
+    ValueSize, WriteOptions,
     codec::{Bytes, Str, U32},
 };
 
@@ -132,9 +132,21 @@ fn transactions_of_one_thread() {
     let fixture = fixture();
     let txn = fixture.database.begin_write().unwrap();
     let readers = [(); 3].map(|()| fixture.database.begin_read().unwrap());
-    assert!(fixture.database.try_begin_write().unwrap().is_none());
+    assert!(
+        fixture
+            .database
+            .begin_write_with(WriteOptions::new().no_wait())
+            .unwrap()
+            .is_none()
+    );
     drop((txn, readers));
-    assert!(fixture.database.try_begin_write().unwrap().is_some());
+    assert!(
+        fixture
+            .database
+            .begin_write_with(WriteOptions::new().no_wait())
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]
@@ -219,10 +231,7 @@ fn upper_limits_below_the_used_size() {
     txn.commit().unwrap();
     let mut txn = fixture.database.begin_write().unwrap();
     let geometry = fixture.database.geometry().unwrap();
-    let small = Geometry {
-        upper_limit_bytes: 1 << 16,
-        ..geometry
-    };
+    let small = geometry.upper_limit_bytes(1 << 16);
     // It applies to future commits; existing data stays.
     txn.set_geometry(small).unwrap();
     txn.commit().unwrap();

@@ -14,8 +14,8 @@ use super::{
 };
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
 use teak::{
-    CacheOutcome, Error, Geometry, PageUse, Transaction, TransactionId, WarmUp, WriteTxn,
-    codec::Bytes,
+    CacheOutcome, CompactOptions, Error, Geometry, PageUse, Transaction, TransactionId, WarmUp,
+    WriteOptions, WriteTxn, codec::Bytes,
 };
 
 /// Cached lookups that are kept.
@@ -77,18 +77,15 @@ impl ModelEpisode {
     pub(super) fn begin(&mut self) -> ModelResult<WriteTxn> {
         self.begins += 1;
         let database = self.database()?;
-        let begun = match self.begins % 4 {
-            0 => database.try_begin_write()?,
-            1 => database.begin_write_timeout(Duration::from_secs(1))?,
-            2 => database
-                .try_lock_writer()?
-                .map(|guard| guard.begin())
-                .transpose()?,
+        let options = WriteOptions::new();
+        let begun = match self.begins % 3 {
+            0 => database.begin_write_with(options.no_wait())?,
+            1 => database.begin_write_with(options.timeout(Duration::from_secs(1)))?,
             _ => Some(database.begin_write()?),
         };
         let txn =
             begun.ok_or_else(|| ModelViolation::Other("the writer lock was taken".to_owned()))?;
-        expect_same("dirty bytes at the beginning", txn.dirty_bytes(), 0)?;
+        expect_same("dirty bytes at the beginning", txn.info().dirty_bytes, 0)?;
         Ok(txn)
     }
 
@@ -153,14 +150,9 @@ impl ModelEpisode {
     pub(super) fn sync(&mut self) -> ModelResult {
         self.syncs += 1;
         let database = self.database()?;
-        match self.syncs % 4 {
-            0 => drop(database.sync_if_due()?),
+        match self.syncs % 3 {
+            0 if !database.is_flush_due()? => {}
             1 => database.begin_sync()?.wait()?,
-            2 => {
-                if let Some(ticket) = database.begin_sync_if_due()? {
-                    ticket.wait()?;
-                }
-            }
             _ => database.sync()?,
         }
         Ok(())
@@ -280,10 +272,7 @@ impl ModelEpisode {
 
     pub(super) fn set_geometry(&mut self, geometry: Geometry) -> ModelResult {
         let limit = self.settings.size_limit_bytes;
-        let geometry = Geometry {
-            upper_limit_bytes: limit.unwrap_or(geometry.upper_limit_bytes),
-            ..geometry
-        };
+        let geometry = geometry.upper_limit_bytes(limit.unwrap_or(geometry.upper_limit_bytes));
         Ok(self.writing()?.txn.set_geometry(geometry)?)
     }
 
@@ -310,12 +299,12 @@ impl ModelEpisode {
         let txn = &self.readers[reader].txn;
         let is_newest = self.database()?.begin_read()?.id() == txn.id();
         let database = self.database()?;
-        let begun = match self.begins.is_multiple_of(2) {
-            true => database.begin_write_at(txn),
-            false => database
-                .try_begin_write_at(txn)
-                .map(|begun| begun.expect("there is no other writer")),
-        };
+        let mut options = WriteOptions::new().at(txn);
+        if !self.begins.is_multiple_of(2) {
+            options = options.no_wait();
+        }
+        let begun = database.begin_write_with(options);
+        let begun = begun.map(|begun| begun.expect("there is no other writer"));
         match begun {
             Ok(txn) if is_newest => {
                 self.write_with(txn);
@@ -361,7 +350,7 @@ impl ModelEpisode {
     /// Compacts, which must not change any records.
     pub(super) fn compact(&mut self) -> ModelResult {
         let mut steps = 0;
-        let compacted = self.database()?.compact(&mut |_| {
+        let compacted = self.database()?.compact(&CompactOptions::new(), &mut |_| {
             steps += 1;
             match steps {
                 100 => ControlFlow::Break(()),

@@ -12,7 +12,7 @@ use super::{
 use crate::Failure;
 use std::path::Path;
 use teak::{
-    Database, Durability, ReadTxn, Recovery, Transaction,
+    Create, Database, Durability, ReadTxn, Recovery, Transaction,
     codec::{Str, U64},
 };
 
@@ -75,7 +75,7 @@ pub(crate) fn inspect(
 
 fn open(path: &Path, order: &CommitOrder) -> Result<Database, Failure> {
     let options = open_options(order.common.script, order.common.page_size);
-    Ok(options.create(false).open(path)?)
+    Ok(options.create(Create::Never).open(path)?)
 }
 
 /// The marks of the commits in the database. They are numbered from 1.

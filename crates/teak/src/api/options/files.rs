@@ -11,34 +11,24 @@ use std::path::PathBuf;
 
 /// Files.
 impl Options {
-    /// Sets whether the database is read without a lock file, even while other processes write to
-    /// it. Requires a read-only open.
-    ///
-    /// Without this option a database is read without a lock file only if no lock file can be
-    /// created or written (a read-only medium or directory, a full disk) and no process has the
-    /// database open for writing. Until it is closed, opening it for writing fails with
-    /// [`Error::InUse`]. With this option it can also be read while earlier writers are active.
-    /// These writers do not know of this reader, and may reuse its pages after two more commits.
-    /// Each page is therefore compared with its checksum on every access. If a page was reused, the
-    /// operation fails with [`Error::SnapshotLost`]: begin a new transaction. Bytes borrowed from
-    /// the file may change; copy them and compare. Rust gives no guarantee for a shared slice that
-    /// changes, so use this option beside writers only if a lock file is impossible. See
-    /// `docs/locking.md`.
+    /// Sets which other processes may have the database open. The default is
+    /// [`Sharing::Processes`].
     ///
     /// ```
+    /// use teak::{Options, Sharing};
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("coins.teak");
-    /// teak::Database::open(&path)?.close()?;
-    /// let database = teak::Options::new().read_only(true).no_lock_file(true).open(&path)?;
+    /// let database = Options::new().sharing(Sharing::Alone).open(&path)?;
     /// assert!(!directory.path().join("coins.teak-lock").exists());
-    /// # drop(database);
+    /// database.close()?;
+    ///
+    /// let reading = Options::new().read_only(true).sharing(Sharing::Unlocked);
+    /// let database = reading.open(&path)?;
+    /// assert!(!database.has_lock_file());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn no_lock_file(mut self, is_unlocked: bool) -> Self {
-        self.settings.sharing = match is_unlocked {
-            true => Sharing::Unlocked,
-            false => Sharing::Processes,
-        };
+    pub fn sharing(mut self, sharing: Sharing) -> Self {
+        self.settings.sharing = sharing;
         self
     }
 

@@ -12,7 +12,8 @@ pub struct WriteInfo {
     pub transaction: TransactionId,
     /// How long it has held the writer lock, checkpoints included, to within some milliseconds.
     pub age: Duration,
-    /// Bytes of pages that are built and not written yet: [`WriteTxn::dirty_bytes`].
+    /// Bytes of pages that are built and not written yet: those in memory, and those that a lazy
+    /// transaction builds in the mapped file, which the system may write out under memory pressure.
     pub dirty_bytes: u64,
     /// Pages that it has allocated: copies of changed pages, and new ones.
     pub taken_pages: u64,

@@ -12,7 +12,7 @@ use crate::{
         snapshot::PinnedSnapshot,
     },
 };
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// A read transaction: one committed state, for as long as this transaction or a clone of it lives.
 /// It can be sent to and shared between threads, and it can outlive its
@@ -46,9 +46,17 @@ use std::sync::Arc;
 /// assert_eq!(thread.join().unwrap()?, ages.get(&txn, "Ada")?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ReadTxn {
     reader: Reader,
+}
+
+impl fmt::Debug for ReadTxn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadTxn")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
+    }
 }
 
 impl ReadTxn {
@@ -177,8 +185,15 @@ impl ReadTxn {
 
 /// A parked read transaction: not in use for now, and a writer that needs the space may give up its
 /// state.
-#[derive(Debug)]
 pub struct ParkedReadTxn(ParkedReader);
+
+impl fmt::Debug for ParkedReadTxn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParkedReadTxn")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
+    }
+}
 
 impl ParkedReadTxn {
     /// Continues to read the same state.
@@ -232,8 +247,13 @@ impl ReadTxn {
 
 /// A read transaction that has ended and can begin again at less cost than a new one. It reads
 /// nothing and holds no state. It keeps its reader slot, and the database open.
-#[derive(Debug)]
 pub struct ResetReadTxn(Reset);
+
+impl fmt::Debug for ResetReadTxn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResetReadTxn").finish_non_exhaustive()
+    }
+}
 
 impl ResetReadTxn {
     /// Begins to read the newest committed state, like

@@ -14,7 +14,7 @@ use crate::{
     instance::engine::Engine,
     write::transaction::WriteTransaction,
 };
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// A write transaction. Its changes are invisible to others until it commits; dropping it undoes
 /// them. It may be sent to another thread, and end there.
@@ -64,9 +64,16 @@ use std::sync::Arc;
 /// assert_eq!(sum, 332_833_500);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct WriteTxn {
     pub(in crate::api) inner: WriteTransaction,
+}
+
+impl fmt::Debug for WriteTxn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteTxn")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
+    }
 }
 
 impl WriteTxn {
@@ -100,14 +107,6 @@ impl WriteTxn {
         refuse_impossible(&geometry)?;
         self.inner.set_geometry(geometry);
         Ok(())
-    }
-
-    /// Returns the bytes of pages that are built and not written yet: those in memory, and those
-    /// that a lazy transaction builds in the mapped file, which the system may write out under
-    /// memory pressure.
-    #[must_use]
-    pub fn dirty_bytes(&self) -> usize {
-        self.inner.dirty_bytes()
     }
 
     /// Commits, and returns the id of the new state. A transaction that changed nothing writes

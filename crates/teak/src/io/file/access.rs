@@ -18,12 +18,15 @@ pub(crate) enum FileSharing {
     Shared,
 }
 
-/// Whether the file must exist, may be created, or must be new.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Create {
+/// Whether the file must exist, may be created, or must be new; see
+/// [`Options::create`](crate::Options::create).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Create {
     /// The file must exist.
     Never,
     /// A missing file is created, unless the access is for reading only.
+    #[default]
     IfMissing,
     /// The file must not exist.
     New,

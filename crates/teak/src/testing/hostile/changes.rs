@@ -39,7 +39,7 @@ pub(super) fn change(database: &Database) -> Result<()> {
         }
         let _ = read_table(&txn, &table, &keys);
     }
-    let _ = txn.dirty_bytes();
+    let _ = txn.info();
     let table = txn.create_table::<Bytes, Bytes>("new")?;
     table.insert(&mut txn, b"key", &[7; 5000])?;
     let committed = txn.commit();

@@ -5,8 +5,8 @@
 mod births;
 
 use crate::{
-    Checksum, Database, DetachedCursor, Direction, Error, MultiTable, Options, PageNumber, ReadTxn,
-    Result, Table, Transaction, TransactionId, Verification, WriteTxn,
+    Checksum, CompactOptions, Database, DetachedCursor, Direction, Error, MultiTable, Options,
+    PageNumber, ReadTxn, Result, Table, Transaction, TransactionId, Verification, WriteTxn,
     btree::{PageSink, PageSource, TreeKind, TreeRoot, lookup},
     codec::Bytes,
     io::{Storage, sim::SimDisk},
@@ -231,7 +231,7 @@ fn names_of_snapshots_in_the_wrong_order_are_damage() {
             let checked = database.check(&mut |_| {});
             let mut copy = Vec::new();
             let txn = database.begin_read().unwrap();
-            let written = txn.write_backup(&mut copy, &mut |_| ControlFlow::Continue(()));
+            let written = txn.write_backup(&mut copy, None, &mut |_| ControlFlow::Continue(()));
             (checked.map(|report| report.is_clean()), written.map(drop))
         });
         assert!(matches!(done.0, Ok(false)), "check: {:?}", done.0);
@@ -506,7 +506,7 @@ fn change_everything(database: &Database) -> Vec<(&'static str, Result<()>)> {
     let mut done: Vec<_> = (operations.into_iter())
         .map(|(label, operation)| (label, change(operation)))
         .collect();
-    let compacted = database.compact(&mut |_| ControlFlow::Continue(()));
+    let compacted = database.compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()));
     done.push(("compact", compacted.map(drop)));
     done
 }
@@ -568,9 +568,12 @@ fn copying_keys_in_the_wrong_order_is_damage_of_their_table() {
     }
     let directory = tempfile::tempdir().unwrap();
     let database = open(&disk);
-    let dense = database.backup_compact(directory.path().join("copy"), &mut |_| {
-        ControlFlow::Continue(())
-    });
+    let dense = database
+        .begin_read()
+        .unwrap()
+        .copy_dense(directory.path().join("copy"), &mut |_| {
+            ControlFlow::Continue(())
+        });
     assert_names(&dense, "a", b"a");
 }
 
@@ -610,7 +613,7 @@ fn compaction_of_a_catalog_in_the_wrong_order_ends() {
     engine.close().unwrap();
     let database = open(&disk);
     let done = within("compacting", move || {
-        database.compact(&mut |_| ControlFlow::Continue(()))
+        database.compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
     });
     assert!(done.is_ok() || is_damage(&done), "{done:?}");
 }

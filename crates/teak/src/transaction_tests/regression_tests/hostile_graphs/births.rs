@@ -150,8 +150,9 @@ fn a_page_of_a_snapshot_that_was_overwritten_is_found() {
             .any(|damage| damage.detail.contains("\"old\"")),
         "{report:?}"
     );
-    let since =
-        newest.write_backup_since(&past, &mut Vec::new(), &mut |_| ControlFlow::Continue(()));
+    let since = newest.write_backup(&mut Vec::new(), Some(&past), &mut |_| {
+        ControlFlow::Continue(())
+    });
     assert!(is_damage(&since), "{since:?}");
     assert!(is_damage(
         &table

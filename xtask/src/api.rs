@@ -1,0 +1,64 @@
+//! Counts the public surface of the engine: the names that a program can import, and the functions
+//! that it can call.
+
+mod surface;
+#[cfg(test)]
+mod tests;
+
+use crate::{Failure, built, ratchet::Ratchet, sources};
+use clap::Args;
+use std::path::PathBuf;
+use surface::Surface;
+
+/// The crate whose surface is counted.
+const ENGINE: &str = "teak";
+
+/// Today's number of names and of functions. These numbers only go down.
+const NAMES_MAX: usize = 124;
+const FUNCTIONS_MAX: usize = 455;
+
+/// Counts the exported names and the public functions of the engine
+#[derive(Args, Default)]
+pub(crate) struct ApiArguments {
+    /// Print the functions of each type
+    #[arg(long)]
+    list: bool,
+    /// The workspace to check [default: the one that this program was built from]
+    #[arg(long)]
+    root: Option<PathBuf>,
+}
+
+/// Prints the figures. Fails if there is more than the limits allow.
+pub(crate) fn run(arguments: &ApiArguments) -> Result<(), Failure> {
+    let root = arguments.root.as_deref();
+    let packages = sources::packages(root.unwrap_or(built::workspace()))?;
+    let engine = packages.iter().find(|package| package.name == ENGINE);
+    let engine = engine.ok_or_else(|| failure!("there is no crate {ENGINE}"))?;
+    let surface = Surface::of(&engine.sources).map_err(Failure)?;
+    let functions = surface.functions.values().map(Vec::len).sum();
+    if arguments.list {
+        for (owner, functions) in &surface.functions {
+            println!("{owner} {}: {}", functions.len(), functions.join(", "));
+        }
+        let others = surface.names.iter();
+        let others = others.filter(|name| !surface.functions.contains_key(*name));
+        let others: Vec<&str> = others.map(String::as_str).collect();
+        println!("without functions {}: {}", others.len(), others.join(", "));
+    }
+    println!(
+        "{ENGINE}: {} names, {functions} functions",
+        surface.names.len()
+    );
+    let mut ratchet = Ratchet::default();
+    ratchet.compare(
+        &format!("{ENGINE}: exported names"),
+        surface.names.len(),
+        NAMES_MAX,
+    );
+    ratchet.compare(
+        &format!("{ENGINE}: public functions (`api --list`)"),
+        functions,
+        FUNCTIONS_MAX,
+    );
+    ratchet.finish("api")
+}

@@ -5,7 +5,7 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, built, ratchet::Ratchet, sources};
+use crate::{Result, built, ratchet::Ratchet, sources};
 use clap::Args;
 use std::path::PathBuf;
 use surface::Surface;
@@ -29,12 +29,12 @@ pub(crate) struct ApiArguments {
 }
 
 /// Prints the figures. Fails if there is more than the limits allow.
-pub(crate) fn run(arguments: &ApiArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ApiArguments) -> Result {
     let root = arguments.root.as_deref();
     let packages = sources::packages(root.unwrap_or(built::workspace()))?;
     let engine = packages.iter().find(|package| package.name == ENGINE);
     let engine = engine.ok_or_else(|| failure!("there is no crate {ENGINE}"))?;
-    let surface = Surface::of(&engine.sources).map_err(Failure)?;
+    let surface = Surface::of(&engine.sources)?;
     let functions = surface.functions.values().map(Vec::len).sum();
     if arguments.list {
         for (owner, functions) in &surface.functions {

@@ -1,10 +1,10 @@
 //! Runs cargo, and builds the programs that tasks need.
 
-use crate::Failure;
+use crate::{Context, Result, commands};
 use std::{
     env,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::Command,
 };
 
 /// The command `cargo`, in the workspace.
@@ -15,16 +15,10 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// The output of `cargo metadata` for the package in a directory: one line of JSON.
-pub(crate) fn metadata(directory: &Path) -> Result<String, Failure> {
-    let output = cargo()
-        .args(["metadata", "--format-version", "1"])
-        .current_dir(directory)
-        .stderr(Stdio::inherit())
-        .output()?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(failure!("cargo metadata has failed ({})", output.status)),
-    }
+pub(crate) fn metadata(directory: &Path) -> Result<String> {
+    let mut command = cargo();
+    command.args(["metadata", "--format-version", "1"]);
+    commands::output(command.current_dir(directory))
 }
 
 /// The first text between `mark` and the next quote for which `is_wanted` holds.
@@ -39,15 +33,15 @@ pub(crate) fn quoted<'m>(
 }
 
 /// The target directory of cargo.
-pub(crate) fn target_directory() -> Result<PathBuf, Failure> {
+pub(crate) fn target_directory() -> Result<PathBuf> {
     let metadata = metadata(workspace())?;
     let target = quoted(&metadata, "\"target_directory\":\"", |_| true);
-    let target = target.ok_or_else(|| failure!("cargo names no target directory"))?;
+    let target = target.context("cargo names no target directory")?;
     Ok(target.into())
 }
 
 /// The output directory of a profile.
-pub(crate) fn directory(profile: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn directory(profile: &str) -> Result<PathBuf> {
     let name = if profile == "dev" { "debug" } else { profile };
     Ok(target_directory()?.join(name))
 }
@@ -63,37 +57,29 @@ fn command(package: &str) -> Command {
 }
 
 /// The path of a program of the workspace, which is built unless a path is given.
-pub(crate) fn program(given: Option<&Path>, package: &str, name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn program(given: Option<&Path>, package: &str, name: &str) -> Result<PathBuf> {
     if let Some(program) = given {
         return Ok(program.to_owned());
     }
-    let status = command(package).args(["--bin", name]).status()?;
-    ensure!(status.success(), "{name} cannot be built ({status})");
+    commands::run(command(package).args(["--bin", name]))?;
     found(name)
 }
 
-/// Like [`program`], for a program that cannot be built on every machine. Returns the output of a
-/// failed build.
-pub(crate) fn try_program(package: &str, name: &str) -> Result<Result<PathBuf, Output>, Failure> {
-    let output = command(package)
-        .args(["--bin", name])
-        .stdin(Stdio::null())
-        .output()?;
-    match output.status.success() {
-        true => Ok(Ok(found(name)?)),
-        false => Ok(Err(output)),
-    }
+/// Like [`program`], for a program that cannot be built on every machine. An error has the output of
+/// the build.
+pub(crate) fn try_program(package: &str, name: &str) -> Result<PathBuf> {
+    commands::output(command(package).args(["--bin", name]))?;
+    found(name)
 }
 
-fn found(name: &str) -> Result<PathBuf, Failure> {
+fn found(name: &str) -> Result<PathBuf> {
     let program = format!("{name}{}", env::consts::EXE_SUFFIX);
     Ok(directory("campaign")?.join(program))
 }
 
 /// Builds the library of a package; returns its path.
-pub(crate) fn library(package: &str, file: &str) -> Result<PathBuf, Failure> {
-    let status = command(package).arg("--lib").status()?;
-    ensure!(status.success(), "{file} cannot be built ({status})");
+pub(crate) fn library(package: &str, file: &str) -> Result<PathBuf> {
+    commands::run(command(package).arg("--lib"))?;
     Ok(directory("campaign")?.join(file))
 }
 
@@ -106,11 +92,6 @@ pub(crate) fn workspace() -> &'static Path {
 
 /// The standard output of a program that runs in the workspace, if it succeeds.
 pub(crate) fn output(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(workspace())
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| text.trim().to_owned())
+    let mut command = Command::new(program);
+    commands::output(command.args(arguments).current_dir(workspace())).ok()
 }

@@ -1,6 +1,6 @@
 //! All steps of continuous integration in one command. Each step is named, printed and timed.
 
-use crate::{Failure, built, campaign::scratch};
+use crate::{Result, built, campaign::scratch};
 use std::{
     env,
     path::Path,
@@ -113,7 +113,7 @@ const STEPS: &[CiStep] = &[
 ];
 
 /// Runs every step, even after a failure, so that one run shows all failures.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result {
     // Looked up before a step can rebuild this program.
     let this = env::current_exe()?;
     let scratch = scratch::directory(None)?;
@@ -154,7 +154,7 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 impl CiStep {
-    fn run(&self, this: &Path, scratch: &Path, built: &Path) -> Result<bool, Failure> {
+    fn run(&self, this: &Path, scratch: &Path, built: &Path) -> Result<bool> {
         let substitutions = [(SCRATCH, scratch), (BUILT, built)];
         let mut words = self.command.split(' ').map(|word| {
             let substitution = substitutions

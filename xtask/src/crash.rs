@@ -27,8 +27,9 @@ mod workload;
 mod tests;
 
 use crate::{
-    Failure,
-    campaign::{CampaignArguments, CampaignCounts, parallel, violations},
+    Result,
+    campaign::{CampaignArguments, panics, parallel, violations},
+    names::Named,
 };
 use episode::{CrashPlan, CrashViolation};
 use std::{ops::ControlFlow, sync::Mutex};
@@ -58,28 +59,21 @@ pub(crate) struct CrashArguments {
 }
 
 /// Plays episodes in parallel until there are enough images.
-pub(crate) fn run(arguments: &CrashArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &CrashArguments) -> Result {
+    panics::record();
     let run = arguments.campaign.begin("crash");
     let tally = match arguments.episode {
         Some(episode) => run_one(arguments, episode),
         None => run_many(arguments)?,
     };
-    let seconds = run.seconds();
-    println!(
-        "seed {}: {seconds:.1} s, {:.0} images/s",
-        arguments.campaign.seed,
-        tally.images as f64 / seconds
-    );
-    for (name, count) in tally.counters() {
-        println!("  {name:<14} {count:>10}");
-    }
-    let counts = CampaignCounts {
-        count: tally.distinct,
-        unit: "images",
-        violations: tally.violations,
-        counters: tally.counters(),
-    };
-    run.finish(&counts, "a crash violated a promise")
+    run.print_rate("", tally.images, "images");
+    run.print_counters(&tally.counters());
+    run.finish(
+        (tally.distinct, "images"),
+        tally.violations,
+        &tally.counters(),
+        "a crash violated a promise",
+    )
 }
 
 fn plan(arguments: &CrashArguments, episode: u64) -> CrashPlan {
@@ -100,7 +94,7 @@ fn run_one(arguments: &CrashArguments, episode: u64) -> CrashTally {
     tally
 }
 
-fn run_many(arguments: &CrashArguments) -> Result<CrashTally, Failure> {
+fn run_many(arguments: &CrashArguments) -> Result<CrashTally> {
     let (sum, seen) = (Mutex::new(CrashTally::default()), SeenImages::new());
     parallel::numbers(|episode| {
         let plan = plan(arguments, episode);

@@ -2,7 +2,7 @@
 //!
 //! LMDB runs in a separate program (`crates/differential`), because it is compiled from C.
 
-use crate::{Failure, built};
+use crate::{Result, built};
 use std::{path::PathBuf, process::Command};
 
 /// Performs the same random operations on Teak and on LMDB, and compares the answers
@@ -26,7 +26,7 @@ pub(crate) struct DifferentialArguments {
 }
 
 /// Builds the program, and runs it.
-pub(crate) fn run(arguments: &DifferentialArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DifferentialArguments) -> Result {
     let given = arguments.program.as_deref();
     let program = built::program(given, "differential", "differential")?;
     let mut command = Command::new(program);
@@ -38,8 +38,9 @@ pub(crate) fn run(arguments: &DifferentialArguments) -> Result<(), Failure> {
         command.arg("--verbose");
     }
     let status = command.status()?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(failure!("Teak and LMDB give different answers ({status})"))
+    ensure!(
+        status.success(),
+        "Teak and LMDB give different answers ({status})"
+    );
+    Ok(())
 }

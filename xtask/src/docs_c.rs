@@ -1,6 +1,6 @@
 //! Builds the documentation of the C and C++ interfaces with Doxygen. Warnings are errors.
 
-use crate::{Failure, built};
+use crate::{Result, built};
 use clap::Parser;
 use std::{
     env, fs,
@@ -17,7 +17,7 @@ pub(crate) struct DocsCArguments {
     directory: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &DocsCArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &DocsCArguments) -> Result {
     let workspace = built::workspace();
     let directory = match &arguments.directory {
         Some(directory) => directory.clone(),

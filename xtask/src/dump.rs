@@ -1,13 +1,13 @@
 //! The dump format of `db_dump` and similar programs, as far as the sample needs it.
 
-use crate::Failure;
+use crate::{Context, Result};
 use std::fmt::Write;
 
 /// Records in the order of a dump.
 pub(crate) type DumpRecords = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Reads a dump of one table, `format=bytevalue`.
-pub(crate) fn read(text: &str) -> Result<DumpRecords, Failure> {
+pub(crate) fn read(text: &str) -> Result<DumpRecords> {
     let mut lines = text
         .lines()
         .skip_while(|line| *line != "HEADER=END")
@@ -17,9 +17,7 @@ pub(crate) fn read(text: &str) -> Result<DumpRecords, Failure> {
         match lines.next() {
             Some("DATA=END") => return Ok(records),
             Some(key) => {
-                let value = lines
-                    .next()
-                    .ok_or_else(|| failure!("a dump ends with a key"))?;
+                let value = lines.next().context("a dump ends with a key")?;
                 records.push((read_line(key)?, read_line(value)?));
             }
             None => bail!("a dump does not end with DATA=END"),
@@ -28,7 +26,7 @@ pub(crate) fn read(text: &str) -> Result<DumpRecords, Failure> {
 }
 
 /// Writes a dump of the table `name`.
-pub(crate) fn write(name: &str, records: &[(Vec<u8>, Vec<u8>)]) -> Result<String, Failure> {
+pub(crate) fn write(name: &str, records: &[(Vec<u8>, Vec<u8>)]) -> Result<String> {
     let mut text =
         format!("VERSION=3\nformat=bytevalue\ndatabase={name}\ntype=btree\nHEADER=END\n");
     for (key, value) in records {
@@ -44,10 +42,10 @@ pub(crate) fn write(name: &str, records: &[(Vec<u8>, Vec<u8>)]) -> Result<String
     Ok(text)
 }
 
-fn read_line(line: &str) -> Result<Vec<u8>, Failure> {
+fn read_line(line: &str) -> Result<Vec<u8>> {
     let digits = line
         .strip_prefix(' ')
-        .ok_or_else(|| failure!("not a line of a dump: {line}"))?;
+        .context(format_args!("not a line of a dump: {line}"))?;
     digits
         .as_bytes()
         .chunks(2)

@@ -15,15 +15,12 @@ mod tally;
 mod tests;
 
 use crate::{
-    Failure,
-    campaign::{
-        CampaignArguments, CampaignCounts, draw::episode as rng, panics, parallel, violations,
-    },
+    Result,
+    campaign::{CampaignArguments, draw::episode as rng, panics, parallel, violations},
 };
 use cases::FaultCase;
 use episode::FaultEpisode;
 use script::FaultScript;
-use soundness::FaultCheck;
 use std::sync::Mutex;
 use tally::FaultTally;
 
@@ -51,7 +48,8 @@ struct FaultPlan {
 }
 
 /// Plays all faults, in parallel.
-pub(crate) fn run(arguments: &FaultsArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &FaultsArguments) -> Result {
+    panics::record();
     let plans = plan(arguments)?;
     let tally = Mutex::new(FaultTally::default());
     let run = arguments.campaign.begin("faults");
@@ -63,26 +61,23 @@ pub(crate) fn run(arguments: &FaultsArguments) -> Result<(), Failure> {
         tally.lock()?.add(&own);
         Ok(())
     })?;
-    let seconds = run.seconds();
     let tally = tally.into_inner()?;
     tally.print();
-    println!(
-        "seed {}: {} scripts in {seconds:.1} s, {:.0} faults/s",
-        arguments.campaign.seed,
-        plans.len(),
-        tally.faults as f64 / seconds
+    run.print_rate(
+        format_args!(", {} scripts", plans.len()),
+        tally.faults,
+        "faults",
     );
-    let counts = CampaignCounts {
-        count: tally.faults,
-        unit: "faults",
-        violations: tally.violations,
-        counters: tally.counters(),
-    };
-    run.finish(&counts, "a disk fault violated a promise")
+    run.finish(
+        (tally.faults, "faults"),
+        tally.violations,
+        &tally.counters(),
+        "a disk fault violated a promise",
+    )
 }
 
 /// The cases that make up the requested number of faults.
-fn plan(arguments: &FaultsArguments) -> Result<Vec<FaultPlan>, Failure> {
+fn plan(arguments: &FaultsArguments) -> Result<Vec<FaultPlan>> {
     if let Some(number) = arguments.script {
         let mut plan = plan_script(arguments.campaign.seed, number)?;
         if let Some(only) = arguments.case {
@@ -105,7 +100,7 @@ fn plan(arguments: &FaultsArguments) -> Result<Vec<FaultPlan>, Failure> {
 }
 
 /// Plays a script without a fault, and lists its cases.
-fn plan_script(seed: u64, number: u64) -> Result<FaultPlan, Failure> {
+fn plan_script(seed: u64, number: u64) -> Result<FaultPlan> {
     let mut rng = rng(seed, number);
     let script = FaultScript::draw(&mut rng);
     let mut episode = FaultEpisode::new(&script, None);
@@ -115,8 +110,11 @@ fn plan_script(seed: u64, number: u64) -> Result<FaultPlan, Failure> {
         calls = episode.disk.call_kinds();
         crash_checks::inspect(&mut episode, &script, &mut rng.clone())
     });
-    if let Err(text) = ran.unwrap_or_else(Err) {
-        bail!("script {number} fails without a fault, at {episode}: {text}");
+    if let Err(text) = ran {
+        bail!(
+            "script {number} fails without a fault, at {}: {text}",
+            episode.position
+        );
     }
     let cases = FaultCase::all(&calls, &mut rng)
         .into_iter()
@@ -133,21 +131,20 @@ fn plan_script(seed: u64, number: u64) -> Result<FaultPlan, Failure> {
 fn run_case(seed: u64, plan: &FaultPlan, index: usize, case: &FaultCase, tally: &mut FaultTally) {
     let mut episode = FaultEpisode::new(&plan.script, Some(case));
     let mut rng = rng(seed ^ index as u64, plan.number);
-    let outcome = panics::catch(|| -> FaultCheck {
+    let outcome = panics::catch(|| {
         if episode.run_script()? {
             crash_checks::inspect(&mut episode, &plan.script, &mut rng)
         } else {
             crash_checks::inspect_uncreated(&mut episode, &plan.script)
         }
     });
-    let outcome = outcome.unwrap_or_else(|panic| Err(format!("the engine panicked: {panic}")));
     tally.count(case, episode.site);
     if let Err(text) = outcome {
         tally.violations += 1;
         if tally.violations <= violations::PRINTED_MAX {
             let number = plan.number;
             violations::print(
-                format_args!("{case}; at {episode}: {text}"),
+                format_args!("{case}; at {}: {text}", episode.position),
                 format_args!("faults --seed {seed} --script {number} --case {index}"),
             );
         }

@@ -1,6 +1,6 @@
 //! Generates the header of the C interface from the sources of `crates/teak-c`.
 
-use crate::{Failure, built};
+use crate::{Result, built};
 use cbindgen::{Config, DocumentationLength, DocumentationStyle, ItemType, Language, Style};
 use clap::Parser;
 use std::{fs, path::Path};
@@ -63,7 +63,7 @@ static inline teak_slice teak_bytes(const void *data, size_t len) {
 #endif /* TEAK_H */
 "#;
 
-pub(crate) fn run(arguments: &HeaderArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &HeaderArguments) -> Result {
     let directory = built::workspace().join("crates/teak-c");
     let path = directory.join("include/teak.h");
     let header = header(&directory)?;
@@ -72,18 +72,17 @@ pub(crate) fn run(arguments: &HeaderArguments) -> Result<(), Failure> {
         return Ok(());
     }
     if arguments.check {
-        let text = format!(
+        bail!(
             "{} is out of date; run `cargo xtask header` and commit it",
             path.display()
         );
-        return Err(Failure(text));
     }
     fs::write(&path, header)?;
     println!("written: {}", path.display());
     Ok(())
 }
 
-fn header(directory: &Path) -> Result<String, Failure> {
+fn header(directory: &Path) -> Result<String> {
     let mut config = Config {
         language: Language::C,
         header: Some(INTRODUCTION.to_owned()),

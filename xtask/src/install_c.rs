@@ -3,7 +3,7 @@
 
 mod trial;
 
-use crate::{Failure, built};
+use crate::{Result, built, commands};
 use clap::Parser;
 use std::{
     env, fs,
@@ -35,13 +35,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The library's `soname`. Another number is an incompatible interface.
 const SONAME: &str = "libteak.so.0";
 
-pub(crate) fn run(arguments: &InstallCArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &InstallCArguments) -> Result {
     if arguments.prefix.is_relative() {
-        let text = format!(
+        bail!(
             "the prefix {} is relative; give an absolute path, because other programs read it",
             arguments.prefix.display()
         );
-        return Err(Failure(text));
     }
     if !arguments.is_built {
         build(&arguments.profile)?;
@@ -81,7 +80,7 @@ pub(crate) fn run(arguments: &InstallCArguments) -> Result<(), Failure> {
     }
 }
 
-fn install_headers(from: &Path, to: &Path) -> Result<(), Failure> {
+fn install_headers(from: &Path, to: &Path) -> Result {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -97,7 +96,7 @@ fn install_headers(from: &Path, to: &Path) -> Result<(), Failure> {
 }
 
 /// Fills in the paths in a template, and removes its `.in`.
-fn describe(template: &Path, to: &Path, arguments: &InstallCArguments) -> Result<(), Failure> {
+fn describe(template: &Path, to: &Path, arguments: &InstallCArguments) -> Result {
     let text = fs::read_to_string(template)?
         .replace("@prefix@", &arguments.prefix.display().to_string())
         .replace("@version@", VERSION);
@@ -106,10 +105,7 @@ fn describe(template: &Path, to: &Path, arguments: &InstallCArguments) -> Result
 }
 
 /// Builds both libraries.
-fn build(profile: &str) -> Result<(), Failure> {
-    let status = built::cargo()
-        .args(["build", "--package", "teak-c", "--profile", profile])
-        .status()?;
-    ensure!(status.success(), "the C interface was not built");
-    Ok(())
+fn build(profile: &str) -> Result {
+    let mut build = built::cargo();
+    commands::run(build.args(["build", "--package", "teak-c", "--profile", profile]))
 }

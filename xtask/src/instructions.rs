@@ -5,13 +5,13 @@
 //! The last figures are in the repository. A commit that costs more fails unless it includes the
 //! new figures.
 
-use crate::{Failure, built, campaign::scratch};
+use crate::{Context, Failure, Result, built, campaign::scratch, commands};
 use std::{
     collections::BTreeMap,
     fmt::Write,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 /// Counts instructions and cache misses of the engine's hot paths, and compares them with the
@@ -71,12 +71,8 @@ struct Costs {
 }
 
 /// Counts, and compares or records.
-pub(crate) fn run(arguments: &InstructionsArguments) -> Result<(), Failure> {
-    let is_there = Command::new("valgrind")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status();
-    if !is_there.is_ok_and(|status| status.success()) {
+pub(crate) fn run(arguments: &InstructionsArguments) -> Result {
+    if !commands::is_there("valgrind", "--version") {
         println!("NOT COUNTED: valgrind is not installed");
         return Ok(());
     }
@@ -116,48 +112,36 @@ pub(crate) fn run(arguments: &InstructionsArguments) -> Result<(), Failure> {
 }
 
 /// Builds the program alone, so that the engine has none of the test features.
-fn build() -> Result<PathBuf, Failure> {
-    let status = built::cargo()
-        .args(["build", "--quiet", "--profile", "campaign"])
-        .args(["--package", "hot-paths"])
-        .status()?;
-    match status.success() {
-        true => Ok(built::directory("campaign")?.join("hot-paths")),
-        false => Err(failure!("hot-paths cannot be built ({status})")),
-    }
+fn build() -> Result<PathBuf> {
+    let mut build = built::cargo();
+    build.args(["build", "--quiet", "--profile", "campaign"]);
+    commands::run(build.args(["--package", "hot-paths"]))?;
+    Ok(built::directory("campaign")?.join("hot-paths"))
 }
 
 /// The cost of each path, in a copy of one database.
-fn count(program: &Path) -> Result<BTreeMap<String, Cost>, Failure> {
+fn count(program: &Path) -> Result<BTreeMap<String, Cost>> {
     let scratch = scratch::directory(None)?;
     let prepared = scratch.path().join("prepared.teak");
-    let run = |command: &mut Command| {
-        let output = command.stderr(Stdio::piped()).output()?;
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-            false => Err(failure!(
-                "{command:?} has failed: {}",
-                String::from_utf8_lossy(&output.stderr)
-            )),
-        }
-    };
-    run(Command::new(program).arg(&prepared).arg("prepare"))?;
+    commands::output(Command::new(program).arg(&prepared).arg("prepare"))?;
     let mut costs = BTreeMap::new();
     for path in PATHS {
         let database = scratch.path().join(format!("{path}.teak"));
         let counts = scratch.path().join(format!("{path}.counts"));
         let counted = |more: &[&str]| {
             fs::copy(&prepared, &database)?;
-            let printed = run(Command::new("valgrind")
-                .args(["--tool=callgrind", "--cache-sim=yes"])
-                .args(CACHES)
-                .arg(format!("--callgrind-out-file={}", counts.display()))
-                .arg(program)
-                .arg(&database)
-                .arg(path)
-                .args(more))?;
+            let printed = commands::output(
+                Command::new("valgrind")
+                    .args(["--tool=callgrind", "--cache-sim=yes"])
+                    .args(CACHES)
+                    .arg(format!("--callgrind-out-file={}", counts.display()))
+                    .arg(program)
+                    .arg(&database)
+                    .arg(path)
+                    .args(more),
+            )?;
             let cost = total(&fs::read_to_string(&counts)?);
-            let cost = cost.ok_or_else(|| failure!("nothing was counted of {path}"))?;
+            let cost = cost.context(format_args!("nothing was counted of {path}"))?;
             Ok::<_, Failure>((cost, printed.trim().parse::<f64>()?))
         };
         // Callgrind sometimes fails to start and stop counting at a function.
@@ -202,15 +186,16 @@ fn worse(recorded: &Costs, found: &Costs) -> Vec<String> {
 }
 
 /// Fails if a commit costs more because the program has many tables open, whatever the compiler.
-fn refuse_cost_of_tables(found: &Costs) -> Result<(), Failure> {
+fn refuse_cost_of_tables(found: &Costs) -> Result {
     let (many, one, most) = MANY_TABLES;
     let [many_cost, one_cost] = [many, one].map(|path| found.paths.get(path));
     match (many_cost, one_cost) {
         (Some(of_many), Some(of_one)) if of_many.instructions > most * of_one.instructions => {
-            Err(Failure(format!(
+            Err(failure!(
                 "{many} takes {:.0} instructions, more than {most} times the {:.0} of {one}",
-                of_many.instructions, of_one.instructions
-            )))
+                of_many.instructions,
+                of_one.instructions
+            ))
         }
         _ => Ok(()),
     }
@@ -248,7 +233,7 @@ fn text(costs: &Costs) -> String {
 }
 
 /// Parses the output of [`text`].
-fn parse(text: &str) -> Result<Costs, Failure> {
+fn parse(text: &str) -> Result<Costs> {
     let wrong = |line: &str| failure!("{RECORDED} has a malformed line: {line:?}");
     let mut lines = text.lines();
     let compiler = lines
@@ -274,8 +259,8 @@ fn parse(text: &str) -> Result<Costs, Failure> {
     })
 }
 
-fn compiler() -> Result<String, Failure> {
-    built::output("rustc", &["--version"]).ok_or_else(|| failure!("the compiler prints no version"))
+fn compiler() -> Result<String> {
+    built::output("rustc", &["--version"]).context("the compiler prints no version")
 }
 
 #[cfg(test)]

@@ -1,26 +1,26 @@
 //! Kills programs, and inspects their databases: no commit that returned may be lost, in any mode,
 //! and the database must have no damage.
 //!
-//! Programs are killed in three ways: at every system call of the victim program ([`calls`]), at
+//! Programs are killed in three ways: at every system call of a committing program ([`calls`]), at
 //! random times of the same program ([`random_kills`]), and at random times of `teak load`
 //! ([`load`]).
 
 mod calls;
-mod count;
 mod load;
 mod loader;
 mod random_kills;
+mod scenario;
 
 #[cfg(test)]
 mod tests;
 
 use crate::{
-    Failure, built,
-    campaign::{CampaignArguments, CampaignCounts, ScratchArguments, named},
+    Result, built,
+    campaign::{CampaignArguments, ScratchArguments, named},
 };
 use calls::{KillPoint, SyscallKills};
-use count::KillCount;
 use fastrand::Rng;
+use scenario::KillCount;
 use std::{path::PathBuf, time::Instant};
 
 /// Kills writing programs at every system call and at random times, and checks the databases
@@ -48,7 +48,7 @@ pub(crate) struct KillArguments {
 }
 
 /// Kills and inspects as often as requested.
-pub(crate) fn run(arguments: &KillArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &KillArguments) -> Result {
     let run = arguments.campaign.begin("kill");
     let scratch = arguments.scratch.directory()?;
     let calls = SyscallKills {
@@ -73,20 +73,16 @@ pub(crate) fn run(arguments: &KillArguments) -> Result<(), Failure> {
         "{} at system calls, {} at random times",
         at_calls.kills, random.kills
     );
-    let counts = CampaignCounts {
-        count: at_calls.kills + random.kills,
-        unit: "kills",
-        violations: at_calls.violations + random.violations,
-        counters: named([("calls", at_calls.kills), ("random", random.kills)]),
-    };
-    run.finish(&counts, "a kill violated a promise")
+    run.finish(
+        (at_calls.kills + random.kills, "kills"),
+        at_calls.violations + random.violations,
+        &named([("calls", at_calls.kills), ("random", random.kills)]),
+        "a kill violated a promise",
+    )
 }
 
-/// Half of the random kills hit a load, half the victim program.
-fn run_random(
-    arguments: &KillArguments,
-    directory: &std::path::Path,
-) -> Result<KillCount, Failure> {
+/// Half of the random kills hit a load, half a committing program.
+fn run_random(arguments: &KillArguments, directory: &std::path::Path) -> Result<KillCount> {
     if arguments.count == 0 {
         return Ok(KillCount::default());
     }

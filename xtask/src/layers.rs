@@ -12,7 +12,7 @@ mod paths;
 mod tests;
 
 use crate::{
-    Failure, built,
+    Context, Result, built,
     ratchet::Ratchet,
     sources::{self, Source, is_test_file},
 };
@@ -181,12 +181,12 @@ const LINES_MAX: usize = 800;
 const ENGINE: &str = "teak";
 
 /// Checks the sources, or prints their cycles.
-pub(crate) fn run(arguments: &LayersArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LayersArguments) -> Result {
     let root = arguments.root.as_deref();
     let packages = sources::packages(root.unwrap_or(built::workspace()))?;
     let cycles: Vec<Cycles> = packages
         .iter()
-        .map(|package| Cycles::of(package).map_err(Failure))
+        .map(|package| Cycles::of(package))
         .collect::<Result<_, _>>()?;
     if arguments.cycles {
         for cycles in &cycles {
@@ -195,7 +195,7 @@ pub(crate) fn run(arguments: &LayersArguments) -> Result<(), Failure> {
         return Ok(());
     }
     let engine = packages.iter().find(|package| package.name == ENGINE);
-    let engine = engine.ok_or_else(|| failure!("there is no crate {ENGINE}"))?;
+    let engine = engine.context(format_args!("there is no crate {ENGINE}"))?;
     let mut ratchet = Ratchet {
         complaints: check(&engine.sources)?,
         ..Ratchet::default()
@@ -207,26 +207,26 @@ pub(crate) fn run(arguments: &LayersArguments) -> Result<(), Failure> {
 }
 
 /// All complaints, one line each.
-fn check(sources: &[Source]) -> Result<Vec<String>, Failure> {
+fn check(sources: &[Source]) -> Result<Vec<String>> {
     let exports = match sources
         .iter()
         .find(|source| source.path == Path::new("lib.rs"))
     {
-        Some(root) => paths::exports(&root.text).map_err(Failure)?,
+        Some(root) => paths::exports(&root.text)?,
         None => BTreeMap::new(),
     };
     let mut complaints = Vec::new();
     for source in sources {
         let name = source.path.display();
-        let of_file = check_file(source, &exports).map_err(|text| failure!("{name}: {text}"))?;
+        let of_file = check_file(source, &exports).context(format_args!("{name}"))?;
         complaints.extend(of_file.into_iter().map(|text| format!("{name}:{text}")));
     }
     let product = sources.iter().filter(|source| !is_test_file(&source.path));
-    complaints.extend(impls::check(product).map_err(Failure)?);
+    complaints.extend(impls::check(product)?);
     Ok(complaints)
 }
 
-fn check_file(source: &Source, exports: &BTreeMap<String, String>) -> Result<Vec<String>, String> {
+fn check_file(source: &Source, exports: &BTreeMap<String, String>) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     let line_count = source.text.lines().count();
     if line_count > LINES_MAX {

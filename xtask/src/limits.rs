@@ -13,11 +13,8 @@ mod step;
 mod tests;
 
 use crate::{
-    Failure, built,
-    campaign::{
-        CampaignArguments, CampaignCounts, ScratchArguments, child::ChildProgram, draw, named,
-        violations,
-    },
+    Context, Failure, Result, built,
+    campaign::{CampaignArguments, ScratchArguments, child::ChildProgram, draw, named, violations},
 };
 use directory::DatabaseDirectory;
 use fastrand::Rng;
@@ -71,7 +68,7 @@ struct LimitsTally {
 }
 
 /// Runs and inspects as often as requested.
-pub(crate) fn run(arguments: &LimitsArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LimitsArguments) -> Result {
     let run = arguments.campaign.begin("limits");
     let scratch = arguments.scratch.directory()?;
     let program = built::program(arguments.program.as_deref(), "teak-cli", "teak")?;
@@ -91,29 +88,16 @@ pub(crate) fn run(arguments: &LimitsArguments) -> Result<(), Failure> {
             );
         }
     }
-    let LimitsTally {
-        runs,
-        succeeded,
-        unstarted,
-        exhausted,
-        violations,
-    } = tally;
-    let failed = runs - succeeded - unstarted - exhausted;
-    println!(
-        "{succeeded} runs succeeded, {failed} ended with an error, {exhausted} for lack of memory, \
-         {unstarted} could not be started"
-    );
-    let counts = CampaignCounts {
-        count: runs,
-        unit: "runs",
-        violations,
-        counters: named([
-            ("succeeded", succeeded),
-            ("failed", failed),
-            ("exhausted", exhausted),
-        ]),
-    };
-    run.finish(&counts, "a limit was not handled correctly")
+    let failed = tally.runs - tally.succeeded - tally.unstarted - tally.exhausted;
+    let counters = named([
+        ("succeeded", tally.succeeded),
+        ("failed", failed),
+        ("exhausted", tally.exhausted),
+        ("unstarted", tally.unstarted),
+    ]);
+    run.print_counters(&counters);
+    let failure = "a limit was not handled correctly";
+    run.finish((tally.runs, "runs"), tally.violations, &counters, failure)
 }
 
 /// A round: a new database, and runs of the program on it.
@@ -122,7 +106,7 @@ fn run_round(
     database_directory: &DatabaseDirectory,
     rng: &mut Rng,
     tally: &mut LimitsTally,
-) -> Result<(), Failure> {
+) -> Result {
     let directory = database_directory.directory()?;
     let database = directory.path().join("limited.teak");
     let mut records = step::base(rng);
@@ -144,17 +128,17 @@ fn run_round(
         }
         tally.succeeded += u64::from(ended.status.success());
         tally.exhausted += u64::from(ended.was_exhausted());
-        let is_success = (ended.verdict()).map_err(|text| failure!("{label}: {text}"))?;
+        let is_success = ended.verdict().context(&label)?;
         let left = match ended.was_exhausted() {
             true => LeftoverFiles::Anything,
             false => LeftoverFiles::Nothing,
         };
         step.check_output(directory.path(), &records, is_success, left)
-            .map_err(|Failure(text)| failure!("{label}: {text}"))?;
-        let found = read(&database).map_err(|Failure(text)| failure!("{label}: {text}"))?;
+            .context(&label)?;
+        let found = read(&database).context(&label)?;
         let after = step.after(&records);
         compare(&found, &records, &after, is_success)
-            .map_err(|text| failure!("{label}, exit {}: {text}", ended.status))?;
+            .context(format_args!("{label}, exit {}", ended.status))?;
         records = found;
     }
     Ok(())
@@ -187,19 +171,19 @@ impl RunEnd {
     }
 
     /// Whether the run succeeded; an error if it ended incorrectly.
-    fn verdict(&self) -> Result<bool, String> {
+    fn verdict(&self) -> Result<bool> {
         let errors = self.errors.trim();
         if self.has_hung {
-            return Err(format!("it ran for more than {} s", PATIENCE.as_secs()));
+            bail!("it ran for more than {} s", PATIENCE.as_secs());
         }
         match self.status.code() {
             Some(0) => Ok(true),
             None if self.was_exhausted() => Ok(false),
-            Some(DAMAGED) => Err(format!(
+            Some(DAMAGED) => Err(failure!(
                 "it reports an intact database as damaged: {errors}"
             )),
             Some(code) if code <= EXIT_CODE_MAX && errors.starts_with("teak: ") => Ok(false),
-            _ => Err(format!("it ended with {}: {errors}", self.status)),
+            _ => Err(failure!("it ended with {}: {errors}", self.status)),
         }
     }
 }
@@ -213,7 +197,7 @@ fn signal(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
-fn end_of(command: &mut Command) -> Result<RunEnd, Failure> {
+fn end_of(command: &mut Command) -> Result<RunEnd> {
     let begin = Instant::now();
     let ended = ChildProgram::spawn(command)?.wait_until(begin + PATIENCE)?;
     Ok(RunEnd {

@@ -2,7 +2,7 @@
 //! own interface, in turns.
 
 use crate::{
-    Failure, built,
+    Context, Result, built, commands,
     lmdb_clients::library::{Prefix, find_lmdb},
 };
 use std::{
@@ -42,7 +42,7 @@ const SIDES: [&str; 3] = ["LMDB", "library", "native"];
 type Times = BTreeMap<String, [Vec<f64>; 3]>;
 
 /// Builds the programs, runs them in turns, and shows the medians.
-pub(crate) fn run(arguments: &LmdbBenchArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LmdbBenchArguments) -> Result {
     let programs = build(arguments)?;
     let directory = match &arguments.directory {
         Some(directory) => tempfile::tempdir_in(directory)?,
@@ -77,33 +77,29 @@ pub(crate) fn run(arguments: &LmdbBenchArguments) -> Result<(), Failure> {
 }
 
 /// The programs, by side.
-fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3], Failure> {
+fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3]> {
     let profile = &arguments.profile;
-    let status = built::cargo()
-        .args(["build", "--quiet", "--profile", profile])
-        .args(["--package", "teak-lmdb", "--lib", "--example", "native"])
-        .status()?;
-    ensure!(status.success(), "the library cannot be built ({status})");
+    let mut build = built::cargo();
+    build.args(["build", "--quiet", "--profile", profile]);
+    commands::run(build.args(["--package", "teak-lmdb", "--lib", "--example", "native"]))?;
     let built = built::directory(profile)?;
     let directory = built::target_directory()?.join("lmdb-bench");
     fs::create_dir_all(&directory)?;
     let lmdb = Prefix::of_lmdb(&directory, &find_lmdb()?, &arguments.compiler)?;
     let teak = Prefix::of_teak(&directory, &built.join("liblmdb.so"))?;
-    let compile = |prefix: &Prefix, name: &str| {
+    let compile = |prefix: &Prefix, name: &str| -> Result<PathBuf> {
         let program = directory.join(name);
-        let status = Command::new(&arguments.compiler)
+        let mut compiler = Command::new(&arguments.compiler);
+        compiler
             .args(["-O2", "-Wall", "-Wextra", "-Werror", "-std=gnu11", "-o"])
             .arg(&program)
             .arg(built::workspace().join("crates/teak-lmdb/bench/works.c"))
             .arg(format!("-I{}", prefix.include().display()))
             .arg(format!("-L{}", prefix.libraries().display()))
             .arg(format!("-Wl,-rpath,{}", prefix.libraries().display()))
-            .arg("-llmdb")
-            .status()?;
-        match status.success() {
-            true => Ok(program),
-            false => Err(failure!("{name} cannot be compiled ({status})")),
-        }
+            .arg("-llmdb");
+        commands::run(&mut compiler)?;
+        Ok(program)
     };
     Ok([
         compile(&lmdb, "works-lmdb")?,
@@ -113,30 +109,15 @@ fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3], Failure> {
 }
 
 /// The output of a program that runs on its own database.
-fn run_one(
-    arguments: &LmdbBenchArguments,
-    program: &Path,
-    around: &Path,
-) -> Result<String, Failure> {
+fn run_one(arguments: &LmdbBenchArguments, program: &Path, around: &Path) -> Result<String> {
     let directory = tempfile::tempdir_in(around)?;
-    let output = Command::new(program)
-        .arg(directory.path())
-        .arg(arguments.records.to_string())
-        .arg(arguments.durable.to_string())
-        .output()?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(failure!(
-            "{} has failed ({}): {}",
-            program.display(),
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        )),
-    }
+    let mut command = Command::new(program);
+    command.arg(directory.path());
+    commands::output(command.args([arguments.records, arguments.durable].map(|n| n.to_string())))
 }
 
 /// The nanoseconds of each work.
-fn parse(printed: &str) -> Result<Vec<(String, f64)>, Failure> {
+fn parse(printed: &str) -> Result<Vec<(String, f64)>> {
     let line = |line: &str| {
         let words: Vec<_> = line.split(' ').collect();
         match words[..] {
@@ -146,7 +127,7 @@ fn parse(printed: &str) -> Result<Vec<(String, f64)>, Failure> {
     };
     let lines = printed.lines();
     lines
-        .map(|text| line(text).ok_or_else(|| failure!("{text:?} is not a number")))
+        .map(|text| line(text).context(format_args!("{text:?} is not a number")))
         .collect()
 }
 

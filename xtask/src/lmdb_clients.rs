@@ -19,7 +19,7 @@ mod python;
 mod running;
 pub(crate) mod version_1;
 
-use crate::{Failure, built};
+use crate::{Failure, Result, built, names::Named};
 use bench::{Client, ClientBench, Side};
 use clap::ValueEnum;
 use exceptions::Exceptions;
@@ -29,7 +29,7 @@ use std::fs;
 pub(crate) use bench::LmdbClientsArguments;
 
 /// Runs the requested clients.
-pub(crate) fn run(arguments: &LmdbClientsArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &LmdbClientsArguments) -> Result {
     let mut clients = arguments.client.clone();
     if clients.contains(&Client::All) {
         clients = Client::value_variants().to_vec();
@@ -53,14 +53,12 @@ pub(crate) fn run(arguments: &LmdbClientsArguments) -> Result<(), Failure> {
             failed.push(client.name());
         }
     }
-    match failed.is_empty() {
-        true => Ok(()),
-        false => Err(failure!("not as expected: {}", failed.join(", "))),
-    }
+    ensure!(failed.is_empty(), "not as expected: {}", failed.join(", "));
+    Ok(())
 }
 
 impl ClientBench<'_> {
-    fn run(&self, client: Client) -> Result<(), Failure> {
+    fn run(&self, client: Client) -> Result {
         let outcomes = match client {
             Client::Own => return own::run(self.arguments, &self.prefix),
             Client::Openldap => return openldap::run(self),

@@ -10,6 +10,7 @@ mod api;
 mod built;
 mod campaign;
 mod ci;
+mod commands;
 mod crash;
 mod differential;
 mod docs_c;
@@ -38,9 +39,8 @@ mod style;
 mod teeth;
 mod workload;
 
-use campaign::panics;
 use clap::{CommandFactory, Parser, Subcommand};
-use failure::Failure;
+use failure::{Context, Failure, Result};
 use std::process::ExitCode;
 use teak::testing::{self, Planted};
 
@@ -81,12 +81,9 @@ enum Task {
     Instructions(instructions::InstructionsArguments),
     Lmdb1(lmdb_clients::version_1::BuildLmdb1Arguments),
     Storm(storm::StormArguments),
-    /// The program that `kill` and `power` kill
+    /// One of the programs that `kill` kills, and `power` cuts off
     #[command(hide = true)]
-    Victim(workload::VictimArguments),
-    /// One of several programs on a database whose power is cut
-    #[command(hide = true)]
-    Member(workload::sharing::MemberArguments),
+    Member(workload::MemberArguments),
     /// One of the programs that `storm` starts
     #[command(hide = true)]
     StormWorker(storm::worker::WorkerArguments),
@@ -96,11 +93,18 @@ enum Task {
 
 fn main() -> ExitCode {
     let arguments = CommandLine::parse();
-    if let Err(Failure(text)) = apply_planted(arguments.planted.as_deref()) {
-        eprintln!("xtask: {text}");
-        return ExitCode::FAILURE;
+    let outcome = apply_planted(arguments.planted.as_deref()).and_then(|()| perform(arguments));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
     }
-    let result = match arguments.task {
+}
+
+fn perform(arguments: CommandLine) -> Result {
+    match arguments.task {
         Task::Ci => ci::run(),
         Task::Api(arguments) => api::run(&arguments),
         Task::Layers(arguments) => layers::run(&arguments),
@@ -109,24 +113,12 @@ fn main() -> ExitCode {
         Task::Header(arguments) => header::run(&arguments),
         Task::InstallC(arguments) => install_c::run(&arguments),
         Task::DocsC(arguments) => docs_c::run(&arguments),
-        Task::Model(arguments) => {
-            panics::record();
-            model::run(&arguments)
-        }
+        Task::Model(arguments) => model::run(&arguments),
         Task::Kill(arguments) => kill::run(&arguments),
-        Task::Crash(arguments) => {
-            panics::record();
-            crash::run(&arguments)
-        }
-        Task::Faults(arguments) => {
-            panics::record();
-            faults::run(&arguments)
-        }
+        Task::Crash(arguments) => crash::run(&arguments),
+        Task::Faults(arguments) => faults::run(&arguments),
         Task::Limits(arguments) => limits::run(&arguments),
-        Task::Mutate(mutation) => {
-            panics::record();
-            mutate::run(&mutation, arguments.planted.as_deref())
-        }
+        Task::Mutate(mutation) => mutate::run(&mutation, arguments.planted.as_deref()),
         Task::Protocol(arguments) => protocol::run(&arguments),
         Task::Power(arguments) => power::run(&arguments),
         Task::Teeth(arguments) => teeth::run(&arguments),
@@ -138,16 +130,8 @@ fn main() -> ExitCode {
         Task::LmdbBench(arguments) => lmdb_bench::run(&arguments),
         Task::Storm(arguments) => storm::run(&arguments),
         Task::StormWorker(arguments) => storm::worker::run(&arguments),
-        Task::Victim(arguments) => workload::run(&arguments),
-        Task::Member(arguments) => workload::sharing::run(&arguments),
+        Task::Member(arguments) => workload::run(&arguments),
         Task::Seeds => seeds::run(),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure(text)) => {
-            eprintln!("xtask: {text}");
-            ExitCode::FAILURE
-        }
     }
 }
 
@@ -158,10 +142,10 @@ fn tasks() -> Vec<String> {
     tasks.map(|task| task.get_name().to_owned()).collect()
 }
 
-fn apply_planted(name: Option<&str>) -> Result<(), Failure> {
+fn apply_planted(name: Option<&str>) -> Result {
     let Some(name) = name else { return Ok(()) };
     let error = Planted::ALL.iter().find(|error| error.name() == name);
-    let error = error.ok_or_else(|| failure!("there is no plantable error {name}"))?;
+    let error = error.context(format_args!("there is no plantable error {name}"))?;
     testing::set_planted(*error);
     Ok(())
 }

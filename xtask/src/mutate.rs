@@ -16,15 +16,15 @@ mod forged;
 mod kinds;
 mod parent;
 mod processes;
-mod seeds;
+pub(crate) mod seeds;
 mod tally;
 
 #[cfg(test)]
 mod tests;
 
 use crate::{
-    Failure,
-    campaign::{CampaignCounts, parallel, violations},
+    Result,
+    campaign::{panics, parallel, violations},
 };
 use arguments::VIOLATIONS_PRINTED_MAX;
 use cases::MutationCases;
@@ -38,7 +38,8 @@ pub(crate) use arguments::MutateArguments;
 const CHUNK: u64 = 4000;
 
 /// Opens all files. `planted` is the error that is planted in the engine, if any.
-pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result {
+    panics::record();
     if let (Some(from), Some(to)) = (arguments.child_from, arguments.child_to) {
         return child::run(arguments.campaign.seed, from, to);
     }
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<
 }
 
 /// Opens the damaged files, in several processes in parallel.
-fn open_damaged(arguments: &MutateArguments) -> Result<(), Failure> {
+fn open_damaged(arguments: &MutateArguments) -> Result {
     let cases = MutationCases::new(arguments.campaign.seed)?;
     let (first, end) = match arguments.index {
         Some(index) => (index, index + 1),
@@ -77,20 +78,15 @@ fn open_damaged(arguments: &MutateArguments) -> Result<(), Failure> {
         }
         Ok(())
     })?;
-    let (tally, seconds) = (tally.into_inner()?, run.seconds());
+    let tally = tally.into_inner()?;
     tally.print();
-    println!(
-        "seed {}: {seconds:.1} s, {:.0} files/s",
-        arguments.campaign.seed,
-        tally.files as f64 / seconds
-    );
-    let counts = CampaignCounts {
-        count: tally.files,
-        unit: "files",
-        violations: tally.violations,
-        counters: tally.counters(),
-    };
-    run.finish(&counts, "a damaged file was not handled safely")
+    run.print_rate("", tally.files, "files");
+    run.finish(
+        (tally.files, "files"),
+        tally.violations,
+        &tally.counters(),
+        "a damaged file was not handled safely",
+    )
 }
 
 /// Prints a violation, and saves its file.
@@ -98,7 +94,7 @@ fn report_violation(
     arguments: &MutateArguments,
     cases: &MutationCases,
     violation: &MutationViolation,
-) -> Result<(), Failure> {
+) -> Result {
     let MutationViolation { index, text } = violation;
     let case = cases.case(*index);
     let path = arguments.kept_file(&format!("{}-{index}.teak", arguments.campaign.seed))?;

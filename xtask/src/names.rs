@@ -2,8 +2,14 @@
 
 use clap::ValueEnum;
 
-/// The name of a value on the command line.
-pub(crate) fn value_name(value: impl ValueEnum) -> String {
-    let value = value.to_possible_value();
-    value.map_or_else(String::new, |value| value.get_name().to_owned())
+pub(crate) trait Named {
+    /// The name of the value on the command line.
+    fn name(self) -> String;
+}
+
+impl<T: ValueEnum> Named for T {
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
 }

@@ -4,13 +4,14 @@
 //! and opening a crash image may kill the process.
 
 use crate::{
-    Failure, built,
-    campaign::{CampaignArguments, CampaignCounts, scratch},
+    Failure, Result, built,
+    campaign::{CampaignArguments, scratch},
+    commands,
 };
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 /// Builds images of crashes of LMDB and libmdbx, and lets them open these
@@ -44,7 +45,7 @@ struct EngineRow {
 }
 
 /// Builds the program, and runs it.
-pub(crate) fn run(arguments: &PeersArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &PeersArguments) -> Result {
     let run = arguments.campaign.begin("peers");
     let program = match find(arguments.program.as_deref())? {
         Ok(program) => program,
@@ -74,46 +75,34 @@ pub(crate) fn run(arguments: &PeersArguments) -> Result<(), Failure> {
     if rows.is_empty() && status.success() {
         return Ok(());
     }
+    let counters = rows.iter().map(|row| (row.engine.clone(), row.violations));
+    let counters = counters.collect();
     let images = rows.iter().map(|row| row.images).sum();
     let unexpected = rows.iter().filter(|row| row.is_unexpected).count() as u64;
-    run.append(&CampaignCounts {
-        count: images,
-        unit: "images",
-        violations: unexpected,
-        counters: counters(&rows),
-    })?;
+    run.append(images, unexpected, &counters)?;
     println!("{images} images, {unexpected} engines with unexpected results");
-    if status.success() {
-        return Ok(());
-    }
-    Err(failure!("other engines had unexpected results ({status})"))
+    ensure!(
+        status.success(),
+        "other engines had unexpected results ({status})"
+    );
+    Ok(())
 }
 
 /// The program, built if it is not given, or the reason why this machine cannot run it.
-fn find(given: Option<&Path>) -> Result<Result<PathBuf, String>, Failure> {
-    let version = Command::new("strace")
-        .arg("-V")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if let Err(error) = version {
-        return Ok(Err(format!("strace cannot be started ({error})")));
+fn find(given: Option<&Path>) -> Result<Result<PathBuf, String>> {
+    if !commands::is_there("strace", "-V") {
+        return Ok(Err("strace cannot be started".to_owned()));
     }
     if let Some(program) = given {
         return Ok(Ok(program.to_owned()));
     }
-    let output = match built::try_program("crash-peers", "crash-peers")? {
-        Ok(program) => return Ok(Ok(program)),
-        Err(output) => output,
-    };
-    let errors = String::from_utf8_lossy(&output.stderr);
-    if errors.contains("Unable to find libclang") {
-        return Ok(Err(
-            "libclang, which reads libmdbx's header, was not found".to_owned()
-        ));
+    match built::try_program("crash-peers", "crash-peers") {
+        Err(Failure(errors)) if errors.contains("Unable to find libclang") => {
+            let reason = "libclang, which reads libmdbx's header, was not found";
+            Ok(Err(reason.to_owned()))
+        }
+        built => built.map(Ok),
     }
-    eprintln!("{errors}");
-    Err(failure!("crash-peers could not be built"))
 }
 
 impl EngineRow {
@@ -134,14 +123,6 @@ impl EngineRow {
 
 fn rows(text: &str) -> Vec<EngineRow> {
     text.lines().filter_map(EngineRow::of_line).collect()
-}
-
-/// Violations by engine.
-fn counters(rows: &[EngineRow]) -> Vec<(String, u64)> {
-    let counters = rows.iter();
-    counters
-        .map(|row| (row.engine.clone(), row.violations))
-        .collect()
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ mod successors;
 #[cfg(test)]
 mod tests;
 
-use crate::Failure;
+use crate::Result;
 use clap::value_parser;
 use rules::{Planted, Rules, SearchBounds};
 use search::search;
@@ -78,7 +78,7 @@ pub(crate) struct ProtocolArguments {
 }
 
 /// Searches, and prints the shortest path to a violation.
-pub(crate) fn run(arguments: &ProtocolArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ProtocolArguments) -> Result {
     let rules = Rules {
         planted: arguments.planted,
         bounds: SearchBounds {

@@ -1,6 +1,6 @@
 //! Limits that only go down: today's counts may not increase.
 
-use crate::failure::Failure;
+use crate::Result;
 
 /// Compares counts with their limits, and collects the deviations.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl Ratchet {
     }
 
     /// Prints all deviations. Fails if there are complaints.
-    pub(crate) fn finish(self, task: &str) -> Result<(), Failure> {
+    pub(crate) fn finish(self, task: &str) -> Result {
         for line in self.hints.iter().chain(&self.complaints) {
             println!("{line}");
         }

@@ -5,7 +5,7 @@ mod measure;
 #[cfg(test)]
 mod tests;
 
-use crate::{Failure, built, ratchet::Ratchet, sources};
+use crate::{Result, built, ratchet::Ratchet, sources};
 use clap::Args;
 use limits::{LIMITS, LINES_PER_ASSERTION};
 use measure::{ASSERTIONS, FILE_LINES, FILE_LINES_MAX, FUNCTION_LINES, Measures};
@@ -26,7 +26,7 @@ pub(crate) struct SizeArguments {
 }
 
 /// Prints the figures. Fails if there are more offenders than the limits allow.
-pub(crate) fn run(arguments: &SizeArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &SizeArguments) -> Result {
     let root = arguments.root.as_deref();
     let packages = sources::packages(root.unwrap_or(built::workspace()))?;
     let mut ratchet = Ratchet::default();
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<(), Failure> {
         "assertions"
     );
     for package in &packages {
-        let measures = Measures::of(package).map_err(Failure)?;
+        let measures = Measures::of(package)?;
         print_row(&package.name, &measures);
         compare(&package.name, &measures, &mut ratchet);
         if arguments.list {

@@ -27,8 +27,8 @@ mod writes;
 mod tests;
 
 use crate::{
-    Failure,
-    campaign::{CampaignArguments, CampaignCounts, ScratchArguments, named},
+    Result,
+    campaign::{CampaignArguments, ScratchArguments, named},
 };
 use fastrand::Rng;
 use misbehaviour::Misbehaviour;
@@ -107,7 +107,7 @@ struct StormTally {
 }
 
 /// Plays rounds until the time is over.
-pub(crate) fn run(arguments: &StormArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &StormArguments) -> Result {
     let run = arguments.campaign.begin("storm");
     let scratch = arguments.scratch.directory()?;
     let begin = Instant::now();
@@ -126,28 +126,16 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<(), Failure> {
         tally.rounds += 1;
         run_round(arguments, scratch.path(), rng.fork(), rest, &mut tally)?;
     }
-    println!(
-        "seed {}: {} rounds, {} programs started, {} stopped for a while, {} commits acknowledged, \
-         {:.1} kills/s",
-        arguments.campaign.seed,
-        tally.rounds,
-        tally.starts,
-        tally.stops,
-        tally.commits,
-        tally.kills as f64 / run.seconds()
-    );
-    let counts = CampaignCounts {
-        count: tally.kills,
-        unit: "kills",
-        violations: tally.violations,
-        counters: named([
-            ("rounds", tally.rounds),
-            ("starts", tally.starts),
-            ("stops", tally.stops),
-            ("commits", tally.commits),
-        ]),
-    };
-    run.finish(&counts, "a promise of a shared database was violated")
+    let counters = named([
+        ("rounds", tally.rounds),
+        ("starts", tally.starts),
+        ("stops", tally.stops),
+        ("commits", tally.commits),
+    ]);
+    run.print_rate("", tally.kills, "kills");
+    run.print_counters(&counters);
+    let failure = "a promise of a shared database was violated";
+    run.finish((tally.kills, "kills"), tally.violations, &counters, failure)
 }
 
 /// Plays a round, and adds its counts.
@@ -157,7 +145,7 @@ fn run_round(
     mut rng: Rng,
     rest: Duration,
     tally: &mut StormTally,
-) -> Result<(), Failure> {
+) -> Result {
     let directory = tempfile::tempdir_in(scratch)?;
     let ProcessCounts { min, max } = arguments.processes;
     let process_count = rng.usize(min..=max);

@@ -9,7 +9,7 @@ mod rules;
 mod tests;
 mod texts;
 
-use crate::{Failure, built, ratchet::Ratchet};
+use crate::{Result, built, ratchet::Ratchet};
 use clap::Args;
 use references::Finder;
 use rules::{HitCounts, Rule, Where};
@@ -48,7 +48,7 @@ struct Hit {
 }
 
 /// Counts the hits of each rule in each crate. Fails if there are more than the limits allow.
-pub(crate) fn run(arguments: &StyleArguments, tasks: Vec<String>) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &StyleArguments, tasks: Vec<String>) -> Result {
     let rules = rules::rules()?;
     if arguments.rules {
         for rule in &rules {
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &StyleArguments, tasks: Vec<String>) -> Result<(), 
     ratchet.finish("style")
 }
 
-fn hits(workspace: &Workspace, rules: &[Rule]) -> Result<Vec<Hit>, Failure> {
+fn hits(workspace: &Workspace, rules: &[Rule]) -> Result<Vec<Hit>> {
     let finder = Finder::new()?;
     let mut hits = Vec::new();
     for text in &workspace.texts {

@@ -5,8 +5,8 @@
 //! The amounts are below those of continuous integration, which therefore finds the same errors.
 
 use crate::{
-    Failure,
-    campaign::{Campaign, CampaignCounts, named, parallel},
+    Result,
+    campaign::{Campaign, named, parallel},
 };
 use std::{
     env,
@@ -78,7 +78,7 @@ enum CampaignOutcome {
 }
 
 /// Plants all errors.
-pub(crate) fn run(arguments: &TeethArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &TeethArguments) -> Result {
     let wanted = |error: &&Planted| match &arguments.only {
         Some(name) => error.name() == name,
         None => true,
@@ -94,18 +94,17 @@ pub(crate) fn run(arguments: &TeethArguments) -> Result<(), Failure> {
         Ok(())
     })?;
     let missed = missed.into_inner()?;
-    let counts = CampaignCounts {
-        count: errors.len() as u64,
-        unit: "planted errors",
-        violations: missed.len() as u64,
-        counters: named([("found", (errors.len() - missed.len()) as u64)]),
-    };
     let failure = format!("no campaign found {}", missed.join(", "));
-    run.finish(&counts, &failure)
+    run.finish(
+        (errors.len() as u64, "planted errors"),
+        missed.len() as u64,
+        &named([("found", (errors.len() - missed.len()) as u64)]),
+        &failure,
+    )
 }
 
 /// Whether a campaign finds the error.
-fn find(arguments: &TeethArguments, error: Planted) -> Result<bool, Failure> {
+fn find(arguments: &TeethArguments, error: Planted) -> Result<bool> {
     let begin = Instant::now();
     let report = |by: &str, text: &str| {
         let (name, seconds) = (error.name(), begin.elapsed().as_secs_f64());
@@ -134,7 +133,7 @@ fn run_campaign(
     arguments: &TeethArguments,
     error: Planted,
     campaign: &str,
-) -> Result<CampaignOutcome, Failure> {
+) -> Result<CampaignOutcome> {
     let programs = arguments.programs.iter();
     let programs = programs.filter(|_| campaign.contains("--forged"));
     let mut child = Command::new(env::current_exe()?)

@@ -5,7 +5,10 @@
 //! free ones; implementations of traits are not counted, nor is anything with `#[doc(hidden)]`.
 //! Types that a macro defines are not seen.
 
-use crate::sources::{Modules, Source, attributes, is_test_item};
+use crate::{
+    Context, Result,
+    sources::{Modules, Source, attributes, is_test_item},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -26,14 +29,14 @@ pub(super) struct Surface {
 }
 
 impl Surface {
-    pub(super) fn of(sources: &[Source]) -> Result<Self, String> {
+    pub(super) fn of(sources: &[Source]) -> Result<Self> {
         let modules = Modules::of(sources)?;
         let files = modules.files();
         let mut parsed = Vec::new();
         for source in sources {
             if files.contains(source.path.as_path()) {
-                let file = syn::parse_file(&source.text);
-                let file = file.map_err(|error| format!("{}: {error}", source.path.display()))?;
+                let name = source.path.display();
+                let file = syn::parse_file(&source.text).context(format_args!("{name}"))?;
                 parsed.push((source.path.as_path(), file));
             }
         }

@@ -1,6 +1,7 @@
 //! Programs that a campaign starts, watches, stops and kills.
 
-use crate::Failure;
+use crate::{Result, commands};
+use rustix::process::Signal;
 use std::{
     env,
     ffi::OsString,
@@ -27,7 +28,7 @@ pub(crate) struct ChildEnd {
 }
 
 /// The command line of another task of this program. An error planted here is planted there too.
-pub(crate) fn own_task(task: &str) -> Result<Vec<OsString>, Failure> {
+pub(crate) fn own_task(task: &str) -> Result<Vec<OsString>> {
     const PLANTED: &str = "--planted";
     let mut words = vec![env::current_exe()?.into_os_string()];
     let mut given = env::args_os().skip_while(|word| word != PLANTED);
@@ -38,11 +39,11 @@ pub(crate) fn own_task(task: &str) -> Result<Vec<OsString>, Failure> {
 
 impl ChildProgram {
     /// Starts the program that the first word names.
-    pub(crate) fn start(words: &[OsString]) -> Result<Self, Failure> {
+    pub(crate) fn start(words: &[OsString]) -> Result<Self> {
         Self::spawn(Command::new(&words[0]).args(&words[1..]))
     }
 
-    pub(crate) fn spawn(command: &mut Command) -> Result<Self, Failure> {
+    pub(crate) fn spawn(command: &mut Command) -> Result<Self> {
         let mut process = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -62,28 +63,22 @@ impl ChildProgram {
     }
 
     /// Suspends the program. Its running system calls complete.
-    pub(crate) fn stop(&self) -> Result<(), Failure> {
-        let id = i32::try_from(self.process.id())
-            .ok()
-            .and_then(rustix::process::Pid::from_raw);
-        if let Some(id) = id {
-            rustix::process::kill_process(id, rustix::process::Signal::STOP)?;
-        }
-        Ok(())
+    pub(crate) fn stop(&self) -> Result {
+        commands::signal(&self.process, Signal::STOP)
     }
 
     /// The exit status, if the program has ended.
-    pub(crate) fn status(&mut self) -> Result<Option<ExitStatus>, Failure> {
+    pub(crate) fn status(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.process.try_wait()?)
     }
 
-    pub(crate) fn kill(mut self) -> Result<ChildEnd, Failure> {
+    pub(crate) fn kill(mut self) -> Result<ChildEnd> {
         self.process.kill()?;
         self.wait()
     }
 
     /// Waits for the end of the program.
-    pub(crate) fn wait(mut self) -> Result<ChildEnd, Failure> {
+    pub(crate) fn wait(mut self) -> Result<ChildEnd> {
         let status = self.process.wait()?;
         let [output, errors] = [self.output, self.errors].map(OutputReader::end);
         Ok(ChildEnd {
@@ -94,7 +89,7 @@ impl ChildProgram {
     }
 
     /// Waits for the end of the program, and kills it at the time `end`.
-    pub(crate) fn wait_until(mut self, end: Instant) -> Result<ChildEnd, Failure> {
+    pub(crate) fn wait_until(mut self, end: Instant) -> Result<ChildEnd> {
         const INTERVAL: Duration = Duration::from_millis(1);
         while self.status()?.is_none() {
             if Instant::now() > end {

@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `child` | programs that are started, watched and killed |
+//! | `database` | checks of databases |
 //! | `draw` | random choices: independent episodes, weights, geometries |
 //! | `panics` | panics of the engine, which are violations |
 //! | `parallel` | episodes on all processors |
@@ -11,6 +12,7 @@
 //! | `violations` | how a violation is printed, and how its files are kept |
 
 pub(crate) mod child;
+pub(crate) mod database;
 pub(crate) mod draw;
 pub(crate) mod panics;
 pub(crate) mod parallel;
@@ -18,5 +20,5 @@ mod results;
 pub(crate) mod scratch;
 pub(crate) mod violations;
 
-pub(crate) use results::{Campaign, CampaignArguments, CampaignCounts, named};
+pub(crate) use results::{Campaign, CampaignArguments, named};
 pub(crate) use scratch::ScratchArguments;

@@ -1,5 +1,6 @@
 //! Panics of the engine, which are reported as violations.
 
+use crate::Result;
 use std::{
     cell::RefCell,
     panic::{self, AssertUnwindSafe, catch_unwind},
@@ -15,7 +16,8 @@ pub(crate) fn record() {
     panic::set_hook(Box::new(|panic| PANIC.set(panic.to_string())));
 }
 
-/// The result of `work`, or the message of the panic that ended it.
-pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| PANIC.take())
+/// The result of `work`. A panic that ends it is a failure, too.
+pub(crate) fn catch<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(failure!("the engine panicked: {}", PANIC.take())))
 }

@@ -1,6 +1,6 @@
 //! Work on all processors.
 
-use crate::Failure;
+use crate::Result;
 use std::{
     ops::{ControlFlow, Range},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -8,11 +8,9 @@ use std::{
 };
 
 /// Calls `work` with 0, 1, 2 and so on, on all processors, until one call breaks or fails.
-pub(crate) fn numbers(
-    work: impl Fn(u64) -> Result<ControlFlow<()>, Failure> + Sync,
-) -> Result<(), Failure> {
+pub(crate) fn numbers(work: impl Fn(u64) -> Result<ControlFlow<()>> + Sync) -> Result {
     let (next, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
-    let run = || -> Result<(), Failure> {
+    let run = || -> Result {
         while !is_done.load(Ordering::Relaxed) {
             if work(next.fetch_add(1, Ordering::Relaxed))?.is_break() {
                 is_done.store(true, Ordering::Relaxed);
@@ -30,10 +28,7 @@ pub(crate) fn numbers(
 }
 
 /// Calls `work` with each item, on all processors.
-pub(crate) fn each<T: Sync>(
-    items: &[T],
-    work: impl Fn(&T) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
+pub(crate) fn each<T: Sync>(items: &[T], work: impl Fn(&T) -> Result + Sync) -> Result {
     numbers(|index| match items.get(index as usize) {
         Some(item) => work(item).map(ControlFlow::Continue),
         None => Ok(ControlFlow::Break(())),
@@ -44,8 +39,8 @@ pub(crate) fn each<T: Sync>(
 pub(crate) fn parts(
     range: Range<u64>,
     len: u64,
-    work: impl Fn(Range<u64>) -> Result<(), Failure> + Sync,
-) -> Result<(), Failure> {
+    work: impl Fn(Range<u64>) -> Result + Sync,
+) -> Result {
     numbers(|part| {
         let start = range.start.saturating_add(part.saturating_mul(len));
         if start >= range.end {

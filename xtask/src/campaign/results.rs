@@ -5,8 +5,9 @@
 //! as `commit=id`, followed by `+` if the sources differ from that commit. There is no date, so a
 //! repeated run appends the same line.
 
-use crate::{Failure, built};
+use crate::{Result, built};
 use std::{
+    fmt::Display,
     fs::OpenOptions,
     io::Write,
     path::{Path, PathBuf},
@@ -41,14 +42,8 @@ pub(crate) struct Campaign<'a> {
     commit: Option<String>,
 }
 
-/// The counts of a run.
-pub(crate) struct CampaignCounts {
-    pub(crate) count: u64,
-    /// The counted things, in the plural.
-    pub(crate) unit: &'static str,
-    pub(crate) violations: u64,
-    pub(crate) counters: Vec<(String, u64)>,
-}
+/// Counters with their names.
+pub(crate) type Counters = Vec<(String, u64)>;
 
 impl<'a> Campaign<'a> {
     /// Begins a run. Its line goes to the file `results`, which is created if necessary.
@@ -62,58 +57,62 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    pub(crate) fn seconds(&self) -> f64 {
-        self.begin.elapsed().as_secs_f64()
+    /// Prints the duration, and the rate of this many units.
+    pub(crate) fn print_rate(&self, description: impl Display, count: u64, unit: &str) {
+        let seconds = self.begin.elapsed().as_secs_f64();
+        let rate = count as f64 / seconds;
+        let seed = self.seed;
+        println!("seed {seed}{description}: {seconds:.1} s, {rate:.1} {unit}/s");
     }
 
-    /// Appends the line of results and prints the counts. Fails with the text `failure` if there
-    /// are violations.
-    pub(crate) fn finish(&self, counts: &CampaignCounts, failure: &str) -> Result<(), Failure> {
-        self.append(counts)?;
-        let CampaignCounts {
-            count,
-            unit,
-            violations,
-            ..
-        } = counts;
-        println!("{count} {unit}, {violations} violations");
-        match violations {
-            0 => Ok(()),
-            _ => Err(Failure(failure.to_owned())),
+    /// Prints each counter.
+    pub(crate) fn print_counters(&self, counters: &Counters) {
+        for (name, count) in counters {
+            println!("  {name:<16} {count:>10}");
         }
     }
 
+    /// Appends the line of results and prints the count, in `unit`. Fails with the text `failure` if
+    /// there are violations.
+    pub(crate) fn finish(
+        &self,
+        (count, unit): (u64, &str),
+        violations: u64,
+        counters: &Counters,
+        failure: &str,
+    ) -> Result {
+        self.append(count, violations, counters)?;
+        println!("{count} {unit}, {violations} violations");
+        ensure!(violations == 0, "{failure}");
+        Ok(())
+    }
+
     /// Appends the line of results.
-    pub(crate) fn append(&self, counts: &CampaignCounts) -> Result<(), Failure> {
+    pub(crate) fn append(&self, count: u64, violations: u64, counters: &Counters) -> Result {
         let Some(path) = self.results else {
             return Ok(());
         };
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        writeln!(file, "{}", self.line(counts))?;
+        writeln!(file, "{}", self.line(count, violations, counters))?;
         Ok(())
     }
 
-    fn line(&self, counts: &CampaignCounts) -> String {
-        let mut fields = vec![
-            self.command.to_owned(),
-            format!("seed={}", self.seed),
-            format!("count={}", counts.count),
-            format!("violations={}", counts.violations),
-        ];
-        let counters = counts.counters.iter();
-        fields.extend(counters.map(|(name, value)| format!("{name}={value}")));
+    fn line(&self, count: u64, violations: u64, counters: &Counters) -> String {
+        let (command, seed) = (self.command, self.seed);
+        let mut line = format!("{command}\tseed={seed}\tcount={count}\tviolations={violations}");
+        for (name, value) in counters {
+            line += &format!("\t{name}={value}");
+        }
         let commit = self.commit.as_deref().unwrap_or("unknown");
-        fields.push(format!("commit={commit}"));
-        fields.join("\t")
+        line + "\tcommit=" + commit
     }
 }
 
 /// Counters with their names.
-pub(crate) fn named<const COUNT: usize>(counters: [(&str, u64); COUNT]) -> Vec<(String, u64)> {
-    let counters = counters.into_iter();
+pub(crate) fn named<const COUNT: usize>(counters: [(&str, u64); COUNT]) -> Counters {
     counters
         .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+        .into()
 }
 
 /// The commit of the sources.
@@ -137,14 +136,8 @@ mod tests {
             begin: Instant::now(),
             commit: Some("abc123".to_owned()),
         };
-        let counts = CampaignCounts {
-            count: 100,
-            unit: "images",
-            violations: 0,
-            counters: vec![("kill".to_owned(), 3)],
-        };
         assert_eq!(
-            run.line(&counts),
+            run.line(100, 0, &named([("kill", 3)])),
             "crash\tseed=7\tcount=100\tviolations=0\tkill=3\tcommit=abc123"
         );
     }

@@ -1,6 +1,6 @@
 //! Violations: how they are printed, and where their files are saved.
 
-use crate::{Failure, built};
+use crate::{Result, built};
 use std::{
     fmt::Display,
     fs,
@@ -16,14 +16,14 @@ pub(crate) fn print(violation: impl Display, command: impl Display) {
 }
 
 /// Saves a copy of a file that shows a violation. Returns its path.
-pub(crate) fn save(file: &Path, name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn save(file: &Path, name: &str) -> Result<PathBuf> {
     let saved = directory()?.join(name);
     fs::copy(file, &saved)?;
     Ok(saved)
 }
 
 /// Saves a copy of a database after a crash, if there is one, and prints its path.
-pub(crate) fn save_database(file: &Path, name: &str) -> Result<(), Failure> {
+pub(crate) fn save_database(file: &Path, name: &str) -> Result {
     if file.exists() {
         println!(
             "  the database after the crash: {}",
@@ -34,7 +34,7 @@ pub(crate) fn save_database(file: &Path, name: &str) -> Result<(), Failure> {
 }
 
 /// Saves copies of the files in a directory. Returns the path of the new directory.
-pub(crate) fn save_all(from: &Path, name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn save_all(from: &Path, name: &str) -> Result<PathBuf> {
     let saved = directory()?.join(name);
     fs::create_dir_all(&saved)?;
     for entry in fs::read_dir(from)? {
@@ -46,7 +46,7 @@ pub(crate) fn save_all(from: &Path, name: &str) -> Result<PathBuf, Failure> {
     Ok(saved)
 }
 
-fn directory() -> Result<PathBuf, Failure> {
+fn directory() -> Result<PathBuf> {
     let directory = built::workspace().join("target/violations");
     fs::create_dir_all(&directory)?;
     Ok(directory)

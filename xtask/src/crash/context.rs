@@ -2,16 +2,17 @@
 
 use super::{
     during_flush::FlushDisturber,
-    history::{CrashHistory, CrashKind, HistoryState, HistoryTables, compare, compare_named},
+    history::{CrashHistory, CrashKind, HistoryState, HistoryTables, compare, compare_all},
     process_pool::ProcessPool,
     records::HistoryChange,
-    settings::{BOOT, CrashSettings},
-    stage::{MODES, ReturnedCommit, StageResult, commit_and_wait},
+    settings::CrashSettings,
+    stage::{MODES, ReturnedCommit, commit_and_wait},
 };
+use crate::{Context, Result};
 use fastrand::Rng;
 use std::{
     ops::ControlFlow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
 };
 use teak::{
@@ -46,13 +47,10 @@ impl EpisodeContext {
         rng: Rng,
         is_tolerant: bool,
         pool: Option<ProcessPool>,
-    ) -> StageResult<Self> {
+    ) -> Result<Self> {
         let disk = SimDisk::new(settings.capacity);
-        let database = match &pool {
-            Some(pool) => settings.open_apart(&disk, &pool.lock_file, true),
-            None => settings.open(&disk, true, BOOT),
-        };
-        let database = database.map_err(|error| format!("creating the database: {error}"))?;
+        let database = settings.open_in(&disk, pool.as_ref(), true);
+        let database = database.context("creating the database")?;
         let mut history =
             CrashHistory::new(TransactionId(0), HistoryTables::new(), disk.event_count());
         history.closes.push((0, 0));
@@ -79,18 +77,33 @@ impl EpisodeContext {
     }
 
     /// Ends everything. The result is the disk and the history.
-    pub(super) fn finish(mut self) -> StageResult<(SimDisk, CrashHistory)> {
+    pub(super) fn finish(mut self) -> Result<(SimDisk, CrashHistory)> {
         self.end_reader()?;
         self.disk.forget_on_flush();
         let disk = self.disk.clone();
         // Dropping the database closes it, which must not be recorded.
         let seen = disk.after_kill();
-        let history = self.with_history(|history| history.clone());
+        let history = self.history().clone();
         Ok((seen, history))
     }
 
-    pub(super) fn with_history<R>(&self, work: impl FnOnce(&mut CrashHistory) -> R) -> R {
-        work(&mut self.history.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn history(&self) -> MutexGuard<'_, CrashHistory> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that a commit has returned.
+    pub(super) fn note_returned(&self, index: usize, is_durable: bool) {
+        let (now, mut history) = (self.time(), self.history());
+        history.states[index].returned = now;
+        if is_durable {
+            history.note_durable(index, now);
+        }
+    }
+
+    /// Records that a state and all before it are durable.
+    pub(super) fn note_durable(&self, index: usize) {
+        let now = self.time();
+        self.history().note_durable(index, now);
     }
 
     /// Changes something in the transaction, which is begun if there is none. An expected error
@@ -98,7 +111,7 @@ impl EpisodeContext {
     pub(super) fn change(
         &mut self,
         work: impl FnOnce(&mut HistoryChange<'_>) -> teak::Result<()>,
-    ) -> StageResult {
+    ) -> Result {
         if self.txn.is_none() && !self.begin()? {
             return Ok(());
         }
@@ -113,22 +126,21 @@ impl EpisodeContext {
     }
 
     /// Begins a transaction. If the database refuses writes, reopens it and returns `false`.
-    fn begin(&mut self) -> StageResult<bool> {
-        let tables = self.with_history(|history| history.states[history.newest()].tables.clone());
+    fn begin(&mut self) -> Result<bool> {
+        let tables = self.history().newest_tables();
         match self.database.begin_write() {
             Ok(txn) => {
                 self.txn = Some((txn, tables));
                 Ok(true)
             }
             Err(error) => {
-                self.tolerate("beginning a write transaction", &error)?;
-                self.kill()?;
+                self.fail("beginning a write transaction", &error)?;
                 Ok(false)
             }
         }
     }
 
-    fn tolerate(&self, description: &str, error: &Error) -> StageResult {
+    fn tolerate(&self, description: &str, error: &Error) -> Result {
         let is_expected = matches!(
             error,
             Error::Io { .. }
@@ -136,17 +148,24 @@ impl EpisodeContext {
                 | Error::Poisoned { .. }
                 | Error::TransactionBroken
         );
-        if self.is_tolerant && is_expected {
-            return Ok(());
-        }
-        Err(format!("{description} failed: {error}"))
+        ensure!(
+            self.is_tolerant && is_expected,
+            "{description} failed: {error}"
+        );
+        Ok(())
+    }
+
+    /// Kills the process after an expected error.
+    fn fail(&mut self, description: &str, error: &Error) -> Result {
+        self.tolerate(description, error)?;
+        self.kill()
     }
 
     pub(super) fn abort(&mut self) {
         self.txn = None;
     }
 
-    pub(super) fn commit(&mut self, mode: Durability) -> StageResult {
+    pub(super) fn commit(&mut self, mode: Durability) -> Result {
         if self.txn.is_none() {
             self.change(|change| change.put(2))?;
         }
@@ -154,31 +173,21 @@ impl EpisodeContext {
             return Ok(());
         };
         let (id, begun, tables) = (txn.id(), self.time(), tables.committed());
-        let index = self.with_history(|history| {
-            let index = history.begin(id, tables, begun);
-            history.seen_early = (mode == Durability::Async).then_some(index);
-            index
-        });
+        let index = self.history().begin(id, tables, begun);
+        self.history().seen_early = (mode == Durability::Async).then_some(index);
         let result = self.disturbed(|| commit_and_wait(&self.database, txn, mode))?;
-        let now = self.time();
-        self.with_history(|history| history.seen_early = None);
+        self.history().seen_early = None;
         if self.disk.is_killed() {
             return self.replace_killed();
         }
         match result {
             Ok(ReturnedCommit { is_new: false, .. }) => {
-                self.with_history(|history| history.states[index].gone = begun);
+                self.history().states[index].gone = begun;
             }
             Ok(ReturnedCommit { flushed, .. }) => {
-                self.with_history(|history| {
-                    history.states[index].returned = now;
-                    if mode != Durability::Lazy && flushed.is_ok() {
-                        history.note_durable(index, now);
-                    }
-                });
+                self.note_returned(index, mode != Durability::Lazy && flushed.is_ok());
                 if let Err(error) = flushed {
-                    self.tolerate("flushing an asynchronous commit", &error)?;
-                    self.kill()?;
+                    self.fail("flushing an asynchronous commit", &error)?;
                 }
             }
             Err(error) => {
@@ -191,24 +200,20 @@ impl EpisodeContext {
 
     /// A failed commit must be invisible. It did not happen or, if the database is poisoned, its
     /// outcome is unknown until the database is opened again.
-    fn inspect_after_failed_commit(&mut self, index: usize) -> StageResult {
+    fn inspect_after_failed_commit(&mut self, index: usize) -> Result {
         self.expect_newest("after a failed commit")?;
         match self.database.begin_write() {
             Ok(_) => {
-                self.with_history(|history| {
-                    history.states[index].gone = history.states[index].begun;
-                });
+                let state = &mut self.history().states[index];
+                state.gone = state.begun;
                 Ok(())
             }
-            Err(error) => {
-                self.tolerate("beginning after a failed commit", &error)?;
-                self.kill()
-            }
+            Err(error) => self.fail("beginning after a failed commit", &error),
         }
     }
 
     /// Runs `work`, and disturbs the flushes that it makes.
-    fn disturbed<R>(&self, work: impl FnOnce() -> R) -> StageResult<R> {
+    fn disturbed<R>(&self, work: impl FnOnce() -> R) -> Result<R> {
         match &self.during_flush {
             Some(during_flush) => {
                 let alone = self.pool.as_ref().map(|_| thread::current().id());
@@ -229,7 +234,7 @@ impl EpisodeContext {
     }
 
     /// Commits the open transaction, if there is one.
-    pub(super) fn commit_open(&mut self) -> StageResult {
+    pub(super) fn commit_open(&mut self) -> Result {
         let mode = MODES[self.rng.usize(0..MODES.len())];
         match self.txn {
             Some(_) => self.commit(mode),
@@ -237,38 +242,33 @@ impl EpisodeContext {
         }
     }
 
-    pub(super) fn sync(&mut self) -> StageResult {
+    pub(super) fn sync(&mut self) -> Result {
         self.commit_open()?;
-        let newest = self.with_history(|history| history.newest());
+        let newest = self.history().newest();
         let result = self.disturbed(|| self.database.sync())?;
         if self.disk.is_killed() {
             return self.replace_killed();
         }
         match result {
             Ok(()) => {
-                let now = self.time();
-                self.with_history(|history| history.note_durable(newest, now));
+                self.note_durable(newest);
                 Ok(())
             }
-            Err(error) => {
-                self.tolerate("sync", &error)?;
-                self.kill()
-            }
+            Err(error) => self.fail("sync", &error),
         }
     }
 
     /// Moves pages and truncates the file, in durable commits that change no records.
-    pub(super) fn compact(&mut self) -> StageResult {
+    pub(super) fn compact(&mut self) -> Result {
         self.commit_open()?;
         let (begun, before) = (self.time(), self.read()?.id());
         // The number of these commits is known only afterwards.
-        let begin = |history: &mut CrashHistory| {
-            let tables = history.states[history.newest()].tables.clone();
-            let begin =
-                |count| history.begin(TransactionId(before.0 + count), tables.clone(), begun);
-            (1..=COMPACTING_MAX).map(begin).collect::<Vec<_>>()
+        let tables = self.history().newest_tables();
+        let begin = |count| {
+            let id = TransactionId(before.0 + count);
+            self.history().begin(id, tables.clone(), begun)
         };
-        let begun_states = self.with_history(begin);
+        let begun_states: Vec<_> = (1..=COMPACTING_MAX).map(begin).collect();
         let options = CompactOptions::new().max_commit_bytes(8 * self.settings.page_size as u64);
         let mut calls = 0;
         let compacted = self.database.compact(&options, &mut |_| {
@@ -279,27 +279,23 @@ impl EpisodeContext {
             }
         });
         let (now, last) = (self.time(), self.read()?.id());
-        self.with_history(|history| {
-            for index in begun_states {
-                match history.states[index].id <= last {
-                    true => history.note_durable(index, now),
-                    // The outcome of the failed commit is not known yet.
-                    false if compacted.is_err() && history.states[index].id.0 == last.0 + 1 => {}
-                    false => history.states[index].gone = begun,
-                }
+        for index in begun_states {
+            let mut history = self.history();
+            match history.states[index].id <= last {
+                true => history.note_durable(index, now),
+                // The outcome of the failed commit is not known yet.
+                false if compacted.is_err() && history.states[index].id.0 == last.0 + 1 => {}
+                false => history.states[index].gone = begun,
             }
-        });
+        }
         match compacted {
             Ok(_) => self.expect_newest("after compacting"),
-            Err(error) => {
-                self.tolerate("compacting", &error)?;
-                self.kill()
-            }
+            Err(error) => self.fail("compacting", &error),
         }
     }
 
     /// Closes the database and opens it again.
-    pub(super) fn reopen(&mut self) -> StageResult {
+    pub(super) fn reopen(&mut self) -> Result {
         if self.has_others() {
             self.leave()?;
             return self.join();
@@ -307,29 +303,18 @@ impl EpisodeContext {
         self.commit_open()?;
         self.end_reader()?;
         let begun = self.time();
-        let newest = self.with_history(|history| {
-            let newest = history.newest();
-            history.closes.push((begun, newest));
-            newest
-        });
+        let newest = self.history().newest();
+        self.history().closes.push((begun, newest));
         if let Err(error) = self.database.clone().close() {
-            self.tolerate("closing", &error)?;
-            return self.kill();
+            return self.fail("closing", &error);
         }
         let closed = self.time();
         if self.settings.flushes_on_close {
-            self.with_history(|history| history.note_durable(newest, closed));
+            self.history().note_durable(newest, closed);
         }
-        let opened = match &self.pool {
-            Some(pool) => self.settings.open_apart(&self.disk, &pool.lock_file, false),
-            None => self.settings.open(&self.disk, false, BOOT),
-        };
-        match opened {
+        match self.settings.open_in(&self.disk, self.pool.as_ref(), false) {
             Ok(database) => self.database = database,
-            Err(error) => {
-                self.tolerate("opening after a close", &error)?;
-                return self.kill();
-            }
+            Err(error) => return self.fail("opening after a close", &error),
         }
         let recovery = self.database.recovery();
         let is_expected = match recovery {
@@ -340,7 +325,7 @@ impl EpisodeContext {
             _ => false,
         };
         if !is_expected {
-            return Err(format!("opening after a close reports {recovery:?}"));
+            bail!("opening after a close reports {recovery:?}");
         }
         let durable_since = match recovery {
             Recovery::Clean => Some(closed),
@@ -348,13 +333,13 @@ impl EpisodeContext {
             _ => Some(self.time()),
         };
         if let Some(since) = durable_since {
-            self.with_history(|history| history.note_durable(newest, since));
+            self.history().note_durable(newest, since);
         }
         self.expect_newest("after closing and opening")
     }
 
     /// Kills the process, and opens the database again in the same boot.
-    pub(super) fn kill(&mut self) -> StageResult {
+    pub(super) fn kill(&mut self) -> Result {
         self.txn = None;
         self.reader = None;
         self.disk.forget_on_flush();
@@ -362,8 +347,8 @@ impl EpisodeContext {
         let disk = self.disk.after_kill();
         let database = self
             .settings
-            .open(&disk, false, BOOT)
-            .map_err(|error| format!("opening after a kill at event {time}: {error}"))?;
+            .open_in(&disk, None, false)
+            .context(format_args!("opening after a kill at event {time}"))?;
         (self.disk, self.database) = (disk, database);
         if let Some(during_flush) = &self.during_flush {
             during_flush.attach(&self.disk);
@@ -373,63 +358,56 @@ impl EpisodeContext {
 
     /// Fails unless the database is in a state that a kill at this time may leave. Records this
     /// state.
-    pub(super) fn expect_killed(&mut self, time: usize) -> StageResult {
+    pub(super) fn expect_killed(&mut self, time: usize) -> Result {
         let recovery = self.database.recovery();
         if !matches!(recovery, Recovery::Killed { .. } | Recovery::Clean) {
-            return Err(format!("opening after a kill reports {recovery:?}"));
+            bail!("opening after a kill reports {recovery:?}");
         }
         let txn = self.read()?;
         let now = self.time();
-        let found = self.with_history(|history| {
-            let fits = |index: &usize| {
-                let HistoryState { id, tables, .. } = &history.states[*index];
-                *id == txn.id()
-                    && compare(&txn, tables).is_ok()
-                    && compare_named(&self.database, tables).is_ok()
-            };
-            let found = history.possible(time, CrashKind::Kill).find(fits);
-            found.inspect(|&index| history.note_opened(index, now))
-        });
-        found
-            .map(drop)
-            .ok_or_else(|| format!("a kill at event {time} left a state that was not committed"))
+        let mut history = self.history();
+        let fits = |index: &usize| {
+            let HistoryState { id, tables, .. } = &history.states[*index];
+            *id == txn.id() && compare_all(&self.database, &txn, tables).is_ok()
+        };
+        let found = history.possible(time, CrashKind::Kill).find(fits);
+        if let Some(index) = found {
+            history.note_opened(index, now);
+        }
+        let wrong = format_args!("a kill at event {time} left a state that was not committed");
+        found.map(drop).context(wrong)
     }
 
-    pub(super) fn read(&self) -> StageResult<ReadTxn> {
+    pub(super) fn read(&self) -> Result<ReadTxn> {
         self.database
             .begin_read()
-            .map_err(|error| format!("beginning a read transaction: {error}"))
+            .context("beginning a read transaction")
     }
 
-    pub(super) fn expect_newest(&self, when: &str) -> StageResult {
+    pub(super) fn expect_newest(&self, when: &str) -> Result {
         let txn = self.read()?;
-        let tables = self.with_history(|history| history.states[history.newest()].tables.clone());
-        compare(&txn, &tables)
-            .and_then(|()| compare_named(&self.database, &tables))
-            .map_err(|difference| format!("{when}: {difference}"))
+        let tables = self.history().newest_tables();
+        compare_all(&self.database, &txn, &tables).context(when)
     }
 
     /// Begins a transaction that rolls back to a named snapshot, if there is one.
-    pub(super) fn roll_back_to_snapshot(&mut self) -> StageResult {
+    pub(super) fn roll_back_to_snapshot(&mut self) -> Result {
         self.commit_open()?;
         self.change(|change| change.roll_back_to_snapshot())
     }
 
-    pub(super) fn begin_reader(&mut self) -> StageResult {
+    pub(super) fn begin_reader(&mut self) -> Result {
         if self.reader.is_none() {
-            let tables =
-                self.with_history(|history| history.states[history.newest()].tables.clone());
+            let tables = self.history().newest_tables();
             self.reader = Some((self.read()?, tables));
         }
         Ok(())
     }
 
     /// Ends the reader, which must still see its snapshot.
-    pub(super) fn end_reader(&mut self) -> StageResult {
+    pub(super) fn end_reader(&mut self) -> Result {
         match self.reader.take() {
-            Some((txn, tables)) => {
-                compare(&txn, &tables).map_err(|difference| format!("an old reader: {difference}"))
-            }
+            Some((txn, tables)) => compare(&txn, &tables).context("an old reader"),
             None => Ok(()),
         }
     }

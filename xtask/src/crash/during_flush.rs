@@ -9,8 +9,8 @@
 use super::{
     history::{CrashHistory, NEVER, compare},
     records::HistoryChange,
-    stage::StageResult,
 };
+use crate::{Context, Result};
 use fastrand::Rng;
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -38,7 +38,7 @@ struct FlushDisturberState {
     /// Present while changes are allowed.
     target: Option<DisturbedDatabases>,
     rng: Rng,
-    outcome: StageResult,
+    outcome: Result,
     waiting: Vec<WaitingCommit>,
 }
 
@@ -86,7 +86,7 @@ impl FlushDisturber {
         disk: &SimDisk,
         thread: Option<ThreadId>,
         work: impl FnOnce() -> R,
-    ) -> StageResult<R> {
+    ) -> Result<R> {
         self.shared().target = Some(DisturbedDatabases {
             databases,
             disk: disk.clone(),
@@ -98,11 +98,9 @@ impl FlushDisturber {
         let waiting = std::mem::take(&mut shared.waiting);
         drop(shared);
         for (thread, index) in waiting {
-            let failed = |text: String| format!("a commit that waited for the next flush: {text}");
-            let committed = thread
-                .join()
-                .map_err(|_| failed("it panicked".to_owned()))?;
-            committed.map_err(|error| failed(error.to_string()))?;
+            let committed = thread.join().map_err(|_| failure!("it panicked"));
+            let committed = committed.and_then(|committed| Ok(committed?));
+            committed.context("a commit that waited for the next flush")?;
             let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
             history.note_durable(index, disk.event_count());
         }
@@ -135,17 +133,17 @@ impl FlushDisturber {
         }
     }
 
-    fn inspect_and_commit(&self, target: &DisturbedDatabases, rng: &mut Rng) -> StageResult {
+    fn inspect_and_commit(&self, target: &DisturbedDatabases, rng: &mut Rng) -> Result {
         let DisturbedDatabases {
             databases, disk, ..
         } = target;
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = |error| format!("while a flush runs: {error}");
+        let failed = "while a flush runs";
         let others = databases.len() - 1;
         for database in databases {
-            let txn = database.begin_read().map_err(failed)?;
+            let txn = database.begin_read().context(failed)?;
             compare(&txn, &history.states[history.seen()].tables)
-                .map_err(|difference| format!("read while a flush runs: {difference}"))?;
+                .context("read while a flush runs")?;
         }
         let lazy = rng.usize(0..=COMMITS_MAX);
         let mixed = [0, 0, 1, 2, COMMITS_MAX][rng.usize(0..5)];
@@ -158,14 +156,14 @@ impl FlushDisturber {
                 (None, others) => rng.usize(0..=others),
             }];
             let (txn, index) =
-                begin(database, disk, &mut history, rng, others == 0).map_err(failed)?;
+                begin(database, disk, &mut history, rng, others == 0).context(failed)?;
             if count < lazy || rng.u8(0..4) == 0 {
-                commit(txn, Durability::Lazy).map_err(failed)?;
+                commit(txn, Durability::Lazy).context(failed)?;
                 history.states[index].returned = disk.event_count();
             } else {
                 let thread = thread::spawn(move || commit(txn, Durability::Durable));
                 // The commit holds the lock, and now waits for the next flush.
-                drop(database.begin_write().map_err(failed)?);
+                drop(database.begin_write().context(failed)?);
                 self.shared().waiting.push((thread, index));
                 waiting = databases
                     .iter()
@@ -184,16 +182,16 @@ impl FlushDisturber {
         target: &DisturbedDatabases,
         history: &mut CrashHistory,
         rng: &mut Rng,
-    ) -> StageResult {
+    ) -> Result {
         let DisturbedDatabases {
             databases, disk, ..
         } = target;
-        let failed = |error| format!("after the death of the flushing process: {error}");
+        let failed = "after the death of the flushing process";
         let other = &databases[rng.usize(1..databases.len())];
         testing::kill(&databases[0], disk);
         if rng.bool() {
-            let (txn, index) = begin(other, disk, history, rng, false).map_err(failed)?;
-            commit(txn, Durability::Durable).map_err(failed)?;
+            let (txn, index) = begin(other, disk, history, rng, false).context(failed)?;
+            commit(txn, Durability::Durable).context(failed)?;
             history.note_durable(index, disk.event_count());
         }
         Ok(())

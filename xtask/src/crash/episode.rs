@@ -6,12 +6,14 @@ use super::{
     images::{COMBINATIONS_MAX, CrashImages, GRANULARITIES},
     process_pool::ProcessPool,
     settings::{BOOT, CrashSettings},
-    stage::StageResult,
     tally::{CrashTally, SeenImages},
     verify::{CrashedDisk, ExpectedStates, RecoveredDatabase, verify},
     workload::{CrashStep, Workload, sequence_count},
 };
-use crate::campaign::{draw, panics};
+use crate::{
+    Context, Failure, Result,
+    campaign::{draw, panics},
+};
 use fastrand::Rng;
 use std::collections::HashSet;
 use teak::{
@@ -54,7 +56,7 @@ pub(super) struct CrashViolation {
     /// The image; `None` if the workload itself failed.
     pub(super) image: Option<u64>,
     /// The position of the crash, and the finding.
-    pub(super) text: String,
+    pub(super) text: Failure,
     pub(super) script: Vec<CrashStep>,
     pub(super) settings: CrashSettings,
 }
@@ -75,7 +77,7 @@ struct CrashEpisode<'a> {
     /// Images of the current crash point.
     at_point: HashSet<u64>,
     image_number: u64,
-    failure: Option<(u64, String)>,
+    failure: Option<(u64, Failure)>,
 }
 
 /// Plays an episode and counts its images.
@@ -113,9 +115,9 @@ pub(super) fn run_episode(
     };
     episode.tally.episodes = 1;
     episode.tally.sequences = u64::from(workload == Workload::Sequence);
-    let outcome = caught(|| episode.perform(&script, &mut rng));
+    let outcome = panics::catch(|| episode.perform(&script, &mut rng));
     let outcome = outcome.and_then(|(disk, history, from)| {
-        caught(|| {
+        panics::catch(|| {
             episode.walk(&disk, &history, from, &mut rng);
             Ok(())
         })
@@ -139,18 +141,13 @@ pub(super) fn run_episode(
     result
 }
 
-/// A panic is a violation too.
-fn caught<R>(work: impl FnOnce() -> StageResult<R>) -> StageResult<R> {
-    panics::catch(work).unwrap_or_else(|panic| Err(format!("the engine panicked: {panic}")))
-}
-
 impl CrashEpisode<'_> {
     /// Performs the script. Returns the events of the disk, and the time from which crashes count.
     fn perform(
         &self,
         script: &[CrashStep],
         rng: &mut Rng,
-    ) -> StageResult<(SimDisk, CrashHistory, usize)> {
+    ) -> Result<(SimDisk, CrashHistory, usize)> {
         let is_tolerant = self.workload.is_tolerant();
         let pool = match self.workload {
             Workload::Shared => Some(ProcessPool::new()?),
@@ -167,7 +164,7 @@ impl CrashEpisode<'_> {
         ];
         for step in base {
             step.perform(&mut context, &self.settings)
-                .map_err(|text| format!("{step:?} of the beginning: {text}"))?;
+                .context(format_args!("{step:?} of the beginning"))?;
         }
         let from = match self.workload {
             Workload::Sequence => context.time(),
@@ -178,7 +175,7 @@ impl CrashEpisode<'_> {
         }
         for (index, step) in script.iter().enumerate() {
             step.perform(&mut context, &self.settings)
-                .map_err(|text| format!("step {index}, {step:?}: {text}"))?;
+                .context(format_args!("step {index}, {step:?}"))?;
         }
         context.commit_open()?;
         let (disk, history) = context.finish()?;
@@ -289,12 +286,12 @@ impl CrashEpisode<'_> {
                 if rng.u64(0..DOUBLE_SHARE) == 0
                     && let Err(text) = self.crash_again(&found, DOUBLE_IMAGES, &mut rng)
                 {
-                    let text = format!("{cut:?} after event {time}, then {text}");
+                    let text = failure!("{cut:?} after event {time}, then {text}");
                     self.failure = Some((self.image_number, text));
                 }
             }
             Err(text) => {
-                let text = format!("{cut:?} after event {time}: {text}");
+                let text = failure!("{cut:?} after event {time}: {text}");
                 self.failure = Some((self.image_number, text));
             }
         }
@@ -306,8 +303,8 @@ impl CrashEpisode<'_> {
         crashed: CrashedDisk,
         expected: ExpectedStates<'_>,
         rng: &mut Rng,
-    ) -> StageResult<RecoveredDatabase> {
-        caught(|| verify(crashed, &self.settings, expected, rng))
+    ) -> Result<RecoveredDatabase> {
+        panics::catch(|| verify(crashed, &self.settings, expected, rng))
     }
 
     fn count(&mut self, hash: u64, is_torn: bool) -> bool {
@@ -323,12 +320,7 @@ impl CrashEpisode<'_> {
 
     /// Crashes after a crash: during recovery, a commit or a close. If the second crash is a kill,
     /// a power cut follows it.
-    fn crash_again(
-        &mut self,
-        found: &RecoveredDatabase,
-        count: usize,
-        rng: &mut Rng,
-    ) -> StageResult {
+    fn crash_again(&mut self, found: &RecoveredDatabase, count: usize, rng: &mut Rng) -> Result {
         let events = found.disk.event_count();
         let (head, body) = GRANULARITIES[rng.usize(0..GRANULARITIES.len())];
         let head_len = self.settings.head_len();
@@ -346,7 +338,7 @@ impl CrashEpisode<'_> {
                 _ => CrashKind::Power,
             };
             self.crash_once_more(found, &points, cut, rng)
-                .map_err(|text| format!("{cut:?} again after event {time} of {events}: {text}"))?;
+                .context(format_args!("{cut:?} again after event {time} of {events}"))?;
         }
         Ok(())
     }
@@ -357,7 +349,7 @@ impl CrashEpisode<'_> {
         points: &CrashPoints,
         cut: CrashKind,
         rng: &mut Rng,
-    ) -> StageResult {
+    ) -> Result {
         let expected = |boot| ExpectedStates {
             history: &found.history,
             time: points.event_index(),

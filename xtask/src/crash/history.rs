@@ -3,6 +3,7 @@
 //! Times are counts of events of the simulated disk. An event before time *t* happened before a
 //! crash after the first *t* events.
 
+use crate::{Context, Result, campaign::database::expect_records};
 use std::{
     collections::BTreeMap,
     ops::{Deref, DerefMut},
@@ -155,6 +156,11 @@ impl CrashHistory {
         self.states.iter().rposition(is_there).unwrap_or(0)
     }
 
+    /// The tables of that state.
+    pub(super) fn newest_tables(&self) -> HistoryTables {
+        self.states[self.newest()].tables.clone()
+    }
+
     /// The state that a reader sees while a flush runs.
     pub(super) fn seen(&self) -> usize {
         self.seen_early.unwrap_or_else(|| self.newest())
@@ -266,25 +272,34 @@ impl CrashHistory {
     }
 }
 
+/// Fails unless `txn` sees exactly these tables and records, and these are the named snapshots.
+pub(super) fn compare_all(
+    database: &Database,
+    txn: &impl Transaction,
+    tables: &HistoryTables,
+) -> Result {
+    compare(txn, tables)?;
+    compare_named(database, tables).context("snapshots")
+}
+
 /// Fails with a description unless these are exactly the named snapshots.
-pub(super) fn compare_named(database: &Database, tables: &HistoryTables) -> Result<(), String> {
-    let failed = |error| format!("snapshots: {error}");
-    let found = database.snapshots().map_err(failed)?;
+fn compare_named(database: &Database, tables: &HistoryTables) -> Result {
+    let found = database.snapshots()?;
     let names = found.iter().map(|snapshot| snapshot.name.as_slice());
     if !names.eq(tables.named.keys().map(|name| name.as_bytes())) {
         let expected: Vec<_> = tables.named.keys().collect();
-        return Err(format!("the snapshots are {found:?}, not {expected:?}"));
+        bail!("the snapshots are {found:?}, not {expected:?}");
     }
     for (name, tables) in &tables.named {
-        let state = database.open_snapshot(name).map_err(failed)?;
-        compare(&state, tables).map_err(|difference| format!("snapshot {name}: {difference}"))?;
+        let state = database.open_snapshot(name)?;
+        compare(&state, tables).context(format_args!("snapshot {name}"))?;
     }
     Ok(())
 }
 
 /// Fails with a description unless `txn` sees exactly these tables and records.
-pub(super) fn compare(txn: &impl Transaction, tables: &HistoryTables) -> Result<(), String> {
-    let found = txn.tables().map_err(|error| format!("tables: {error}"))?;
+pub(super) fn compare(txn: &impl Transaction, tables: &HistoryTables) -> Result {
+    let found = txn.tables().context("tables")?;
     let names = found.iter().map(|table| table.name.as_slice());
     if !names.eq(tables.keys().map(|name| name.as_bytes())) {
         let names: Vec<_> = found
@@ -292,67 +307,33 @@ pub(super) fn compare(txn: &impl Transaction, tables: &HistoryTables) -> Result<
             .map(|table| table.name.escape_ascii().to_string())
             .collect();
         let expected: Vec<_> = tables.keys().collect();
-        return Err(format!("the tables are {names:?}, not {expected:?}"));
+        bail!("the tables are {names:?}, not {expected:?}");
     }
-    tables
-        .iter()
-        .try_for_each(|(name, records)| compare_table(txn, name, records))
+    tables.iter().try_for_each(|(name, records)| match *name {
+        MULTI => compare_pairs(txn, name, records),
+        _ => expect_records(txn, name, records.iter()),
+    })
 }
 
-fn compare_table(txn: &impl Transaction, name: &str, records: &TableRecords) -> Result<(), String> {
-    if name == MULTI {
-        return compare_pairs(txn, name, records);
-    }
-    let failed = |error| format!("reading table {name}: {error}");
-    let table = txn.open_table::<Bytes, Bytes>(name).map_err(failed)?;
-    let count = table.len(txn).map_err(failed)?;
-    if count != records.len() as u64 {
-        let expected = records.len();
-        return Err(format!("table {name} has {count} records, not {expected}"));
-    }
-    let mut cursor = table.cursor(txn).map_err(failed)?;
-    let mut is_there = cursor.first().map_err(failed)?;
-    for (key, value) in records {
-        if !is_there {
-            return Err(format!("table {name} ends before its last record"));
-        }
-        if cursor.key() != key.as_slice() || cursor.value().map_err(failed)? != &value[..] {
-            let (found, key) = (cursor.key().escape_ascii(), key.escape_ascii());
-            return Err(format!(
-                "table {name}: key \"{found}\" instead of \"{key}\" should be, or its value differs"
-            ));
-        }
-        is_there = cursor.next().map_err(failed)?;
-    }
-    if is_there {
-        return Err(format!("table {name} has more after its last record"));
-    }
-    Ok(())
-}
-
-fn compare_pairs(txn: &impl Transaction, name: &str, records: &TableRecords) -> Result<(), String> {
-    let failed = |error| format!("reading table {name}: {error}");
-    let table = txn.open_multi_table::<Bytes, Bytes>(name).map_err(failed)?;
-    let count = table.len(txn).map_err(failed)?;
-    let mut pairs = table.iter(txn).map_err(failed)?;
+fn compare_pairs(txn: &impl Transaction, name: &str, records: &TableRecords) -> Result {
+    let failed = format_args!("reading table {name}");
+    let table = txn.open_multi_table::<Bytes, Bytes>(name).context(failed)?;
+    let count = table.len(txn).context(failed)?;
+    let mut pairs = table.iter(txn).context(failed)?;
     for expected in records.keys() {
-        let pair = pairs.next().transpose().map_err(failed)?;
+        let pair = pairs.next().transpose().context(failed)?;
         let pair = pair.map(|(key, value)| [key, value].concat());
         if pair.as_ref() != Some(expected) {
             let (found, expected) = (
                 pair.map(|pair| pair.escape_ascii().to_string()),
                 expected.escape_ascii(),
             );
-            return Err(format!(
-                "table {name}: pair {found:?} where \"{expected}\" should be"
-            ));
+            bail!("table {name}: pair {found:?} where \"{expected}\" should be");
         }
     }
     if count != records.len() as u64 || pairs.next().is_some() {
         let expected = records.len();
-        return Err(format!(
-            "table {name} has {count} pairs or more, not {expected}"
-        ));
+        bail!("table {name} has {count} pairs or more, not {expected}");
     }
     Ok(())
 }

@@ -4,8 +4,7 @@
 //! other one may commit, and may kill it: see
 //! [`FlushDisturber`](super::during_flush::FlushDisturber).
 
-use super::stage::StageResult;
-use crate::campaign::scratch;
+use crate::{Context, Result, campaign::scratch};
 use std::path::PathBuf;
 use teak::{Database, testing::SimDisk};
 use tempfile::TempDir;
@@ -26,9 +25,9 @@ pub(super) struct SimulatedProcess {
 }
 
 impl ProcessPool {
-    pub(super) fn new() -> StageResult<Self> {
-        let directory = scratch::directory(None)
-            .map_err(|error| format!("creating a directory for the lock file: {error}"))?;
+    pub(super) fn new() -> Result<Self> {
+        let directory =
+            scratch::directory(None).context("creating a directory for the lock file")?;
         Ok(Self {
             others: Vec::new(),
             lock_file: directory.path().join("lock"),

@@ -5,8 +5,9 @@ use super::{
     history::{CrashKind, compare},
     process_pool::{PROCESSES_MAX, SimulatedProcess},
     records::HistoryChange,
-    stage::{MODES, StageResult, commit_and_wait},
+    stage::{MODES, commit_and_wait},
 };
+use crate::{Context, Result};
 use std::mem;
 use teak::{Durability, Recovery, Transaction, testing};
 
@@ -18,7 +19,7 @@ impl EpisodeContext {
     }
 
     /// Another process takes over.
-    pub(super) fn switch_process(&mut self) -> StageResult {
+    pub(super) fn switch_process(&mut self) -> Result {
         self.commit_open()?;
         let Some(pool) = self.pool.as_mut().filter(|pool| !pool.others.is_empty()) else {
             return Ok(());
@@ -31,7 +32,7 @@ impl EpisodeContext {
     }
 
     /// Another process attaches, and may become the current one.
-    pub(super) fn join(&mut self) -> StageResult {
+    pub(super) fn join(&mut self) -> Result {
         self.commit_open()?;
         let Some(pool) = &mut self.pool else {
             return Ok(());
@@ -42,11 +43,11 @@ impl EpisodeContext {
         let disk = self.disk.for_another();
         let database = self
             .settings
-            .open_apart(&disk, &pool.lock_file, false)
-            .map_err(|error| format!("joining: {error}"))?;
+            .open_in(&disk, Some(pool), false)
+            .context("joining")?;
         if database.recovery() != Recovery::Joined {
             let recovery = database.recovery();
-            return Err(format!("attaching reports {recovery:?}"));
+            bail!("attaching reports {recovery:?}");
         }
         let mut newcomer = SimulatedProcess { database, disk };
         if self.rng.bool() {
@@ -58,38 +59,34 @@ impl EpisodeContext {
     }
 
     /// The process leaves, unless it is the only one.
-    pub(super) fn leave(&mut self) -> StageResult {
+    pub(super) fn leave(&mut self) -> Result {
         self.commit_open()?;
         self.end_reader()?;
-        let newest = self.with_history(|history| history.newest());
+        let newest = self.history().newest();
         let Some(next) = self.take_other() else {
             return Ok(());
         };
         let database = mem::replace(&mut self.database, next.database);
         self.disk = next.disk;
-        database
-            .close()
-            .map_err(|error| format!("leaving: {error}"))?;
-        let now = self.time();
+        database.close().context("leaving")?;
         if self.settings.flushes_on_close {
-            self.with_history(|history| history.note_durable(newest, now));
+            self.note_durable(newest);
         }
         self.expect_newest("after another process left")
     }
 
     /// Another process flushes a lazy commit of this one, which then makes durable ones.
-    pub(super) fn sync_in_other_process(&mut self) -> StageResult {
+    pub(super) fn sync_in_other_process(&mut self) -> Result {
         self.commit_open()?;
         self.commit(Durability::Lazy)?;
-        let newest = self.with_history(|history| history.newest());
+        let newest = self.history().newest();
         let Some(pool) = self.pool.as_ref().filter(|pool| !pool.others.is_empty()) else {
             return Ok(());
         };
         let other = &pool.others[self.rng.usize(0..pool.others.len())];
         let synced = other.database.sync();
-        synced.map_err(|error| format!("sync by another process: {error}"))?;
-        let now = self.time();
-        self.with_history(|history| history.note_durable(newest, now));
+        synced.context("sync by another process")?;
+        self.note_durable(newest);
         self.commit(Durability::Durable)?;
         self.commit(Durability::Durable)
     }
@@ -102,7 +99,7 @@ impl EpisodeContext {
 
     /// Kills the process during a commit, after `calls` calls to the disk and a few more, or after
     /// the commit.
-    pub(super) fn kill_during_commit(&mut self, calls: u64) -> StageResult {
+    pub(super) fn kill_during_commit(&mut self, calls: u64) -> Result {
         self.commit_open()?;
         if !self.has_others() {
             self.join()?;
@@ -119,78 +116,68 @@ impl EpisodeContext {
         }
         let committed = self.commit_until_killed(mode);
         if !self.disk.is_killed() {
-            committed
-                .map_err(|error| format!("a commit of a process that was not killed: {error}"))?;
+            committed.context("a commit of a process that was not killed")?;
             testing::kill(&self.database, &self.disk);
         }
         self.replace_killed()
     }
 
     fn commit_until_killed(&mut self, mode: Durability) -> teak::Result<()> {
-        let mut tables =
-            self.with_history(|history| history.states[history.newest()].tables.clone());
+        let mut tables = self.history().newest_tables();
         let mut txn = self.database.begin_write()?;
         HistoryChange::new(&mut txn, &mut tables, &mut self.rng).put(4)?;
         let (id, begun) = (txn.id(), self.time());
-        let index = self.with_history(|history| history.begin(id, tables.committed(), begun));
+        let index = self.history().begin(id, tables.committed(), begun);
         let committed = commit_and_wait(&self.database, txn, mode)?;
         committed.flushed?;
         if self.disk.is_killed() {
             // It may have learned this from a write that no other process sees.
             return Ok(());
         }
-        let now = self.time();
-        self.with_history(|history| {
-            history.states[index].returned = now;
-            if mode != Durability::Lazy {
-                history.note_durable(index, now);
-            }
-        });
+        self.note_returned(index, mode != Durability::Lazy);
         Ok(())
     }
 
     /// The current process was killed. Another one takes over, and continues from the state that it
     /// finds.
-    pub(super) fn replace_killed(&mut self) -> StageResult {
+    pub(super) fn replace_killed(&mut self) -> Result {
         let time = self.time();
-        let next = self.take_other().ok_or("no process is left")?;
+        let next = self.take_other().context("no process is left")?;
         // A reader of the dead process keeps nothing any more.
         self.reader = None;
         drop(mem::replace(&mut self.database, next.database));
         self.disk = next.disk;
-        let failed = |error| format!("writing after a process that was killed: {error}");
-        let mut txn = self.database.begin_write().map_err(failed)?;
-        let found = self.with_history(|history| {
-            let fits = |index: &usize| {
-                let state = &history.states[*index];
-                state.id.next() == txn.id() && compare(&txn, &state.tables).is_ok()
-            };
-            let found = history.possible(time, CrashKind::Kill).find(fits)?;
-            let state = &mut history.states[found];
-            state.returned = state.returned.min(time);
-            for lost in &mut history.states[found + 1..] {
-                lost.gone = lost.gone.min(time);
-            }
-            Some(found)
-        });
-        let found = found.ok_or_else(|| {
-            let id = txn.id();
-            format!("after a process was killed at event {time}, commit {id} continues from an uncommitted state")
-        })?;
+        let failed = "writing after a process that was killed";
+        let mut txn = self.database.begin_write().context(failed)?;
+        let mut history = self.history();
+        let fits = |index: &usize| {
+            let state = &history.states[*index];
+            state.id.next() == txn.id() && compare(&txn, &state.tables).is_ok()
+        };
+        let found = history.possible(time, CrashKind::Kill).find(fits);
+        let found = found.context(format_args!(
+            "after a process was killed at event {time}, commit {} continues from an uncommitted state",
+            txn.id()
+        ))?;
         // From now on readers see it, too.
-        let mut tables = self.with_history(|history| history.states[found].tables.clone());
+        let state = &mut history.states[found];
+        state.returned = state.returned.min(time);
+        let mut tables = state.tables.clone();
+        for lost in &mut history.states[found + 1..] {
+            lost.gone = lost.gone.min(time);
+        }
+        drop(history);
         let mut change = HistoryChange::new(&mut txn, &mut tables, &mut self.rng);
-        change.put(2).map_err(failed)?;
+        change.put(2).context(failed)?;
         let (id, begun) = (txn.id(), self.time());
-        let index = self.with_history(|history| history.begin(id, tables.committed(), begun));
-        commit_and_wait(&self.database, txn, Durability::Lazy).map_err(failed)?;
-        let now = self.time();
-        self.with_history(|history| history.states[index].returned = now);
+        let index = self.history().begin(id, tables.committed(), begun);
+        commit_and_wait(&self.database, txn, Durability::Lazy).context(failed)?;
+        self.note_returned(index, false);
         self.expect_newest("after a process that was killed")
     }
 
     /// All processes are killed, and another one opens the database.
-    pub(super) fn kill_all(&mut self) -> StageResult {
+    pub(super) fn kill_all(&mut self) -> Result {
         self.abort();
         self.reader = None;
         let time = self.time();
@@ -204,10 +191,10 @@ impl EpisodeContext {
         testing::kill(&self.database, &self.disk);
         let database = self
             .settings
-            .open_apart(&next, &pool.lock_file, false)
-            .map_err(|error| {
-                format!("opening after all processes were killed at event {time}: {error}")
-            })?;
+            .open_in(&next, Some(pool), false)
+            .context(format_args!(
+                "opening after all processes were killed at event {time}"
+            ))?;
         self.database = database;
         self.disk = next;
         self.expect_killed(time)

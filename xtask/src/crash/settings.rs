@@ -1,8 +1,9 @@
 //! The options of an episode's database.
 
+use super::process_pool::ProcessPool;
 use crate::campaign::draw;
 use fastrand::Rng;
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 use teak::{Database, Geometry, Options, testing, testing::SimDisk};
 
 /// The boot of the machine in which workloads run.
@@ -46,23 +47,18 @@ impl CrashSettings {
         }
     }
 
-    pub(super) fn open(
+    /// Opens the database in the boot of the workload, as one of several processes if there is a
+    /// pool.
+    pub(super) fn open_in(
         &self,
         disk: &SimDisk,
-        is_new: bool,
-        boot: [u8; 16],
-    ) -> teak::Result<Database> {
-        testing::open(disk, &self.options(), is_new, boot)
-    }
-
-    /// Like [`Self::open`], for one of several processes, which share this lock file.
-    pub(super) fn open_apart(
-        &self,
-        disk: &SimDisk,
-        lock_file: &Path,
+        pool: Option<&ProcessPool>,
         is_new: bool,
     ) -> teak::Result<Database> {
-        testing::open_apart(disk, lock_file, &self.options(), is_new, BOOT)
+        match pool {
+            Some(pool) => testing::open_apart(disk, &pool.lock_file, &self.options(), is_new, BOOT),
+            None => testing::open(disk, &self.options(), is_new, BOOT),
+        }
     }
 
     fn options(&self) -> Options {

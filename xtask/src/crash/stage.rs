@@ -2,9 +2,6 @@
 
 use teak::{Database, Durability, Transaction, WriteTxn};
 
-/// The result of a step; the error describes the violation.
-pub(super) type StageResult<T = ()> = Result<T, String>;
-
 /// The kinds of commits that an episode makes.
 pub(super) const MODES: &[Durability] = &[Durability::Durable, Durability::Async, Durability::Lazy];
 

@@ -1,6 +1,7 @@
 //! Counters of a campaign.
 
 use super::workload::Workload;
+use crate::names::Named;
 use std::{
     collections::{BTreeMap, HashSet},
     sync::{Mutex, PoisonError},

@@ -1,11 +1,11 @@
 //! Opens the image of a crash, and checks it against the history.
 
 use super::{
-    history::{CrashHistory, CrashKind, compare, compare_named},
+    history::{CrashHistory, CrashKind, compare_all},
     records::HistoryChange,
     settings::{BOOT, CrashSettings},
-    stage::StageResult,
 };
+use crate::{Context, Result, campaign::database::expect_clean};
 use fastrand::Rng;
 use teak::{
     Database, Recovery, Transaction, TransactionId,
@@ -82,7 +82,7 @@ pub(super) fn verify(
     settings: &CrashSettings,
     expected: ExpectedStates<'_>,
     rng: &mut Rng,
-) -> StageResult<RecoveredDatabase> {
+) -> Result<RecoveredDatabase> {
     let CrashedDisk {
         disk,
         newest,
@@ -90,7 +90,7 @@ pub(super) fn verify(
     } = crashed;
     let database = settings
         .open_image(&disk, expected.boot)
-        .map_err(|error| format!("opening: {error}"))?;
+        .context("opening")?;
     let recovery = database.recovery();
     let (id, index) = identify(&database, expected)?;
     let plausible = |newest| expect_plausible(&recovery, id, index, newest, expected);
@@ -98,7 +98,7 @@ pub(super) fn verify(
         Some(_) => plausible(redone).or_else(|_| plausible(newest))?,
         None => plausible(newest)?,
     }
-    expect_clean(&database, "after recovery")?;
+    expect_clean(&database).context("after recovery")?;
     let ExpectedStates {
         history,
         time,
@@ -121,13 +121,10 @@ pub(super) fn verify(
 }
 
 /// The state, among the allowed ones, that the database is in.
-fn identify(
-    database: &Database,
-    expected: ExpectedStates<'_>,
-) -> StageResult<(TransactionId, usize)> {
+fn identify(database: &Database, expected: ExpectedStates<'_>) -> Result<(TransactionId, usize)> {
     let txn = database
         .begin_read()
-        .map_err(|error| format!("beginning a read transaction: {error}"))?;
+        .context("beginning a read transaction")?;
     let mut difference = None;
     let states = &expected.history.states;
     for index in expected.history.possible(expected.time, expected.cut) {
@@ -135,8 +132,7 @@ fn identify(
         if state.id != txn.id() {
             continue;
         }
-        let compared = compare(&txn, &state.tables);
-        match compared.and_then(|()| compare_named(database, &state.tables)) {
+        match compare_all(database, &txn, &state.tables) {
             Ok(()) => return Ok((state.id, index)),
             Err(found) => difference = Some(found),
         }
@@ -148,8 +144,8 @@ fn identify(
         .collect();
     let (id, recovery) = (txn.id(), database.recovery());
     Err(match difference {
-        Some(difference) => format!("commit {id} is incomplete: {difference} ({recovery:?})"),
-        None => format!("commit {id} was found, but allowed are {possible:?} ({recovery:?})"),
+        Some(difference) => failure!("commit {id} is incomplete: {difference} ({recovery:?})"),
+        None => failure!("commit {id} was found, but allowed are {possible:?} ({recovery:?})"),
     })
 }
 
@@ -160,8 +156,8 @@ fn expect_plausible(
     index: usize,
     newest: Option<RecordSummary>,
     expected: ExpectedStates<'_>,
-) -> StageResult {
-    let newest = newest.ok_or("it was opened without a readable record")?;
+) -> Result {
+    let newest = newest.context("it was opened without a readable record")?;
     let time = expected.time;
     let history = expected.history;
     let is_kill = expected.cut == CrashKind::Kill;
@@ -191,22 +187,11 @@ fn expect_plausible(
         Recovery::RolledBack { from, .. } => *from,
         _ => id,
     };
-    if fits && said == newest.transaction {
-        return Ok(());
-    }
-    Err(format!(
+    ensure!(
+        fits && said == newest.transaction,
         "recovery is {recovery:?}, but commit {id} was found and the newest record is {newest:?}"
-    ))
-}
-
-fn expect_clean(database: &Database, when: &str) -> StageResult {
-    let report = database
-        .check(&mut |_| ())
-        .map_err(|error| format!("checking {when}: {error}"))?;
-    if report.is_clean() {
-        return Ok(());
-    }
-    Err(format!("check {when} found {:?}", report.damages))
+    );
+    Ok(())
 }
 
 fn commit_and_close(
@@ -214,41 +199,35 @@ fn commit_and_close(
     disk: &SimDisk,
     history: &mut CrashHistory,
     rng: &mut Rng,
-) -> StageResult {
-    let failed = |error| format!("writing after recovery: {error}");
-    let mut txn = database.begin_write().map_err(failed)?;
-    let mut tables = history.states[history.newest()].tables.clone();
+) -> Result {
+    let failed = "writing after recovery";
+    let mut txn = database.begin_write().context(failed)?;
+    let mut tables = history.newest_tables();
     let mut change = HistoryChange::new(&mut txn, &mut tables, rng);
-    change.put(2).map_err(failed)?;
+    change.put(2).context(failed)?;
     let begun = disk.event_count();
     let index = history.begin(txn.id(), tables, begun);
-    txn.commit().map_err(failed)?;
+    txn.commit().context(failed)?;
     let now = disk.event_count();
     history.note_durable(index, now);
     if let Some((_, over)) = &mut history.rolled_back {
         *over = now.min(*over);
     }
     history.closes.push((now, index));
-    database
-        .close()
-        .map_err(|error| format!("closing after recovery: {error}"))
+    database.close().context("closing after recovery")
 }
 
-fn reopen(disk: &SimDisk, settings: &CrashSettings, history: &CrashHistory) -> StageResult {
-    let again = settings
-        .open_image(disk, BOOT)
-        .map_err(|error| format!("opening again: {error}"))?;
+fn reopen(disk: &SimDisk, settings: &CrashSettings, history: &CrashHistory) -> Result {
+    let again = settings.open_image(disk, BOOT).context("opening again")?;
     if again.recovery() != Recovery::Clean {
         let recovery = again.recovery();
-        return Err(format!("opening again reports {recovery:?}"));
+        bail!("opening again reports {recovery:?}");
     }
     let txn = again
         .begin_read()
-        .map_err(|error| format!("beginning another read transaction: {error}"))?;
+        .context("beginning another read transaction")?;
     let tables = &history.states[history.newest()].tables;
-    compare(&txn, tables)
-        .and_then(|()| compare_named(&again, tables))
-        .map_err(|difference| format!("opened again: {difference}"))?;
+    compare_all(&again, &txn, tables).context("opened again")?;
     drop(txn);
-    expect_clean(&again, "after the next commit")
+    expect_clean(&again).context("after the next commit")
 }

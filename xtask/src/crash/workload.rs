@@ -1,11 +1,7 @@
 //! Kinds of workload, each a script of steps.
 
-use super::{
-    context::EpisodeContext,
-    settings::CrashSettings,
-    stage::{MODES, StageResult},
-};
-use crate::{campaign::draw, names::value_name};
+use super::{context::EpisodeContext, settings::CrashSettings, stage::MODES};
+use crate::{Result, campaign::draw};
 use clap::ValueEnum;
 use fastrand::Rng;
 use teak::Durability;
@@ -249,10 +245,6 @@ impl Workload {
         &Self::value_variants()[1..]
     }
 
-    pub(super) fn name(self) -> String {
-        value_name(self)
-    }
-
     /// Whether errors are expected.
     pub(super) fn is_tolerant(self) -> bool {
         matches!(self, Self::Full | Self::Faults)
@@ -341,11 +333,7 @@ fn sequence_script(rng: &mut Rng, sequence: u64) -> Vec<CrashStep> {
 }
 
 impl CrashStep {
-    pub(super) fn perform(
-        self,
-        context: &mut EpisodeContext,
-        settings: &CrashSettings,
-    ) -> StageResult {
+    pub(super) fn perform(self, context: &mut EpisodeContext, settings: &CrashSettings) -> Result {
         let page_size = settings.page_size;
         match self {
             Self::Put(count) => context.change(|change| change.put(count)),

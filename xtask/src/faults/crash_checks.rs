@@ -3,8 +3,9 @@
 use super::{
     episode::{BOOT, CAPACITY, FaultEpisode},
     script::FaultScript,
-    soundness::{FaultCheck, PossibleStates, commit_another, expect_sound},
+    soundness::{PossibleStates, commit_another, expect_sound},
 };
+use crate::{Context, Result};
 use fastrand::Rng;
 use teak::{
     Recovery,
@@ -21,7 +22,7 @@ pub(super) fn inspect(
     episode: &mut FaultEpisode<'_>,
     script: &FaultScript,
     rng: &mut Rng,
-) -> FaultCheck {
+) -> Result {
     episode.disk.heal();
     episode.position = "a power cut".to_owned();
     for (index, disk) in cut_power(&episode.disk, CUTS, rng).enumerate() {
@@ -57,13 +58,11 @@ fn inspect_after_power_cut(
     script: &FaultScript,
     mut possible_states: PossibleStates,
     goes_on: bool,
-) -> FaultCheck {
+) -> Result {
     let opened = testing::open(disk, &script.options(), false, OTHER_BOOT);
-    let database = opened.map_err(|error| format!("opening: {error}"))?;
+    let database = opened.context("opening")?;
     let possible = possible_states.after_power_cut();
-    let found = expect_sound(&database, &possible)
-        .map_err(|text| format!("{text} ({:?})", database.recovery()))?
-        .clone();
+    let found = expect_sound(&database, &possible)?.clone();
     possible_states.settle(found);
     if !goes_on {
         return Ok(());
@@ -72,25 +71,22 @@ fn inspect_after_power_cut(
     let disk = disk.kill();
     drop(database);
     let opened = testing::open(&disk, &script.options(), false, OTHER_BOOT);
-    let database = opened.map_err(|error| format!("opening again: {error}"))?;
+    let database = opened.context("opening again")?;
     // A commit that was rolled back must not reappear.
     if let recovery @ Recovery::RolledBack { .. } = database.recovery() {
-        return Err(format!("opening again: {recovery:?}"));
+        bail!("opening again: {recovery:?}");
     }
     expect_sound(&database, &[&possible_states.acknowledged]).map(drop)
 }
 
 /// Checks a disk on which creating a database failed: there is no database, or an empty one.
-pub(super) fn inspect_uncreated(
-    episode: &mut FaultEpisode<'_>,
-    script: &FaultScript,
-) -> FaultCheck {
+pub(super) fn inspect_uncreated(episode: &mut FaultEpisode<'_>, script: &FaultScript) -> Result {
     episode.disk.heal();
     episode.position = "after creation failed".to_owned();
     let disk = episode.disk.kill();
     match testing::open(&disk, &script.options(), false, BOOT) {
         Ok(database) => expect_sound(&database, &[&Default::default()]).map(drop),
         Err(teak::Error::NotADatabase { .. }) => Ok(()),
-        Err(error) => Err(format!("opening after creation failed: {error}")),
+        Err(error) => Err(failure!("opening after creation failed: {error}")),
     }
 }

@@ -12,11 +12,11 @@
 
 use super::{
     cases::FaultCase,
-    model::{FaultReader, FaultTables},
+    model::{self, FaultReader, FaultTables},
     script::{self, CloseMode, FaultScript, ScriptAction, ScriptStep, ScriptTransaction},
-    soundness::{FaultCheck, PossibleStates, expect_sound, refuse_changes},
+    soundness::{PossibleStates, expect_sound, refuse_changes},
 };
-use std::fmt;
+use crate::{Context, Result};
 use teak::{
     Database, Durability, Error, Recovery, WriteTxn,
     testing::{self, Call, SimDisk},
@@ -90,7 +90,7 @@ impl<'s> FaultEpisode<'s> {
     }
 
     /// Plays the whole script. Returns whether a database exists at the end.
-    pub(super) fn run_script(&mut self) -> FaultCheck<bool> {
+    pub(super) fn run_script(&mut self) -> Result<bool> {
         self.position = "creating".to_owned();
         let opened = testing::open(&self.disk, &self.script.options(), true, BOOT);
         let mut database = match self.classify(opened)? {
@@ -125,13 +125,13 @@ impl<'s> FaultEpisode<'s> {
             .any(|event| **event == testing::DiskEvent::Flush)
     }
 
-    fn act(&mut self, database: &Database, act: &ScriptAction) -> FaultCheck {
+    fn act(&mut self, database: &Database, act: &ScriptAction) -> Result {
         match act {
             ScriptAction::Write(work) => self.write(database, work),
             ScriptAction::OpenReader => {
                 let answer = self.classify(database.begin_read())?;
                 let CallOutcome::Done(txn) = answer else {
-                    return Err("no reader could begin".to_owned());
+                    bail!("no reader could begin");
                 };
                 self.expect_reader_unchanged()?;
                 let expected = self.possible_states.acknowledged.clone();
@@ -145,8 +145,7 @@ impl<'s> FaultEpisode<'s> {
             }
             ScriptAction::Sync => {
                 if let CallOutcome::Done(()) = self.classify(database.sync())? {
-                    let state = self.possible_states.acknowledged.clone();
-                    self.possible_states.settle(state);
+                    self.possible_states.settle_acknowledged();
                 }
                 Ok(())
             }
@@ -155,19 +154,19 @@ impl<'s> FaultEpisode<'s> {
     }
 
     /// Classifies the result of a call that does not grow the file.
-    fn classify<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
+    fn classify<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
         self.classify_failures(&[], result)
     }
 
     /// Classifies the result of a call that may grow the file or fill its holes. The engine tries
     /// several modes for that.
-    fn classify_growing<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
+    fn classify_growing<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
         self.classify_failures(&[Call::SetLen, Call::Allocate, Call::Mapping], result)
     }
 
     /// Like [`Self::classify`], for calls that truncate the file or punch holes. A failure changes
     /// nothing. If tables were dropped, such a call releases some of their pages first.
-    fn classify_begin<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
+    fn classify_begin<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
         let cutting = [Call::SetLen, Call::Punch];
         match self.releases() {
             true => {
@@ -180,7 +179,7 @@ impl<'s> FaultEpisode<'s> {
 
     /// Classifies the result of a commit, which may grow the file and release parts of dropped
     /// tables.
-    fn classify_commit<T>(&mut self, result: teak::Result<T>) -> FaultCheck<CallOutcome<T>> {
+    fn classify_commit<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
         let growing = [Call::SetLen, Call::Allocate, Call::Mapping];
         match self.releases() {
             true => self.classify_failures(&[&growing, self.may_wait()].concat(), result),
@@ -205,16 +204,16 @@ impl<'s> FaultEpisode<'s> {
         &mut self,
         harmless: &[Call],
         result: teak::Result<T>,
-    ) -> FaultCheck<CallOutcome<T>> {
+    ) -> Result<CallOutcome<T>> {
         let failures = self.disk.failed_calls(self.failures_known);
         self.failures_known += failures.len();
         match result {
             Ok(value) => {
                 if self.is_poisoned && !failures.is_empty() {
-                    return Err("something was written although the database is poisoned".into());
+                    bail!("something was written although the database is poisoned");
                 }
                 if failures.iter().any(|call| !harmless.contains(call)) {
-                    return Err(format!("an error was swallowed, of {failures:?}"));
+                    bail!("an error was swallowed, of {failures:?}");
                 }
                 if !failures.is_empty() {
                     self.site.get_or_insert("growing, in another mode");
@@ -225,10 +224,10 @@ impl<'s> FaultEpisode<'s> {
                 operation, cause, ..
             }) => {
                 if failures.is_empty() {
-                    return Err(format!("an error without a cause: {operation}: {cause}"));
+                    bail!("an error without a cause: {operation}: {cause}");
                 }
                 if cause.raw_os_error() != Some(self.errno) {
-                    return Err(format!("not the error of the disk: {cause}"));
+                    bail!("not the error of the disk: {cause}");
                 }
                 self.site.get_or_insert(operation);
                 if POISONING.contains(&operation) {
@@ -242,17 +241,17 @@ impl<'s> FaultEpisode<'s> {
             Err(Error::Full { .. }) if self.script.size_limit_bytes.is_some() => {
                 Ok(CallOutcome::Refused(Refusal::Other))
             }
-            Err(error) => Err(format!("the wrong error: {error} ({failures:?})")),
+            Err(error) => Err(failure!("the wrong error: {error} ({failures:?})")),
         }
     }
 
-    fn write(&mut self, database: &Database, work: &ScriptTransaction) -> FaultCheck {
+    fn write(&mut self, database: &Database, work: &ScriptTransaction) -> Result {
         let begun = self.classify_begin(database.begin_write())?;
         let CallOutcome::Done(mut txn) = begun else {
             return Ok(());
         };
         if self.is_poisoned {
-            return Err("a poisoned database lets a transaction begin".to_owned());
+            bail!("a poisoned database lets a transaction begin");
         }
         txn.set_durability(work.durability);
         let mut next = self.possible_states.acknowledged.clone();
@@ -271,7 +270,7 @@ impl<'s> FaultEpisode<'s> {
             CallOutcome::Done(_) => {
                 let has_flushed = self.flush_count() > flushes;
                 if is_durable && !has_flushed && next != self.possible_states.acknowledged {
-                    return Err("a durable commit made no flush".to_owned());
+                    bail!("a durable commit made no flush");
                 }
                 // A commit without changes writes nothing.
                 if has_flushed || next != self.possible_states.acknowledged {
@@ -298,14 +297,14 @@ impl<'s> FaultEpisode<'s> {
     }
 
     /// A transaction that an error has broken can only be rolled back.
-    fn end_broken(&mut self, txn: WriteTxn, work: &ScriptTransaction) -> FaultCheck {
+    fn end_broken(&mut self, txn: WriteTxn, work: &ScriptTransaction) -> Result {
         if !work.is_kept {
             return Ok(());
         }
         match txn.commit() {
             Err(Error::TransactionBroken) => Ok(()),
-            Err(error) => Err(format!("committing a broken transaction: {error}")),
-            Ok(_) => Err("a broken transaction was committed".to_owned()),
+            Err(error) => Err(failure!("committing a broken transaction: {error}")),
+            Ok(_) => Err(failure!("a broken transaction was committed")),
         }
     }
 
@@ -315,7 +314,7 @@ impl<'s> FaultEpisode<'s> {
         txn: &mut WriteTxn,
         next: &mut FaultTables,
         step: &ScriptStep,
-    ) -> FaultCheck<bool> {
+    ) -> Result<bool> {
         self.has_dropped |= step.drops();
         let result = match step {
             ScriptStep::Change(table, change) => script::change(txn, next, *table, change),
@@ -336,9 +335,9 @@ impl<'s> FaultEpisode<'s> {
         next: &mut FaultTables,
         steps: &[ScriptStep],
         is_kept: bool,
-    ) -> FaultCheck<bool> {
-        let describe = |error: Error| format!("a savepoint: {error}");
-        let savepoint = txn.savepoint().map_err(describe)?;
+    ) -> Result<bool> {
+        let describe = "a savepoint";
+        let savepoint = txn.savepoint().context(describe)?;
         let before = next.clone();
         let mut is_whole = true;
         for step in steps {
@@ -349,23 +348,23 @@ impl<'s> FaultEpisode<'s> {
             }
         }
         if !is_whole || !is_kept {
-            txn.rollback_to(&savepoint).map_err(describe)?;
+            txn.rollback_to(&savepoint).context(describe)?;
             *next = before;
-            script::is_same(txn, next).map_err(|text| format!("rolled back, and {text}"))?;
+            model::compare(txn, next).context("rolled back")?;
         }
-        txn.release(savepoint).map_err(describe)?;
+        txn.release(savepoint).context(describe)?;
         Ok(true)
     }
 
-    fn expect_reader_unchanged(&self) -> FaultCheck {
+    fn expect_reader_unchanged(&self) -> Result {
         let Some(FaultReader { txn, expected }) = &self.reader else {
             return Ok(());
         };
-        script::is_same(txn, expected).map_err(|text| format!("an old reader: {text}"))
+        model::compare(txn, expected).context("an old reader")
     }
 
     /// Checks everything that is readable now.
-    fn inspect(&mut self, database: &Database) -> FaultCheck {
+    fn inspect(&mut self, database: &Database) -> Result {
         self.inspections += 1;
         if self.inspections > INSPECTIONS_MAX {
             return Ok(());
@@ -375,13 +374,12 @@ impl<'s> FaultEpisode<'s> {
         // Check whether writes are refused, without a call that may fail.
         match database.sync() {
             Err(Error::Poisoned { .. }) if !self.is_poisoned => {
-                Err("it is poisoned without a reason".to_owned())
+                Err(failure!("it is poisoned without a reason"))
             }
-            Ok(()) if self.is_poisoned => Err("it should be poisoned".to_owned()),
+            Ok(()) if self.is_poisoned => Err(failure!("it should be poisoned")),
             result => {
                 if let CallOutcome::Done(()) = self.classify(result)? {
-                    let state = self.possible_states.acknowledged.clone();
-                    self.possible_states.settle(state);
+                    self.possible_states.settle_acknowledged();
                 }
                 Ok(())
             }
@@ -389,16 +387,15 @@ impl<'s> FaultEpisode<'s> {
     }
 
     /// Ends the process, with or without a close.
-    fn leave(&mut self, database: Database, leave: CloseMode) -> FaultCheck {
+    fn leave(&mut self, database: Database, leave: CloseMode) -> Result {
         self.expect_reader_unchanged()?;
         if leave == CloseMode::Close {
             match self.classify(database.close())? {
                 CallOutcome::Done(()) if self.is_poisoned => {
-                    return Err("a poisoned database was closed".to_owned());
+                    bail!("a poisoned database was closed");
                 }
                 CallOutcome::Done(()) => {
-                    let state = self.possible_states.acknowledged.clone();
-                    self.possible_states.settle(state);
+                    self.possible_states.settle_acknowledged();
                 }
                 CallOutcome::Refused(_) => {}
             }
@@ -411,7 +408,7 @@ impl<'s> FaultEpisode<'s> {
         Ok(())
     }
 
-    fn reopen(&mut self, database: Database, leave: CloseMode) -> FaultCheck<Database> {
+    fn reopen(&mut self, database: Database, leave: CloseMode) -> Result<Database> {
         self.position += &format!(", {leave:?}");
         self.leave(database, leave)?;
         if leave == CloseMode::KillThenRead {
@@ -425,7 +422,7 @@ impl<'s> FaultEpisode<'s> {
     }
 
     /// Opens the database after the end of another process. Repairs the disk if it keeps failing.
-    pub(super) fn open(&mut self) -> FaultCheck<Database> {
+    pub(super) fn open(&mut self) -> Result<Database> {
         const TRIES: usize = 3;
         self.is_poisoned = false;
         for attempt in 0.. {
@@ -436,30 +433,22 @@ impl<'s> FaultEpisode<'s> {
                 CallOutcome::Refused(_) => self.disk.heal(),
             }
         }
-        Err("it cannot be opened".to_owned())
+        Err(failure!("it cannot be opened"))
     }
 
     /// The state found by opening is durable from then on.
-    fn settle(&mut self, database: Database) -> FaultCheck<Database> {
+    fn settle(&mut self, database: Database) -> Result<Database> {
         self.is_poisoned = false;
         let possible = self.possible_states.after_kill();
-        let found = expect_sound(&database, &possible)
-            .map_err(|text| format!("{text} ({:?})", database.recovery()))?
-            .clone();
+        let found = expect_sound(&database, &possible)?.clone();
         if let Recovery::RolledBack { from, to, reason } = database.recovery()
             && self.possible_states.failed.is_none()
             // A partly written record, perhaps of a close, counts as that of a commit.
             && !(self.site.is_some() && reason.contains("a commit record that cannot be read"))
         {
-            return Err(format!("rolled back from {from} to {to} without a reason"));
+            bail!("rolled back from {from} to {to} without a reason");
         }
         self.possible_states.settle(found);
         Ok(database)
-    }
-}
-
-impl fmt::Display for FaultEpisode<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.position)
     }
 }

@@ -1,7 +1,8 @@
 //! The expected contents of a database.
 
+use crate::{Result, campaign::database::expect_records};
 use std::{collections::BTreeMap, sync::Arc};
-use teak::{ReadTxn, Table, TableOptions, Transaction, codec::Bytes};
+use teak::{ReadTxn, TableOptions, Transaction};
 
 /// The keys of this campaign.
 pub(super) type FaultKey = [u8; 8];
@@ -24,18 +25,8 @@ pub(super) struct FaultValue {
 
 impl FaultValue {
     pub(super) fn bytes(self) -> Vec<u8> {
-        (0..self.len).map(|index| self.at(index)).collect()
-    }
-
-    fn at(self, index: usize) -> u8 {
-        (index as u8).wrapping_mul(7).wrapping_add(self.seed)
-    }
-
-    fn is(self, bytes: &[u8]) -> bool {
-        bytes.len() == self.len
-            && (0..)
-                .zip(bytes)
-                .all(|(index, byte)| self.at(index) == *byte)
+        let byte = |index: usize| (index as u8).wrapping_mul(7).wrapping_add(self.seed);
+        (0..self.len).map(byte).collect()
     }
 }
 
@@ -62,48 +53,16 @@ pub(super) fn options(table: usize) -> TableOptions {
     }
 }
 
-/// Returns the first difference, if there is one.
-pub(super) fn compare<T: Transaction>(txn: &T, model: &FaultTables) -> Result<(), String> {
-    let named = |error: teak::Error| format!("reading: {error}");
-    let found: Vec<Vec<u8>> = txn
-        .tables()
-        .map_err(named)?
-        .into_iter()
-        .map(|info| info.name)
-        .collect();
+/// Fails unless the transaction and the model hold the same records.
+pub(super) fn compare(txn: &impl Transaction, model: &FaultTables) -> Result {
+    let found: Vec<Vec<u8>> = txn.tables()?.into_iter().map(|info| info.name).collect();
     let mut expected: Vec<&[u8]> = model.keys().map(|table| name(*table).as_bytes()).collect();
     expected.sort_unstable();
-    if found != expected {
-        return Err(format!("there are {} tables", found.len()));
-    }
-    for (number, records) in model {
-        let table = txn
-            .open_table::<Bytes, Bytes>(name(*number))
-            .map_err(named)?;
-        compare_table(txn, &table, records)
-            .map_err(|text| format!("table {}: {text}", name(*number)))?;
-    }
-    Ok(())
-}
-
-fn compare_table<T: Transaction>(
-    txn: &T,
-    table: &Table<Bytes, Bytes>,
-    model: &FaultRecords,
-) -> Result<(), String> {
-    let named = |error: teak::Error| format!("reading: {error}");
-    let mut expected = model.iter();
-    for record in table.iter(txn).map_err(named)? {
-        let (key, value) = record.map_err(named)?;
-        match expected.next() {
-            Some((other, model)) if key == other && model.is(value) => {}
-            _ => return Err(format!("record {}", key.escape_ascii())),
-        }
-    }
-    match expected.next() {
-        None => Ok(()),
-        Some((key, _)) => Err(format!("no record {}", key.escape_ascii())),
-    }
+    ensure!(found == expected, "there are {} tables", found.len());
+    model.iter().try_for_each(|(table, records)| {
+        let records = records.iter().map(|(key, value)| (key, value.bytes()));
+        expect_records(txn, name(*table), records)
+    })
 }
 
 /// A reader, with the state that it must see.

@@ -4,7 +4,7 @@ use super::model::{self, FaultRecords, FaultTables, FaultValue, TABLE_COUNT};
 use crate::campaign::draw;
 use fastrand::Rng;
 use std::{sync::Arc, time::Duration};
-use teak::{Durability, Geometry, Options, Result, Transaction, WriteTxn, codec::Bytes};
+use teak::{Durability, Geometry, Options, Result, WriteTxn, codec::Bytes};
 
 /// All operations and options.
 pub(super) struct FaultScript {
@@ -286,12 +286,4 @@ pub(super) fn drop_table(txn: &mut WriteTxn, model: &mut FaultTables, table: usi
     txn.drop_table(model::name(table))?;
     model.remove(&table);
     Ok(())
-}
-
-/// Fails unless the transaction and the model hold the same records.
-pub(super) fn is_same(
-    txn: &impl Transaction,
-    model: &FaultTables,
-) -> std::result::Result<(), String> {
-    model::compare(txn, model)
 }

@@ -1,13 +1,11 @@
 //! The states that a database may be in, and checks of its actual state.
 
 use super::{
-    model::{FaultTables, FaultValue},
+    model::{self, FaultTables, FaultValue},
     script::{self, TableChange},
 };
+use crate::{Context, Result, campaign::database::expect_clean};
 use teak::{Database, Durability, Error, WriteTxn};
-
-/// The result of a check; the error describes the violation.
-pub(super) type FaultCheck<T = ()> = Result<T, String>;
 
 /// The states that the database may be found in.
 #[derive(Clone, Default)]
@@ -43,6 +41,11 @@ impl PossibleStates {
         self.is_erased = false;
     }
 
+    /// All that was acknowledged is on the disk.
+    pub(super) fn settle_acknowledged(&mut self) {
+        self.settle(self.acknowledged.clone());
+    }
+
     /// The states that a process may find after a kill.
     pub(super) fn after_kill(&self) -> Vec<&FaultTables> {
         let failed = self.failed.iter().filter(|_| !self.is_erased);
@@ -59,13 +62,10 @@ impl PossibleStates {
 }
 
 /// Makes one more durable commit.
-pub(super) fn commit_another(
-    database: &Database,
-    possible_states: &mut PossibleStates,
-) -> FaultCheck {
-    let describe = |error: Error| format!("one more commit: {error}");
+pub(super) fn commit_another(database: &Database, possible_states: &mut PossibleStates) -> Result {
+    let describe = "one more commit";
     let mut next = possible_states.acknowledged.clone();
-    let mut txn = database.begin_write().map_err(describe)?;
+    let mut txn = database.begin_write().context(describe)?;
     txn.set_durability(Durability::Durable);
     let value = FaultValue { seed: 1, len: 50 };
     let put = TableChange::Put {
@@ -78,17 +78,17 @@ pub(super) fn commit_another(
     match result {
         Ok(_) => possible_states.settle(next),
         Err(Error::Full { .. }) => return Ok(()),
-        Err(error) => return Err(describe(error)),
+        Err(error) => return Err(error).context(describe),
     }
     expect_sound(database, &[&possible_states.acknowledged]).map(drop)
 }
 
-pub(super) fn refuse_changes(txn: &mut WriteTxn) -> FaultCheck {
+pub(super) fn refuse_changes(txn: &mut WriteTxn) -> Result {
     let any = TableChange::Remove { first: 0, count: 1 };
     match script::change(txn, &mut FaultTables::new(), 0, &any) {
         Err(Error::TransactionBroken) => Ok(()),
-        Err(error) => Err(format!("changing a broken transaction: {error}")),
-        Ok(()) => Err("a broken transaction accepts changes".to_owned()),
+        Err(error) => Err(failure!("changing a broken transaction: {error}")),
+        Ok(()) => Err(failure!("a broken transaction accepts changes")),
     }
 }
 
@@ -96,19 +96,19 @@ pub(super) fn refuse_changes(txn: &mut WriteTxn) -> FaultCheck {
 pub(super) fn expect_sound<'t>(
     database: &Database,
     possible: &[&'t FaultTables],
-) -> FaultCheck<&'t FaultTables> {
-    let describe = |error: Error| format!("reading: {error}");
-    let report = database.check(&mut |_| {}).map_err(describe)?;
-    if let Some(damage) = report.damages.first() {
-        return Err(format!("damage: {damage:?}"));
-    }
-    let txn = database.begin_read().map_err(describe)?;
+) -> Result<&'t FaultTables> {
+    let describe = "reading";
+    expect_clean(database).context(describe)?;
+    let txn = database.begin_read().context(describe)?;
     let mut differences = Vec::new();
     for state in possible {
-        match script::is_same(&txn, state) {
+        match model::compare(&txn, state) {
             Ok(()) => return Ok(state),
             Err(text) => differences.push(text),
         }
     }
-    Err(format!("not an allowed state: {differences:?}"))
+    let recovery = database.recovery();
+    Err(failure!(
+        "not an allowed state: {differences:?} ({recovery:?})"
+    ))
 }

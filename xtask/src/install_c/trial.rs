@@ -1,6 +1,10 @@
 //! A small project that uses the installed files, as other projects would.
 
-use crate::{Failure, built, campaign::scratch};
+use crate::{
+    Result, built,
+    campaign::scratch,
+    commands::{self, output},
+};
 use std::{
     ffi::OsStr,
     fs,
@@ -9,7 +13,7 @@ use std::{
 };
 
 /// Builds and runs the project with CMake and with `pkg-config`. Reports a missing tool.
-pub(super) fn run(prefix: &Path) -> Result<(), Failure> {
+pub(super) fn run(prefix: &Path) -> Result {
     let prefix = fs::canonicalize(prefix)?;
     let project = built::workspace().join("crates/teak-c/tests/project");
     let scratch = scratch::directory(None)?;
@@ -23,26 +27,14 @@ pub(super) fn run(prefix: &Path) -> Result<(), Failure> {
 }
 
 fn is_there(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output();
-    let is_there = found.is_ok_and(|output| output.status.success());
+    let is_there = commands::is_there(program, "--version");
     if !is_there {
         println!("NOT RUN: {program} is not installed");
     }
     is_there
 }
 
-/// The standard output of a command, if it succeeds.
-fn output(command: &mut Command) -> Result<String, Failure> {
-    let output = command.output()?;
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    if output.status.success() {
-        return Ok(printed);
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    Err(failure!("{command:?} failed:\n{printed}{stderr}"))
-}
-
-fn by_cmake(prefix: &Path, project: &Path, build: &Path) -> Result<(), Failure> {
+fn by_cmake(prefix: &Path, project: &Path, build: &Path) -> Result {
     let mut package = PathBuf::from("-DCMAKE_PREFIX_PATH=").into_os_string();
     package.push(prefix);
     let mut configure = Command::new("cmake");
@@ -55,7 +47,7 @@ fn by_cmake(prefix: &Path, project: &Path, build: &Path) -> Result<(), Failure> 
     Ok(())
 }
 
-fn by_pkg_config(prefix: &Path, project: &Path, directory: &Path) -> Result<(), Failure> {
+fn by_pkg_config(prefix: &Path, project: &Path, directory: &Path) -> Result {
     let mut tool = Command::new("pkg-config");
     tool.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
     // With a package directory before the prefix, the paths inside the files differ.

@@ -1,34 +1,31 @@
-//! Kills at every system call. The victim program runs under `strace`, which kills it instead of
-//! its K-th call of a kind, for each kind and every K, until the program ends without a kill.
+//! Kills at every system call. The program runs under `strace`, which kills it instead of its K-th
+//! call of a kind, for each kind and every K, until the program ends without a kill.
 //!
 //! Between two calls, a program only changes persistent state by writing through the mapping.
 //! Random kills cover this case.
 
-use super::count::KillCount;
+use super::scenario::{KillCount, KillScenario};
 use crate::{
-    Failure,
+    Failure, Result,
     campaign::{
         child::{ChildEnd, ChildProgram, is_killed},
         violations,
     },
-    workload::{
-        CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimAccount, VictimPlan,
-        inspect,
-    },
+    names::Named,
+    workload::{CommitScript, SharedPlan},
 };
 use clap::ValueEnum;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
     fmt, fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     str::FromStr,
     time::Instant,
 };
 
 /// The database at the start of the program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Start {
     /// No database: the program creates it.
     New,
@@ -58,13 +55,9 @@ pub(super) struct KillPoint {
 }
 
 impl fmt::Display for KillPoint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let start = match self.start {
-            Start::New => "new",
-            Start::Left => "left",
-        };
-        let script = self.script.name();
-        write!(formatter, "{start}:{script}:{}:{}", self.call, self.ordinal)
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (start, script) = (self.start.name(), self.script.name());
+        write!(f, "{start}:{script}:{}:{}", self.call, self.ordinal)
     }
 }
 
@@ -72,22 +65,18 @@ impl FromStr for KillPoint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text} is not a point such as new:plain:pwrite64:7");
-        let [start, script, call, ordinal] = text.split(':').collect::<Vec<_>>()[..] else {
-            return Err(wrong());
+        let parse = || {
+            let [start, script, call, ordinal] = text.split(':').collect::<Vec<_>>()[..] else {
+                return None;
+            };
+            Some(Self {
+                start: Start::from_str(start, false).ok()?,
+                script: CommitScript::from_str(script, false).ok()?,
+                call: call.to_owned(),
+                ordinal: ordinal.parse().ok()?,
+            })
         };
-        let start = match start {
-            "new" => Start::New,
-            "left" => Start::Left,
-            _ => return Err(wrong()),
-        };
-        let script = CommitScript::from_str(script, false).map_err(|_| wrong())?;
-        Ok(Self {
-            start,
-            script,
-            call: call.to_owned(),
-            ordinal: ordinal.parse().map_err(|_| wrong())?,
-        })
+        parse().ok_or_else(|| format!("{text} is not a point such as new:plain:pwrite64:7"))
     }
 }
 
@@ -116,7 +105,7 @@ pub(super) struct SyscallKills<'a> {
 
 impl SyscallKills<'_> {
     /// Kills at every call.
-    pub(super) fn run_all(&self) -> Result<KillCount, Failure> {
+    pub(super) fn run_all(&self) -> Result<KillCount> {
         let begin = Instant::now();
         let mut count = KillCount::default();
         let mut kinds = BTreeSet::new();
@@ -153,149 +142,89 @@ impl SyscallKills<'_> {
     }
 
     /// Kills at one call, to repeat a violation there.
-    pub(super) fn run_one(&self, point: &KillPoint) -> Result<(), Failure> {
+    pub(super) fn run_one(&self, point: &KillPoint) -> Result {
         let mut count = KillCount::default();
         let is_killed = self.kill_and_report(point, &mut count)?;
         if !is_killed {
             println!("the program ended before that call");
         }
         println!("{} kills, {} violations", count.kills, count.violations);
-        if count.violations == 0 {
-            return Ok(());
-        }
-        Err(failure!("a kill violated a promise"))
+        ensure!(count.violations == 0, "a kill violated a promise");
+        Ok(())
     }
 
-    fn kill_and_report(&self, point: &KillPoint, count: &mut KillCount) -> Result<bool, Failure> {
-        let directory = tempfile::tempdir_in(self.directory)?;
-        let copy = directory.path().join("copy");
-        let outcome = self.kill(point, directory.path(), &copy);
-        let is_killed = match &outcome {
-            Ok(is_killed) => *is_killed,
-            Err(_) => true,
-        };
+    fn kill_and_report(&self, point: &KillPoint, count: &mut KillCount) -> Result<bool> {
+        let mut scenario = self.scenario(point.script)?;
+        let outcome = self.kill(point, &mut scenario);
+        let is_killed = *outcome.as_ref().unwrap_or(&true);
         count.kills += u64::from(is_killed);
         if let Err(Failure(text)) = outcome {
             count.violations += 1;
-            println!("violation at {point}: {text}");
             let (seed, commits) = (self.seed, self.commits);
-            println!(
-                "  repeat it with: cargo xtask kill --seed {seed} --commits {commits} --only {point}"
+            violations::print(
+                format_args!("{point}: {text}"),
+                format_args!("kill --seed {seed} --commits {commits} --only {point}"),
             );
-            let name = format!("kill-{point}.teak").replace(':', "-");
-            violations::save_database(&copy, &name)?;
+            scenario.save(&format!("kill-{point}.teak").replace(':', "-"))?;
         }
         Ok(is_killed)
     }
 
     /// Returns whether the program was killed. Fails if the database violates a promise.
-    fn kill(&self, point: &KillPoint, directory: &Path, copy: &Path) -> Result<bool, Failure> {
-        let mut scenario = self.scenario(point.start, point.script, directory)?;
+    fn kill(&self, point: &KillPoint, scenario: &mut KillScenario) -> Result<bool> {
         let KillPoint { call, ordinal, .. } = point;
-        let options = [
-            "-o".into(),
-            "/dev/null".into(),
-            "-e".into(),
-            format!("trace={call}"),
-            "-e".into(),
-            format!("inject={call}:signal=SIGKILL:when={ordinal}"),
-        ];
-        let ended = scenario.run(&options, self.commits)?;
+        let trace = format!("trace={call}");
+        let inject = format!("inject={call}:signal=SIGKILL:when={ordinal}");
+        let options = ["-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let ended = self.run(scenario, point.start, &options)?;
         let is_killed = ended.was_killed();
-        if !is_killed && !ended.status.success() {
-            bail!("the program failed without a kill: {}", ended.errors);
-        }
-        scenario.take(ended)?;
-        if scenario.path.exists() {
-            fs::copy(&scenario.path, copy)?;
-        }
-        inspect(&scenario.path, &mut scenario.history, &scenario.expected)?;
+        ensure!(
+            is_killed || ended.status.success(),
+            "the program failed without a kill: {}",
+            ended.errors
+        );
+        scenario.take(&ended)?;
+        scenario.inspect()?;
         Ok(is_killed)
     }
 
     /// Runs the program to its end, and returns the calls that it makes after it begins to open the
     /// database.
-    fn list_calls(
-        &self,
-        start: Start,
-        script: CommitScript,
-    ) -> Result<BTreeMap<String, Ordinals>, Failure> {
-        let directory = tempfile::tempdir_in(self.directory)?;
-        let scenario = self.scenario(start, script, directory.path())?;
-        let trace = directory.path().join("trace");
-        let options = ["-o".to_owned(), trace.display().to_string()];
-        let ended = scenario.run(&options, self.commits)?;
-        if !ended.status.success() {
-            let text = format!("the program failed without a kill: {}", ended.errors);
-            return Err(Failure(text));
-        }
+    fn list_calls(&self, start: Start, script: CommitScript) -> Result<BTreeMap<String, Ordinals>> {
+        let mut scenario = self.scenario(script)?;
+        let trace = scenario.directory.path().join("trace");
+        let ended = self.run(&mut scenario, start, &["-o", &trace.to_string_lossy()])?;
+        ensure!(
+            ended.status.success(),
+            "the program failed without a kill: {}",
+            ended.errors
+        );
         Ok(ordinals(&String::from_utf8_lossy(&fs::read(trace)?)))
     }
 
-    fn scenario(
-        &self,
-        start: Start,
-        script: CommitScript,
-        directory: &Path,
-    ) -> Result<SyscallScenario, Failure> {
-        let mut scenario = SyscallScenario {
-            path: directory.join("kill.teak"),
-            history: CommitHistory::new(self.seed, script),
-            expected: ExpectedCommits::nothing(CrashScope::Process),
-            incarnation: 0,
-        };
-        if start == Start::Left {
-            scenario.leave()?;
-        }
-        scenario.incarnation = scenario.history.next_incarnation();
-        Ok(scenario)
-    }
-}
-
-/// A database, and one run of the program on it.
-struct SyscallScenario {
-    path: PathBuf,
-    history: CommitHistory,
-    expected: ExpectedCommits,
-    incarnation: u32,
-}
-
-impl SyscallScenario {
-    fn plan(&self, commits: u64) -> VictimPlan<'_> {
-        VictimPlan {
-            path: &self.path,
-            seed: self.history.seed(),
-            script: self.history.script(),
-            incarnation: self.incarnation,
-            commits: Some(commits),
+    fn scenario(&self, script: CommitScript) -> Result<KillScenario> {
+        let common = SharedPlan {
+            seed: self.seed,
+            script,
             page_size: 4096,
+            journal_bytes: 0,
+            has_habits: false,
+        };
+        KillScenario::new(self.directory, common)
+    }
+
+    /// Runs the program under `strace` with these options.
+    fn run(&self, scenario: &mut KillScenario, start: Start, options: &[&str]) -> Result<ChildEnd> {
+        if start == Start::Left {
+            let mut words = scenario.next(Some(LEFT_COMMITS))?;
+            words.push("--leave".into());
+            let ended = ChildProgram::start(&words)?.wait()?;
+            ensure!(ended.status.success(), "{}", ended.errors);
+            scenario.take(&ended)?;
         }
-    }
-
-    /// Runs a program that makes some commits and ends without closing the database.
-    fn leave(&mut self) -> Result<(), Failure> {
-        self.incarnation = self.history.next_incarnation();
-        let mut words = self.plan(LEFT_COMMITS).words()?;
-        words.push("--leave".into());
-        let ended = ChildProgram::start(&words)?.wait()?;
-        if !ended.status.success() {
-            return Err(Failure(ended.errors));
-        }
-        self.take(ended)
-    }
-
-    fn run(&self, options: &[String], commits: u64) -> Result<ChildEnd, Failure> {
-        let mut words: Vec<OsString> = ["strace", "-f", "-qq"].map(OsString::from).into();
-        words.extend(options.iter().map(OsString::from));
-        words.push("--".into());
-        words.extend(self.plan(commits).words()?);
-        ChildProgram::start(&words)?.wait()
-    }
-
-    fn take(&mut self, ended: ChildEnd) -> Result<(), Failure> {
-        let account = VictimAccount::read(&ended.output)?;
-        self.expected
-            .live(&account, &mut self.history, self.incarnation)
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-qq"]).args(options).arg("--");
+        ChildProgram::spawn(strace.args(scenario.next(Some(self.commits))?))?.wait()
     }
 }
 

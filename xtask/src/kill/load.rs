@@ -4,9 +4,10 @@
 //! first records of the input, in its order: the acknowledged ones, and perhaps those of the one
 //! commit in progress.
 
-use super::loader::Loader;
+use super::loader::load;
 use crate::{
-    Failure, built,
+    Failure, Result, built,
+    campaign::database::{self, expect_clean},
     dump::{self, DumpRecords},
 };
 use fastrand::Rng;
@@ -15,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use teak::{Database, Transaction, codec::Bytes};
+use teak::Database;
 
 const SAMPLE: &str = "examples/data/coins-702861.dump";
 const TABLE: &str = "coins";
@@ -32,53 +33,20 @@ struct LoadTiming {
     duration: Duration,
 }
 
-/// A database on which a program is killed, once or several times.
-struct LoadScenario<'a> {
-    directory: &'a Path,
-    victim: Loader,
-    /// All records to load.
-    records: &'a DumpRecords,
-}
-
 /// Kills a load repeatedly.
 pub(super) struct LoadKills<'a> {
-    scenario: LoadScenario<'a>,
+    directory: &'a Path,
+    program: PathBuf,
+    /// All records to load.
+    records: &'a DumpRecords,
     timings: Vec<LoadTiming>,
 }
 
 /// The records of the sample, in an order that depends on the random numbers.
-pub(super) fn records(rng: &mut Rng) -> Result<DumpRecords, Failure> {
+pub(super) fn records(rng: &mut Rng) -> Result<DumpRecords> {
     let mut records = dump::read(&fs::read_to_string(built::workspace().join(SAMPLE))?)?;
     rng.shuffle(&mut records);
     Ok(records)
-}
-
-impl<'a> LoadKills<'a> {
-    /// Measures the duration of the loads.
-    pub(super) fn begin(
-        directory: &'a Path,
-        program: PathBuf,
-        records: &'a DumpRecords,
-    ) -> Result<Self, Failure> {
-        let scenario = LoadScenario {
-            directory,
-            victim: Loader::new(program),
-            records,
-        };
-        let timings = scenario.measure()?;
-        Ok(Self { scenario, timings })
-    }
-
-    /// Kills on a new database, and usually some more times on the resulting database.
-    pub(super) fn run_episode(
-        &self,
-        rng: &mut Rng,
-        kills_max: u64,
-        tally: &mut LoadKillTally,
-    ) -> Result<(), Failure> {
-        self.scenario
-            .run_episode(rng, &self.timings, kills_max, tally)
-    }
 }
 
 /// The counts of the kills so far.
@@ -93,14 +61,27 @@ pub(super) struct LoadKillTally {
     pub(super) continued: u64,
 }
 
-impl LoadScenario<'_> {
-    fn measure(&self) -> Result<Vec<LoadTiming>, Failure> {
-        let mut timings = Vec::new();
+impl<'a> LoadKills<'a> {
+    /// Measures the duration of the loads.
+    pub(super) fn begin(
+        directory: &'a Path,
+        program: PathBuf,
+        records: &'a DumpRecords,
+    ) -> Result<Self> {
+        let mut loads = Self {
+            directory,
+            program,
+            records,
+            timings: Vec::new(),
+        };
+        loads.measure()?;
+        Ok(loads)
+    }
+
+    fn measure(&mut self) -> Result {
         for batch in BATCHES {
             let path = self.directory.join(format!("measure-{batch}.teak"));
-            let run = self
-                .victim
-                .load(&self.write_input(0)?, &path, batch, None)?;
+            let run = load(&self.program, [&self.write_input(0)?, &path], batch, None)?;
             ensure!(
                 run.acknowledged == self.records.len(),
                 "an uninterrupted load acknowledged {} records",
@@ -112,37 +93,33 @@ impl LoadScenario<'_> {
                 self.records.len(),
                 run.duration.as_secs_f64() * 1e3
             );
-            timings.push(LoadTiming {
+            self.timings.push(LoadTiming {
                 batch,
                 duration: run.duration,
             });
         }
-        Ok(timings)
+        Ok(())
     }
 
-    fn run_episode(
+    /// Kills on a new database, and usually some more times on the resulting database.
+    pub(super) fn run_episode(
         &self,
         rng: &mut Rng,
-        timings: &[LoadTiming],
         kills_max: u64,
         tally: &mut LoadKillTally,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let directory = tempfile::tempdir_in(self.directory)?;
         let path = directory.path().join("kill.teak");
         let mut present = 0;
         while tally.kills < kills_max {
-            let timing = &timings[rng.usize(0..timings.len())];
+            let timing = &self.timings[rng.usize(0..self.timings.len())];
             let rest = (self.records.len() - present) as f64 / self.records.len() as f64;
             let mut delay = timing.duration.mul_f64(rest * rng.f64() * 1.05);
             if present == 0 && rng.u8(0..3) == 0 {
                 delay = delay.min(CREATION.mul_f64(rng.f64()));
             }
-            let run = self.victim.load(
-                &self.write_input(present)?,
-                &path,
-                timing.batch,
-                Some(delay),
-            )?;
+            let files = [&*self.write_input(present)?, &path];
+            let run = load(&self.program, files, timing.batch, Some(delay))?;
             tally.kills += 1;
             tally.interrupted += u64::from(run.was_killed);
             let acknowledged = present + run.acknowledged;
@@ -175,7 +152,7 @@ impl LoadScenario<'_> {
     }
 
     /// Writes a dump of the records that are not loaded yet.
-    fn write_input(&self, present: usize) -> Result<PathBuf, Failure> {
+    fn write_input(&self, present: usize) -> Result<PathBuf> {
         let path = self.directory.join("input.dump");
         fs::write(&path, dump::write(TABLE, &self.records[present..])?)?;
         Ok(path)
@@ -184,23 +161,14 @@ impl LoadScenario<'_> {
 
 /// Fails unless the database has no damage and holds as many of the first records as one of the
 /// `possible` numbers says. Returns that number.
-fn expect_prefix(path: &Path, records: &DumpRecords, possible: &[usize]) -> Result<usize, Failure> {
+fn expect_prefix(path: &Path, records: &DumpRecords, possible: &[usize]) -> Result<usize> {
     if !path.exists() {
-        let is_possible = possible.contains(&0);
-        return if is_possible {
-            Ok(0)
-        } else {
-            Err(failure!("there is no database"))
-        };
+        ensure!(possible.contains(&0), "there is no database");
+        return Ok(0);
     }
     let database = Database::open(path)?;
-    let report = database.check(&mut |_| ())?;
-    ensure!(
-        report.is_clean(),
-        "check found damage: {:?}",
-        report.damages
-    );
-    let found = read_all(&database)?;
+    expect_clean(&database)?;
+    let found = database::records(&database.begin_read()?, TABLE)?;
     ensure!(
         possible.contains(&found.len()),
         "there are {} records, but allowed are {possible:?}",
@@ -215,19 +183,4 @@ fn expect_prefix(path: &Path, records: &DumpRecords, possible: &[usize]) -> Resu
     );
     database.close()?;
     Ok(found.len())
-}
-
-fn read_all(database: &Database) -> Result<DumpRecords, Failure> {
-    let txn = database.begin_read()?;
-    let table = match txn.open_table::<Bytes, Bytes>(TABLE) {
-        Ok(table) => table,
-        Err(teak::Error::TableNotFound(_)) => return Ok(DumpRecords::new()),
-        Err(error) => return Err(error.into()),
-    };
-    let mut records = DumpRecords::new();
-    for record in table.iter(&txn)? {
-        let (key, value) = record?;
-        records.push((key, value.to_vec()));
-    }
-    Ok(records)
 }

@@ -1,19 +1,14 @@
 //! The program `teak` while it loads records.
 
 use crate::{
-    Failure,
+    Result,
     campaign::child::{ChildProgram, wait_until},
 };
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
-
-/// The program `teak`.
-pub(super) struct Loader {
-    program: PathBuf,
-}
 
 /// The result of a load.
 pub(super) struct LoadOutcome {
@@ -24,55 +19,44 @@ pub(super) struct LoadOutcome {
     pub(super) was_killed: bool,
 }
 
-impl Loader {
-    pub(super) fn new(program: PathBuf) -> Self {
-        Self { program }
-    }
-
-    /// Loads `input` into the database at `path`, and kills the program after `delay`.
-    pub(super) fn load(
-        &self,
-        input: &Path,
-        path: &Path,
-        batch: usize,
-        delay: Option<Duration>,
-    ) -> Result<LoadOutcome, Failure> {
-        let begin = Instant::now();
-        let mut command = Command::new(&self.program);
-        command.arg("load").args([input, path]).args([
-            "--batch",
-            &batch.to_string(),
-            "--acknowledge",
-        ]);
-        let child = ChildProgram::spawn(&mut command)?;
-        let ended = match delay {
-            Some(delay) => {
-                wait_until(begin + delay);
-                child.kill()?
-            }
-            None => child.wait()?,
-        };
-        let duration = begin.elapsed();
-        // Without a code, a signal ended the program.
-        let was_killed = ended.status.code().is_none() && delay.is_some();
-        if !ended.status.success() && !was_killed {
-            bail!(
-                "{} failed without a kill ({}): {}",
-                self.program.display(),
-                ended.status,
-                ended.errors
-            );
+/// Loads `input` into the database at `path`, and kills the program after `delay`.
+pub(super) fn load(
+    program: &Path,
+    [input, path]: [&Path; 2],
+    batch: usize,
+    delay: Option<Duration>,
+) -> Result<LoadOutcome> {
+    let begin = Instant::now();
+    let mut command = Command::new(program);
+    command.arg("load").args([input, path]);
+    command.args(["--batch", &batch.to_string(), "--acknowledge"]);
+    let child = ChildProgram::spawn(&mut command)?;
+    let ended = match delay {
+        Some(delay) => {
+            wait_until(begin + delay);
+            child.kill()?
         }
-        Ok(LoadOutcome {
-            acknowledged: acknowledged(&ended.output)?,
-            duration,
-            was_killed,
-        })
-    }
+        None => child.wait()?,
+    };
+    let duration = begin.elapsed();
+    // Without a code, a signal ended the program.
+    let was_killed = ended.status.code().is_none() && delay.is_some();
+    ensure!(
+        ended.status.success() || was_killed,
+        "{} failed without a kill ({}): {}",
+        program.display(),
+        ended.status,
+        ended.errors
+    );
+    Ok(LoadOutcome {
+        acknowledged: acknowledged(&ended.output)?,
+        duration,
+        was_killed,
+    })
 }
 
 /// The records of the last complete line `committed TRANSACTION RECORDS`, which counts all so far.
-pub(super) fn acknowledged(output: &str) -> Result<usize, Failure> {
+pub(super) fn acknowledged(output: &str) -> Result<usize> {
     let whole = output.rfind('\n').map_or("", |end| &output[..end]);
     let Some(line) = whole.lines().rfind(|line| line.starts_with("committed ")) else {
         return Ok(0);

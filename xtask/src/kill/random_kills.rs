@@ -1,22 +1,14 @@
-//! Kills the victim program at random times, often again during the opening after the last kill.
+//! Kills a committing program at random times, often again during the opening after the last kill.
 
-use super::count::KillCount;
+use super::scenario::{KillCount, KillScenario};
 use crate::{
-    Failure,
-    campaign::{
-        child::{ChildProgram, wait_until},
-        violations,
-    },
-    workload::{
-        CommitHistory, CommitScript, CrashScope, ExpectedCommits, VictimAccount, VictimPlan,
-        inspect,
-    },
+    Failure, Result,
+    campaign::child::{ChildProgram, wait_until},
+    workload::SharedPlan,
 };
-use clap::ValueEnum;
 use fastrand::Rng;
 use std::{
-    fs,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -25,129 +17,55 @@ const RUN: Duration = Duration::from_millis(60);
 const OPENING: Duration = Duration::from_millis(6);
 
 /// Kills `count` times, on one database after another.
-pub(super) fn run(directory: &Path, rng: &mut Rng, count: u64) -> Result<KillCount, Failure> {
+pub(super) fn run(directory: &Path, rng: &mut Rng, count: u64) -> Result<KillCount> {
     let mut done = KillCount::default();
     let (mut early, mut uninspected) = (0, 0);
     while done.kills < count {
-        let mut scenario = RandomKillScenario::new(directory, rng)?;
-        let kills = rng.u64(1..12).min(count - done.kills);
-        for _ in 0..kills {
-            let outcome = scenario.kill(rng);
+        let mut scenario = KillScenario::new(directory, SharedPlan::draw(rng, &[0]))?;
+        for left in (0..rng.u64(1..12).min(count - done.kills)).rev() {
             done.kills += 1;
-            match outcome {
-                Ok(KillRemains::Nothing) => early += 1,
-                Ok(KillRemains::Commits) => {}
-                Ok(KillRemains::Unseen) => uninspected += 1,
-                Err(Failure(text)) => {
-                    done.violations += 1;
-                    scenario.report(done.kills, &text)?;
-                    break;
+            let outcome = kill(&mut scenario, rng).and_then(|()| {
+                if left > 0 && rng.u8(0..3) == 0 {
+                    uninspected += 1;
+                } else {
+                    early += u64::from(scenario.inspect()?.is_none());
                 }
+                Ok(())
+            });
+            if let Err(Failure(text)) = outcome {
+                done.violations += 1;
+                println!("violation at kill {}: {text}", done.kills);
+                println!("  {}", scenario.description);
+                scenario.save(&format!("kill-{}.teak", done.kills))?;
+                break;
             }
-        }
-        if let Err(Failure(text)) = scenario.inspect() {
-            done.violations += 1;
-            scenario.report(done.kills, &text)?;
         }
     }
     println!(
-        "{} victim programs: {early} ended before the database existed, {uninspected} were \
-         followed by another kill without an inspection",
+        "{} programs: {early} ended before the database existed, {uninspected} were followed by \
+         another kill without an inspection",
         done.kills
     );
     Ok(done)
 }
 
-/// The database after a kill, if it was inspected.
-enum KillRemains {
-    Nothing,
-    Commits,
-    Unseen,
-}
-
-/// A database on which programs are killed.
-struct RandomKillScenario {
-    directory: tempfile::TempDir,
-    page_size: usize,
-    history: CommitHistory,
-    expected: ExpectedCommits,
-    description: String,
-}
-
-impl RandomKillScenario {
-    fn new(directory: &Path, rng: &mut Rng) -> Result<Self, Failure> {
-        let script = CommitScript::value_variants()[rng.usize(0..3)];
-        Ok(Self {
-            directory: tempfile::tempdir_in(directory)?,
-            page_size: [4096, 4096, 16384][rng.usize(0..3)],
-            history: CommitHistory::new(rng.u64(..), script),
-            expected: ExpectedCommits::nothing(CrashScope::Process),
-            description: String::new(),
-        })
-    }
-
-    fn path(&self) -> PathBuf {
-        self.directory.path().join("kill.teak")
-    }
-
-    fn copy(&self) -> PathBuf {
-        self.directory.path().join("copy")
-    }
-
-    fn kill(&mut self, rng: &mut Rng) -> Result<KillRemains, Failure> {
-        let delay = match rng.u8(0..3) {
-            0 => OPENING,
-            _ => RUN,
-        };
-        let delay = delay.mul_f64(rng.f64());
-        let incarnation = self.history.next_incarnation();
-        let path = self.path();
-        let plan = VictimPlan {
-            path: &path,
-            seed: self.history.seed(),
-            script: self.history.script(),
-            incarnation,
-            commits: None,
-            page_size: self.page_size,
-        };
-        self.description = format!("{plan:?}, after {:.3} ms", delay.as_secs_f64() * 1e3);
-        let begin = Instant::now();
-        let child = ChildProgram::start(&plan.words()?)?;
-        wait_until(begin + delay);
-        let ended = child.kill()?;
-        ensure!(
-            ended.was_killed(),
-            "the program failed without a kill: {}",
-            ended.errors
-        );
-        let account = VictimAccount::read(&ended.output)?;
-        self.expected
-            .live(&account, &mut self.history, incarnation)?;
-        if rng.u8(0..3) == 0 {
-            return Ok(KillRemains::Unseen);
-        }
-        self.inspect()
-    }
-
-    /// Inspects the database.
-    fn inspect(&mut self) -> Result<KillRemains, Failure> {
-        let path = self.path();
-        if path.exists() {
-            fs::copy(&path, self.copy())?;
-        }
-        let found = inspect(&path, &mut self.history, &self.expected)?;
-        match found.number {
-            None => Ok(KillRemains::Nothing),
-            Some(number) => {
-                self.expected = ExpectedCommits::closed(CrashScope::Process, number + 1);
-                Ok(KillRemains::Commits)
-            }
-        }
-    }
-
-    fn report(&self, kill: u64, text: &str) -> Result<(), Failure> {
-        println!("violation at kill {kill}: {text}");
-        println!("  {}", self.description);
-        violations::save_database(&self.copy(), &format!("kill-{kill}.teak"))
-    }
+/// Kills the next program.
+fn kill(scenario: &mut KillScenario, rng: &mut Rng) -> Result {
+    let longest = match rng.u8(0..3) {
+        0 => OPENING,
+        _ => RUN,
+    };
+    let delay = longest.mul_f64(rng.f64());
+    let words = scenario.next(None)?;
+    scenario.description += &format!(", after {:.3} ms", delay.as_secs_f64() * 1e3);
+    let begin = Instant::now();
+    let child = ChildProgram::start(&words)?;
+    wait_until(begin + delay);
+    let ended = child.kill()?;
+    ensure!(
+        ended.was_killed(),
+        "the program failed without a kill: {}",
+        ended.errors
+    );
+    scenario.take(&ended)
 }

@@ -10,6 +10,7 @@ mod resolve;
 mod tests;
 
 use crate::{
+    Result,
     ratchet::Ratchet,
     sources::{Modules, Package, Source},
 };
@@ -32,7 +33,7 @@ pub(super) struct Cycles {
 }
 
 impl Cycles {
-    pub(super) fn of(package: &Package) -> Result<Self, String> {
+    pub(super) fn of(package: &Package) -> Result<Self> {
         let imports = imports(&package.sources)?;
         Ok(Self {
             crate_name: package.name.clone(),
@@ -90,7 +91,7 @@ impl Cycles {
 }
 
 /// The imports between the files of a crate.
-fn imports(sources: &[Source]) -> Result<Imports, String> {
+fn imports(sources: &[Source]) -> Result<Imports> {
     let modules = Modules::of(sources)?;
     let mut resolver = Resolver::new(&modules);
     let mut imports = Imports::new();

@@ -2,7 +2,7 @@
 //! imports do not see the call.
 
 use super::paths::layer_of;
-use crate::sources::Source;
+use crate::{Result, sources::Source};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -26,12 +26,12 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// One line for each file that defines methods of a type of another folder.
-pub(super) fn check<'s>(sources: impl Iterator<Item = &'s Source>) -> Result<Vec<String>, String> {
+pub(super) fn check<'s>(sources: impl Iterator<Item = &'s Source>) -> Result<Vec<String>> {
     let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut implemented = Vec::new();
     for source in sources {
         let folder = layer_of(&source.path);
-        let file = syn::parse_file(&source.text).map_err(|error| error.to_string())?;
+        let file = syn::parse_file(&source.text)?;
         for item in file.items {
             match item {
                 Item::Struct(ItemStruct { ident, .. }) | Item::Enum(ItemEnum { ident, .. }) => {

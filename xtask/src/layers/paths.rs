@@ -1,5 +1,6 @@
 //! Finds the names that a source file takes from the crate's root.
 
+use crate::{Context, Result};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use std::path::Path;
 use std::{collections::BTreeMap, str::FromStr};
@@ -25,7 +26,7 @@ pub(super) struct Scan {
 
 impl Scan {
     /// Reads a file whose module is `depth` levels below the crate's root.
-    pub(super) fn of(text: &str, depth: usize) -> Result<Self, String> {
+    pub(super) fn of(text: &str, depth: usize) -> Result<Self> {
         let tokens = parse(text)?;
         let mut scan = Self {
             depth,
@@ -107,7 +108,7 @@ impl Scan {
 }
 
 /// The names that the crate's root takes from its modules with `use`, with the module of each.
-pub(super) fn exports(text: &str) -> Result<BTreeMap<String, String>, String> {
+pub(super) fn exports(text: &str) -> Result<BTreeMap<String, String>> {
     let tokens: Vec<TokenTree> = parse(text)?.into_iter().collect();
     let mut exports = BTreeMap::new();
     for (index, token) in tokens.iter().enumerate() {
@@ -164,8 +165,8 @@ fn first_ident(tokens: &[TokenTree]) -> Option<Ident> {
     }
 }
 
-fn parse(text: &str) -> Result<TokenStream, String> {
-    TokenStream::from_str(text).map_err(|error| format!("cannot be read as Rust: {error}"))
+fn parse(text: &str) -> Result<TokenStream> {
+    TokenStream::from_str(text).context("cannot be read as Rust")
 }
 
 /// Whether `#[cfg(test)]`, or another condition with the word `test` in it, comes next.

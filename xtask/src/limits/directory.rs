@@ -1,6 +1,9 @@
 //! The working directory of the program, and the resource that is limited there.
 
-use crate::Failure;
+use crate::{
+    Failure, Result,
+    commands::{call, unmount},
+};
 use fastrand::Rng;
 use rustix::process::geteuid;
 use std::{
@@ -8,8 +11,6 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::Command,
-    thread,
-    time::Duration,
 };
 use tempfile::TempDir;
 
@@ -78,7 +79,7 @@ const FILLER: &str = "filler";
 
 impl DatabaseDirectory {
     /// All directories available here. Mounting disks requires root.
-    pub(super) fn all(scratch: &Path) -> Result<Vec<Self>, Failure> {
+    pub(super) fn all(scratch: &Path) -> Result<Vec<Self>> {
         let mut directories = vec![Self::Directory(scratch.to_owned())];
         if !geteuid().is_root() {
             println!("NOT DONE: full disks: mounting file systems requires root");
@@ -105,7 +106,7 @@ impl DatabaseDirectory {
     }
 
     /// A new directory in it.
-    pub(super) fn directory(&self) -> Result<TempDir, Failure> {
+    pub(super) fn directory(&self) -> Result<TempDir> {
         let (Self::Directory(path)
         | Self::Disk(LimitedDisk {
             mount_point: path, ..
@@ -132,7 +133,7 @@ impl DatabaseDirectory {
     }
 
     /// Leaves this many bytes free until the value is dropped.
-    pub(super) fn fill(&self, limit: &Limit) -> Result<Option<Filler>, Failure> {
+    pub(super) fn fill(&self, limit: &Limit) -> Result<Option<Filler>> {
         let (Self::Disk(disk), Limit::FreeBytes(free)) = (self, limit) else {
             return Ok(None);
         };
@@ -167,7 +168,7 @@ impl LimitedDisk {
         scratch: &Path,
         number: usize,
         (name, maker, block): (&'static str, &str, &str),
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let image = scratch.join(format!("disk-{number}.image"));
         File::create(&image)?.set_len(IMAGE_LEN)?;
         let mount_point = scratch.join(format!("disk-{number}"));
@@ -184,26 +185,6 @@ impl LimitedDisk {
 
 impl Drop for LimitedDisk {
     fn drop(&mut self) {
-        // The system may need some time until the last file is closed.
-        for _ in 0..50 {
-            if call("umount", &[&self.mount_point.to_string_lossy()]).is_ok() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-fn call(program: &str, arguments: &[&str]) -> Result<(), Failure> {
-    let output = Command::new(program)
-        .args(arguments)
-        .output()
-        .map_err(|error| failure!("{program} cannot be started: {error}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(failure!(
-            "{program} has failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
+        let _ = unmount(&self.mount_point);
     }
 }

@@ -1,7 +1,7 @@
 //! A run of the program: its arguments, and their effect on the database.
 
 use super::records::{ExpectedRecords, TABLE, read};
-use crate::{Failure, dump};
+use crate::{Result, dump};
 use fastrand::Rng;
 use std::{
     fs,
@@ -157,7 +157,7 @@ impl ProgramStep {
     }
 
     /// Makes the inputs of the run, without a limit.
-    pub(super) fn prepare(&self, directory: &Path) -> Result<(), Failure> {
+    pub(super) fn prepare(&self, directory: &Path) -> Result {
         match self {
             Self::Load { records, .. } => {
                 fs::write(directory.join(INPUT), dump::write(TABLE, records)?)?;
@@ -192,7 +192,7 @@ impl ProgramStep {
         records: &ExpectedRecords,
         is_success: bool,
         left: LeftoverFiles,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let output = directory.join(OUTPUT);
         if matches!(self, Self::Copy { .. }) {
             match output.exists() {
@@ -218,7 +218,7 @@ impl ProgramStep {
     }
 }
 
-fn remove(path: &Path) -> Result<(), Failure> {
+fn remove(path: &Path) -> Result {
     match path.is_dir() {
         true => fs::remove_dir_all(path)?,
         false => fs::remove_file(path)?,

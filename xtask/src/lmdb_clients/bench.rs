@@ -1,7 +1,6 @@
 //! The clients, the libraries that they run on, and their command line.
 
 use super::library::Prefix;
-use crate::names::value_name;
 use clap::ValueEnum;
 use std::{path::PathBuf, time::Duration};
 
@@ -67,13 +66,6 @@ pub(super) enum Client {
     /// The store over that binding
     Rkv,
     All,
-}
-
-impl Client {
-    /// The name on the command line.
-    pub(super) fn name(self) -> String {
-        value_name(self)
-    }
 }
 
 /// The library that clients are linked with.

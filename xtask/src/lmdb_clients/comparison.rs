@@ -5,7 +5,7 @@ use super::{
     own::refuse_difference,
     running,
 };
-use crate::Failure;
+use crate::Result;
 use std::{
     fs::{self, File},
     io::Read,
@@ -21,10 +21,10 @@ pub(super) fn compare(
     bench: &ClientBench<'_>,
     name: &str,
     command: impl Fn(Side, &Path) -> Command,
-) -> Result<(), Failure> {
+) -> Result {
     let logs = bench.directory.join(name);
     fs::create_dir_all(&logs)?;
-    let [theirs, own] = [Side::Lmdb, Side::Teak].map(|side| {
+    let [theirs, own] = [Side::Lmdb, Side::Teak].map(|side| -> Result<String> {
         let directory = tempfile::tempdir()?;
         let log = logs.join(side.name()).with_extension("log");
         let mut command = command(side, directory.path());
@@ -46,7 +46,7 @@ pub(super) fn compare(
 }
 
 /// Whether the library has written a file in the directory.
-fn has_teak_file(directory: &Path) -> Result<bool, Failure> {
+fn has_teak_file(directory: &Path) -> Result<bool> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let kind = entry.file_type()?;

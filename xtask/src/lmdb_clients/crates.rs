@@ -7,8 +7,9 @@ use super::{
     running,
 };
 use crate::{
-    Failure,
+    Context, Result,
     built::{cargo, metadata},
+    commands,
 };
 use std::{
     env,
@@ -80,7 +81,7 @@ struct CrateCopy<'c> {
 }
 
 /// Runs all of a crate's tests.
-pub(super) fn run(bench: &ClientBench<'_>, package: &ClientCrate) -> Result<TestOutcomes, Failure> {
+pub(super) fn run(bench: &ClientBench<'_>, package: &ClientCrate) -> Result<TestOutcomes> {
     let side = bench.arguments.on;
     let around = bench
         .directory
@@ -106,7 +107,7 @@ pub(super) fn run(bench: &ClientBench<'_>, package: &ClientCrate) -> Result<Test
 }
 
 /// Lets cargo download a crate and its dependencies. Returns cargo's metadata of them.
-fn fetch(around: &Path, package: &ClientCrate) -> Result<String, Failure> {
+fn fetch(around: &Path, package: &ClientCrate) -> Result<String> {
     let directory = around.join("fetched");
     fs::create_dir_all(directory.join("src"))?;
     fs::write(directory.join("src/lib.rs"), "")?;
@@ -119,16 +120,11 @@ fn fetch(around: &Path, package: &ClientCrate) -> Result<String, Failure> {
 }
 
 /// Copies a package to a new directory, and adds to its manifest.
-fn copy_new(from: &Path, to: &Path, added: &str) -> Result<(), Failure> {
+fn copy_new(from: &Path, to: &Path, added: &str) -> Result {
     if to.exists() {
         fs::remove_dir_all(to)?;
     }
-    let status = Command::new("cp").arg("-r").arg(from).arg(to).status()?;
-    ensure!(
-        status.success(),
-        "{} cannot be copied ({status})",
-        from.display()
-    );
+    commands::run(Command::new("cp").arg("-r").arg(from).arg(to))?;
     // The lock file would contain the versions from before the patch.
     let versions = to.join("Cargo.lock");
     if versions.exists() {
@@ -141,12 +137,11 @@ fn copy_new(from: &Path, to: &Path, added: &str) -> Result<(), Failure> {
 }
 
 /// The target platform of cargo.
-fn host() -> Result<String, Failure> {
+fn host() -> Result<String> {
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(compiler).arg("-vV").output()?;
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let printed = commands::output(Command::new(compiler).arg("-vV"))?;
     let host = printed.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or_else(|| failure!("rustc names no host platform"))?;
+    let host = host.context("rustc names no host platform")?;
     Ok(host.to_owned())
 }
 
@@ -160,7 +155,7 @@ fn program_in(line: &str) -> Option<&str> {
 }
 
 impl CrateCopy<'_> {
-    fn test(&self) -> Result<TestOutcomes, Failure> {
+    fn test(&self) -> Result<TestOutcomes> {
         let mut outcomes = TestOutcomes::default();
         let (is_success, printed) = self.cargo("test", &["--no-fail-fast"], "tests")?;
         for line in printed.lines() {
@@ -188,25 +183,24 @@ impl CrateCopy<'_> {
 
     /// Refuses a test program that contains LMDB or loads it from elsewhere, because its results
     /// say nothing about the library. A program that opens no environment needs no library.
-    fn refuse_other_library(&self, program: &Path) -> Result<(), Failure> {
+    fn refuse_other_library(&self, program: &Path) -> Result {
         if self.bench.arguments.on == Side::Lmdb {
             return Ok(());
         }
-        let has = |text: &str| -> Result<bool, Failure> {
+        let has = |text: &str| -> Result<bool> {
             let mut search = Command::new("grep");
             Ok(search.args(["-qF", text]).arg(program).status()?.success())
         };
-        match has("liblmdb.so.0")? || !has("mdb_env_open")? {
-            true => Ok(()),
-            false => Err(failure!(
-                "{} is not linked to the library",
-                program.display()
-            )),
-        }
+        ensure!(
+            has("liblmdb.so.0")? || !has("mdb_env_open")?,
+            "{} is not linked to the library",
+            program.display()
+        );
+        Ok(())
     }
 
     /// The names of its examples.
-    fn examples(&self) -> Result<Vec<String>, Failure> {
+    fn examples(&self) -> Result<Vec<String>> {
         let directory = self.directory.join("examples");
         let mut names = Vec::new();
         if directory.is_dir() {
@@ -228,7 +222,7 @@ impl CrateCopy<'_> {
     }
 
     /// Runs cargo on the crate. Returns whether it succeeded, and its output.
-    fn cargo(&self, task: &str, words: &[&str], log: &str) -> Result<(bool, String), Failure> {
+    fn cargo(&self, task: &str, words: &[&str], log: &str) -> Result<(bool, String)> {
         let prefix = &self.bench.prefix;
         let mut command = cargo();
         command

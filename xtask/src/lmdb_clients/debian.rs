@@ -6,7 +6,7 @@ use super::{
     bench::{Client, ClientBench, Side},
     comparison, running,
 };
-use crate::{Failure, built};
+use crate::{Context, Failure, Result, built, names::Named};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -30,10 +30,10 @@ const CLIENTS: [(Client, &[&str]); 6] = [
 ];
 
 /// Runs a client's script, if its packages can be downloaded.
-pub(super) fn run(bench: &ClientBench<'_>, client: Client) -> Result<(), Failure> {
+pub(super) fn run(bench: &ClientBench<'_>, client: Client) -> Result {
     let name = &client.name();
     let entry = CLIENTS.iter().find(|(one, _)| *one == client);
-    let (_, packages) = entry.ok_or_else(|| Failure(format!("{name} has no packages")))?;
+    let (_, packages) = entry.context(format_args!("{name} has no packages"))?;
     let Some(root) = unpack(bench, name, packages)? else {
         return Ok(());
     };
@@ -70,7 +70,7 @@ pub(super) fn run(bench: &ClientBench<'_>, client: Client) -> Result<(), Failure
 }
 
 /// Adds the directories that have shared libraries in them.
-fn add_library_directories(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn add_library_directories(directory: &Path, found: &mut Vec<PathBuf>) -> Result {
     if !directory.is_dir() || directory.is_symlink() {
         return Ok(());
     }
@@ -92,7 +92,7 @@ pub(super) fn unpack(
     bench: &ClientBench<'_>,
     name: &str,
     packages: &[&str],
-) -> Result<Option<PathBuf>, Failure> {
+) -> Result<Option<PathBuf>> {
     if let Some(tool) = running::missing_tool(&TOOLS) {
         println!("{name}: SKIPPED, since there is no {tool} here");
         return Ok(None);
@@ -129,12 +129,7 @@ pub(super) fn unpack(
 }
 
 /// Has apt download packages to `cache`, with lists of its own, so that it needs no rights.
-fn download(
-    bench: &ClientBench<'_>,
-    packages: &[&str],
-    cache: &Path,
-    log: &Path,
-) -> Result<(), Failure> {
+fn download(bench: &ClientBench<'_>, packages: &[&str], cache: &Path, log: &Path) -> Result {
     let lists = bench.directory.join("debian-lists");
     fs::create_dir_all(lists.join("partial"))?;
     let apt = |task: &[&str]| {

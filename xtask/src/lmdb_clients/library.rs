@@ -2,8 +2,9 @@
 //! it were installed.
 
 use crate::{
-    Failure,
+    Result,
     built::{metadata, quoted, workspace},
+    commands,
 };
 use std::{
     fs,
@@ -18,7 +19,7 @@ pub(crate) struct Prefix(PathBuf);
 
 impl Prefix {
     /// Teak's library, below `directory`.
-    pub(crate) fn of_teak(directory: &Path, library: &Path) -> Result<Self, Failure> {
+    pub(crate) fn of_teak(directory: &Path, library: &Path) -> Result<Self> {
         let prefix = Self::new(directory.join("teak"))?;
         let include = workspace().join("crates/teak-lmdb/include/lmdb.h");
         fs::copy(include, prefix.include().join("lmdb.h"))?;
@@ -27,34 +28,30 @@ impl Prefix {
     }
 
     /// LMDB, compiled from `sources`, below `directory`.
-    pub(crate) fn of_lmdb(
-        directory: &Path,
-        sources: &Path,
-        compiler: &str,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn of_lmdb(directory: &Path, sources: &Path, compiler: &str) -> Result<Self> {
         let prefix = Self::new(directory.join("lmdb"))?;
         fs::copy(sources.join("lmdb.h"), prefix.include().join("lmdb.h"))?;
         let library = prefix.0.join("liblmdb-built.so");
-        let status = Command::new(compiler)
+        let mut command = Command::new(compiler);
+        command
             .args(["-O2", "-w", "-shared", "-fPIC", "-Wl,-soname,liblmdb.so.0"])
             .args(["mdb.c", "midl.c"].map(|file| sources.join(file)))
             .arg("-o")
             .arg(&library)
-            .arg("-lpthread")
-            .status()?;
-        ensure!(status.success(), "LMDB cannot be compiled ({status})");
+            .arg("-lpthread");
+        commands::run(&mut command)?;
         prefix.install(&library)?;
         Ok(prefix)
     }
 
-    fn new(directory: PathBuf) -> Result<Self, Failure> {
+    fn new(directory: PathBuf) -> Result<Self> {
         let prefix = Self(directory);
         fs::create_dir_all(prefix.include())?;
         fs::create_dir_all(prefix.descriptions())?;
         Ok(prefix)
     }
 
-    fn install(&self, library: &Path) -> Result<(), Failure> {
+    fn install(&self, library: &Path) -> Result {
         for name in ["liblmdb.so", "liblmdb.so.0"] {
             let link = self.libraries().join(name);
             if link.is_symlink() {
@@ -87,7 +84,7 @@ impl Prefix {
 }
 
 /// The source directory of a package that cargo knows.
-pub(crate) fn sources_of(metadata: &str, package: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn sources_of(metadata: &str, package: &str) -> Result<PathBuf> {
     let beginning = format!("{package}-");
     let manifest = quoted(metadata, "\"manifest_path\":\"", |path| {
         let directory = Path::new(path).parent().and_then(Path::file_name);
@@ -102,7 +99,7 @@ pub(crate) fn sources_of(metadata: &str, package: &str) -> Result<PathBuf, Failu
 }
 
 /// LMDB's sources, which are part of the crate lmdb-master-sys.
-pub(crate) fn find_lmdb() -> Result<PathBuf, Failure> {
+pub(crate) fn find_lmdb() -> Result<PathBuf> {
     let package = sources_of(&metadata(workspace())?, "lmdb-master-sys")?;
     let directory = package.join("lmdb/libraries/liblmdb");
     match directory.join("mdb.c").is_file() {

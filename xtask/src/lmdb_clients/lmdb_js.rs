@@ -11,7 +11,7 @@ use super::{
     library::Prefix,
     running,
 };
-use crate::{Failure, built};
+use crate::{Failure, Result, built};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -35,7 +35,7 @@ const SOURCES: [&str; 10] = [
 ];
 
 /// Compiles the package's addon, and runs the program.
-pub(super) fn run(bench: &ClientBench<'_>) -> Result<(), Failure> {
+pub(super) fn run(bench: &ClientBench<'_>) -> Result {
     if let Some(tool) = running::missing_tool(&TOOLS) {
         println!("lmdb-js: SKIPPED, since there is no {tool} here");
         return Ok(());
@@ -67,7 +67,7 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result<(), Failure> {
 }
 
 /// Has npm install the package without its compiled addon, unless it is there already.
-fn install(bench: &ClientBench<'_>, directory: &Path, wanted: &Path) -> Result<(), Failure> {
+fn install(bench: &ClientBench<'_>, directory: &Path, wanted: &Path) -> Result {
     let installed = directory.join("package.json");
     let wanted = fs::read(wanted)?;
     let is_installed = fs::read(&installed).is_ok_and(|installed| installed == wanted);
@@ -88,12 +88,7 @@ fn install(bench: &ClientBench<'_>, directory: &Path, wanted: &Path) -> Result<(
 }
 
 /// Compiles the addon, to where the package looks for it.
-fn compile(
-    bench: &ClientBench<'_>,
-    directory: &Path,
-    package: &Path,
-    lmdb: &Prefix,
-) -> Result<(), Failure> {
+fn compile(bench: &ClientBench<'_>, directory: &Path, package: &Path, lmdb: &Prefix) -> Result {
     let modules = directory.join("node_modules");
     let release = package.join("build/Release");
     fs::create_dir_all(&release)?;

@@ -6,14 +6,14 @@ use super::{
     bench::{ClientBench, Side},
     comparison, running,
 };
-use crate::{Failure, built};
+use crate::{Result, built};
 use std::{fs, path::Path, process::Command};
 
 /// The programs that must be installed.
 const TOOLS: [&str; 3] = ["java", "javac", "mvn"];
 
 /// Compiles the program, and runs it on both libraries.
-pub(super) fn run(bench: &ClientBench<'_>) -> Result<(), Failure> {
+pub(super) fn run(bench: &ClientBench<'_>) -> Result {
     if let Some(tool) = running::missing_tool(&TOOLS) {
         println!("lmdbjava: SKIPPED, {tool} is not installed");
         return Ok(());
@@ -49,11 +49,7 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result<(), Failure> {
 }
 
 /// The jars that Maven downloaded for the program. Maven runs again if the dependencies change.
-fn class_path(
-    bench: &ClientBench<'_>,
-    directory: &Path,
-    project: &Path,
-) -> Result<String, Failure> {
+fn class_path(bench: &ClientBench<'_>, directory: &Path, project: &Path) -> Result<String> {
     let (known, file) = (directory.join("pom.xml"), directory.join("class-path"));
     let wanted = fs::read(project)?;
     if fs::read(&known).is_ok_and(|known| known == wanted) {

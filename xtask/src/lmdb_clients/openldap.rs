@@ -6,7 +6,8 @@
 //! equal.
 
 use super::{bench::ClientBench, debian, running};
-use crate::Failure;
+use crate::{Context, Result, commands};
+use rustix::process::Signal;
 use std::{
     fmt::Write as _,
     fs,
@@ -48,7 +49,7 @@ struct Installed<'b> {
 }
 
 /// Runs all steps on both libraries, and compares.
-pub(super) fn run(bench: &ClientBench<'_>) -> Result<(), Failure> {
+pub(super) fn run(bench: &ClientBench<'_>) -> Result {
     let directory = bench.directory.join("openldap");
     let Some(root) = debian::unpack(bench, "openldap", &PACKAGES)? else {
         return Ok(());
@@ -101,7 +102,7 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result<(), Failure> {
 }
 
 /// Has each side make its indexes some times, in turns. Returns the shortest times in seconds.
-fn index_in_turns(sides: [&Installed<'_>; 2], words: &[&str]) -> Result<[f64; 2], Failure> {
+fn index_in_turns(sides: [&Installed<'_>; 2], words: &[&str]) -> Result<[f64; 2]> {
     let mut shortest = [f64::INFINITY; 2];
     for _ in 0..INDEXINGS {
         for (side, shortest) in sides.iter().zip(&mut shortest) {
@@ -114,9 +115,9 @@ fn index_in_turns(sides: [&Installed<'_>; 2], words: &[&str]) -> Result<[f64; 2]
 }
 
 /// The version of LMDB that the backend was compiled with. The backend accepts no other version.
-fn wanted_version(root: &Path) -> Result<String, Failure> {
+fn wanted_version(root: &Path) -> Result<String> {
     let backend = fs::read(root.join("usr/lib/ldap/back_mdb.so"))?;
-    version_in(&backend).ok_or_else(|| failure!("back_mdb.so names no version of LMDB"))
+    version_in(&backend).context("back_mdb.so names no version of LMDB")
 }
 
 /// The version in `LMDB 0.9.29: (March 16, 2021)`.
@@ -133,7 +134,7 @@ fn version_in(bytes: &[u8]) -> Option<String> {
 
 impl Installed<'_> {
     /// An empty database.
-    fn configure(&self) -> Result<(), Failure> {
+    fn configure(&self) -> Result {
         if self.directory.exists() {
             fs::remove_dir_all(&self.directory)?;
         }
@@ -177,20 +178,20 @@ impl Installed<'_> {
         self.directory.join(name).with_extension("log")
     }
 
-    fn offline(&self, name: &str, words: &[&str]) -> Result<(), Failure> {
+    fn offline(&self, name: &str, words: &[&str]) -> Result {
         let (log, limit) = (self.log(name), self.bench.time_limit());
         running::succeed(self.server(name).args(words), &log, limit)
     }
 
     /// The output of `slapcat`.
-    fn dump(&self) -> Result<String, Failure> {
+    fn dump(&self) -> Result<String> {
         let file = self.directory.join("dump.ldif");
         self.offline("slapcat", &["-l", &file.to_string_lossy()])?;
         Ok(fs::read_to_string(file)?)
     }
 
     /// Lets a server make changes, and returns the resulting dump.
-    fn change(&self, changes: &Path) -> Result<String, Failure> {
+    fn change(&self, changes: &Path) -> Result<String> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let address = format!("ldap://127.0.0.1:{port}");
         let log = fs::File::create(self.log("slapd"))?;
@@ -238,18 +239,11 @@ struct Server(Child);
 
 impl Server {
     /// Lets the server close the database.
-    fn stop(mut self) -> Result<(), Failure> {
-        let pid = i32::try_from(self.0.id())
-            .ok()
-            .and_then(rustix::process::Pid::from_raw);
-        if let Some(pid) = pid {
-            rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        }
+    fn stop(mut self) -> Result {
+        commands::signal(&self.0, Signal::TERM)?;
         let status = self.0.wait()?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(failure!("slapd has failed ({status})")),
-        }
+        ensure!(status.success(), "slapd has failed ({status})");
+        Ok(())
     }
 }
 
@@ -260,12 +254,11 @@ impl Drop for Server {
     }
 }
 
-fn same(step: &str, wanted: &str, lmdb: &str, teak: &str) -> Result<(), Failure> {
+fn same(step: &str, wanted: &str, lmdb: &str, teak: &str) -> Result {
     for (name, found) in [("LMDB", lmdb), ("Teak", teak)] {
         if found != wanted {
             let line = wanted.lines().zip(found.lines()).position(|(a, b)| a != b);
-            let text = format!("{step}: {name} differs from line {line:?} on");
-            return Err(Failure(text));
+            bail!("{step}: {name} differs from line {line:?} on");
         }
     }
     println!("{step}: the same");

@@ -5,7 +5,7 @@ use super::{
     bench::{LmdbClientsArguments, Side},
     library::{Prefix, find_lmdb},
 };
-use crate::Failure;
+use crate::{Failure, Result, commands};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -50,7 +50,7 @@ struct CompileBench<'b> {
 }
 
 /// Builds the programs, and runs them.
-pub(super) fn run(arguments: &LmdbClientsArguments, prefix: &Prefix) -> Result<(), Failure> {
+pub(super) fn run(arguments: &LmdbClientsArguments, prefix: &Prefix) -> Result {
     let sources = match &arguments.sources {
         Some(sources) => sources.clone(),
         None => find_lmdb()?,
@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &LmdbClientsArguments, prefix: &Prefix) -> Result<(
 }
 
 impl CompileBench<'_> {
-    fn compile(&self, program: &str, side: Side) -> Result<(), Failure> {
+    fn compile(&self, program: &str, side: Side) -> Result {
         let mut command = Command::new(self.compiler);
         command
             .args(["-O1", "-w", "-include", "prelude.h", "-o"])
@@ -92,15 +92,11 @@ impl CompileBench<'_> {
             Side::Lmdb => command.args(["mdb.c", "midl.c"].map(|file| self.sources.join(file))),
             Side::Teak => command.arg("-L").arg(self.prefix.libraries()).arg("-llmdb"),
         };
-        let status = command.arg("-lpthread").status()?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(failure!("{program} cannot be compiled ({status})")),
-        }
+        commands::run(command.arg("-lpthread"))
     }
 
     /// The output of a program in the directory of its side.
-    fn output(&self, side: Side, program: &str, words: &[&str]) -> Result<Vec<u8>, Failure> {
+    fn output(&self, side: Side, program: &str, words: &[&str]) -> Result<Vec<u8>> {
         let directory = directory(side, self.scratch);
         let output = Command::new(directory.join(program))
             .args(words)
@@ -114,7 +110,7 @@ impl CompileBench<'_> {
         }
     }
 
-    fn compare_test(&self, test: &str) -> Result<(), Failure> {
+    fn compare_test(&self, test: &str) -> Result {
         let [theirs, own] = [Side::Lmdb, Side::Teak].map(|side| {
             let database = directory(side, self.scratch).join("testdb");
             if database.exists() {
@@ -128,7 +124,7 @@ impl CompileBench<'_> {
     }
 
     /// Dumps, loads and copies the database of the last test in all modes.
-    fn compare_tools(&self) -> Result<(), Failure> {
+    fn compare_tools(&self) -> Result {
         let dump = |side, database: &str| {
             let dump = self.output(side, "mdb_dump", &["-a", database])?;
             Ok::<_, Failure>(without_address(&String::from_utf8_lossy(&dump)))
@@ -190,7 +186,7 @@ fn without_address(dump: &str) -> String {
     lines.filter(|line| !line.starts_with("mapaddr=")).collect()
 }
 
-pub(super) fn refuse_difference(name: &str, theirs: &str, own: &str) -> Result<(), Failure> {
+pub(super) fn refuse_difference(name: &str, theirs: &str, own: &str) -> Result {
     if theirs == own {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use super::{
     outcomes::{TestOutcome, TestOutcomes},
     running,
 };
-use crate::Failure;
+use crate::Result;
 use std::{
     collections::BTreeSet,
     fs,
@@ -57,7 +57,7 @@ struct Build<'b> {
 }
 
 /// Runs all of its tests, with both modules.
-pub(super) fn run(bench: &ClientBench<'_>) -> Result<TestOutcomes, Failure> {
+pub(super) fn run(bench: &ClientBench<'_>) -> Result<TestOutcomes> {
     let directory = bench.directory.join("py-lmdb");
     let limit = bench.time_limit();
     let (python, sources) = download(&bench.arguments.python, &directory, limit)?;
@@ -84,7 +84,7 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result<TestOutcomes, Failure> {
 }
 
 /// Makes a Python environment with the packages. Returns its path.
-fn make_environment(python: &str, directory: &Path, limit: Duration) -> Result<PathBuf, Failure> {
+fn make_environment(python: &str, directory: &Path, limit: Duration) -> Result<PathBuf> {
     let base = python;
     let python = directory.join("python/bin/python");
     let log = directory.join("python.log");
@@ -106,7 +106,7 @@ pub(super) fn download(
     python: &str,
     directory: &Path,
     limit: Duration,
-) -> Result<(PathBuf, PathBuf), Failure> {
+) -> Result<(PathBuf, PathBuf)> {
     fs::create_dir_all(directory)?;
     let python = make_environment(python, directory, limit)?;
     let name = format!("lmdb-{VERSION}");
@@ -150,7 +150,7 @@ impl Build<'_> {
         name.into()
     }
 
-    fn build(&self, sources: &Path) -> Result<(), Failure> {
+    fn build(&self, sources: &Path) -> Result {
         if self.directory.exists() {
             fs::remove_dir_all(&self.directory)?;
         }
@@ -164,7 +164,7 @@ impl Build<'_> {
     }
 
     /// Runs the files of tests, each in a process of its own.
-    fn test(&self) -> Result<TestOutcomes, Failure> {
+    fn test(&self) -> Result<TestOutcomes> {
         let mut outcomes = TestOutcomes::default();
         let mut files = Vec::new();
         for entry in fs::read_dir(self.directory.join("tests"))? {
@@ -180,7 +180,7 @@ impl Build<'_> {
 
     /// Runs the tests of a file. Tests that ended the process or did not end are left out of
     /// further runs.
-    fn test_file(&self, file: &str, outcomes: &mut TestOutcomes) -> Result<(), Failure> {
+    fn test_file(&self, file: &str, outcomes: &mut TestOutcomes) -> Result {
         let log = self.log(file);
         let temporary = self.log(file).with_extension("files");
         let mut fatal = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! Programs that run within a time limit.
 
-use crate::Failure;
+use crate::Result;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     env,
@@ -30,7 +30,7 @@ pub(super) fn run(
     command: &mut Command,
     log: &Path,
     limit: Duration,
-) -> Result<(ProgramEnd, String), Failure> {
+) -> Result<(ProgramEnd, String)> {
     let out = File::create(log)?;
     let mut child = command
         .process_group(0)
@@ -57,7 +57,7 @@ pub(super) fn run(
 }
 
 /// Runs a program that has to succeed.
-pub(super) fn succeed(command: &mut Command, log: &Path, limit: Duration) -> Result<(), Failure> {
+pub(super) fn succeed(command: &mut Command, log: &Path, limit: Duration) -> Result {
     let program = command.get_program().to_string_lossy().into_owned();
     match run(command, log, limit)?.0 {
         Some(status) if status.success() => Ok(()),

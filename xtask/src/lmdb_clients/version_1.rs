@@ -4,7 +4,7 @@
 //! Its sources are part of py-lmdb, besides those of 0.9.
 
 use super::{python, running};
-use crate::{Failure, built};
+use crate::{Result, built};
 use std::{fs, process::Command, time::Duration};
 
 /// Makes the library of LMDB 1.0 that `teak-bench` loads
@@ -21,7 +21,7 @@ pub(crate) struct BuildLmdb1Arguments {
 const TIME_LIMIT: Duration = Duration::from_secs(900);
 
 /// Builds the library.
-pub(crate) fn run(arguments: &BuildLmdb1Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &BuildLmdb1Arguments) -> Result {
     let target = built::target_directory()?;
     let directory = target.join("lmdb-1");
     fs::create_dir_all(&directory)?;

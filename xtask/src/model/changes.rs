@@ -7,7 +7,7 @@ use super::{
     points,
     reading::RawTable,
     shape::{ModelRecord, ModelValue},
-    violation::{ModelResult, ModelViolation, expect_error, expect_same},
+    violation::{ModelResult, expect_refused, expect_same},
 };
 use std::path::Path;
 use teak::{BulkOptions, Error, WriteTxn};
@@ -81,10 +81,10 @@ pub(crate) fn perform(
         }
         ModelChange::BulkLoadWrong(records) => {
             let result = txn.nested(|txn| table.bulk_load(txn, slices(records)));
-            expect_error(
+            expect_refused!(
                 "records that are not sorted",
                 result,
-                |error| matches!(error, Error::NotSorted { index } if *index + 1 == records.len() as u64),
+                Error::NotSorted { index } if *index + 1 == records.len() as u64
             )
         }
         ModelChange::Nested(layers) => nested(txn, table, model, layers),
@@ -111,9 +111,7 @@ fn insert_new(
 
 fn insert_too_long(txn: &mut WriteTxn, table: &RawTable, key_len_max: usize) -> ModelResult {
     let result = table.insert(txn, &vec![7; key_len_max + 1], b"value");
-    expect_error("a key that is too long", result, |error| {
-        matches!(error, Error::KeyTooLong { .. })
-    })
+    expect_refused!("a key that is too long", result, Error::KeyTooLong { .. })
 }
 
 fn insert_many(
@@ -188,9 +186,7 @@ fn nested(
         }
         Err(Error::InvalidArgument(text)) if !keep && text == "not kept" => Ok(()),
         Err(error) => Err(error.into()),
-        Ok(()) => Err(ModelViolation::Other(
-            "a nested transaction was kept".to_owned(),
-        )),
+        Ok(()) => Err(failure!("a nested transaction was kept").into()),
     }
 }
 

@@ -9,9 +9,9 @@ use super::{
     oracle::TableModel,
     reading::RawTable,
     shape::{ModelKey, ModelValue},
-    violation::{ModelResult, ModelViolation, expect_error, expect_same},
+    violation::{ModelResult, expect_refused, expect_same},
 };
-use std::ops::Bound;
+use std::{fmt::Debug, ops::Bound};
 use teak::{Error, Estimate, Transaction};
 
 /// The counts that are compared in a table.
@@ -39,17 +39,13 @@ pub(crate) fn perform<T: Transaction>(
 ) -> ModelResult {
     let rank = table.rank(txn, &description.of);
     let nth = table.nth(txn, description.number);
-    if model.kind.counted {
+    expect_position(model.kind.counted, rank, nth, || {
         let before = (Bound::Unbounded, Bound::Excluded(description.of.clone()));
-        expect_same("rank", rank?, model.range(&before).count() as u64)?;
         let all = (Bound::Unbounded, Bound::Unbounded);
-        let expected = model.range(&all).nth(description.number as usize);
-        let expected = expected.map(|(key, value)| (key.to_vec(), value.bytes()));
-        expect_same("nth", nth?, expected)?;
-    } else {
-        expect_error("rank", rank, does_not_count)?;
-        expect_error("nth", nth, does_not_count)?;
-    }
+        let nth = model.range(&all).nth(description.number as usize);
+        let nth = nth.map(|(key, value)| (key.to_vec(), value.bytes()));
+        (model.range(&before).count(), nth)
+    })?;
     let records: Vec<_> = model.range(&description.keys).collect();
     let range = borrowed(&description.keys);
     let count = table.count_range(txn, range)?;
@@ -80,16 +76,12 @@ pub(crate) fn perform_multi<T: Transaction>(
     let rank = table.rank(txn, &description.of.0, &description.of.1);
     let nth = table.nth(txn, description.number);
     let owned = |(key, value): Pair| (key.to_vec(), value.to_vec());
-    if model.kind.counted {
+    expect_position(model.kind.counted, rank, nth, || {
         let before = (Bound::Unbounded, Bound::Excluded(description.of.clone()));
-        expect_same("rank", rank?, model.range_pairs(&before).len() as u64)?;
         let all = (Bound::Unbounded, Bound::Unbounded);
-        let expected = model.range(&all).nth(description.number as usize);
-        expect_same("nth", nth?, expected.map(owned))?;
-    } else {
-        expect_error("rank", rank, does_not_count)?;
-        expect_error("nth", nth, does_not_count)?;
-    }
+        let nth = model.range(&all).nth(description.number as usize);
+        (model.range_pairs(&before).len(), nth.map(owned))
+    })?;
     let count = table.count_range_pairs(txn, borrowed_pairs(&description.range))?;
     let expected = model.range_pairs(&description.range).len() as u64;
     expect_same("count_range_pairs", count, expected)?;
@@ -113,8 +105,20 @@ pub(crate) fn perform_multi<T: Transaction>(
     expect_parts(parts, expected, description.parts, model.kind.counted)
 }
 
-fn does_not_count(error: &Error) -> bool {
-    matches!(error, Error::InvalidArgument(_))
+/// Compares a rank and the record at a number, which only tables that count records have.
+fn expect_position<R: PartialEq + Debug>(
+    is_counted: bool,
+    rank: teak::Result<u64>,
+    nth: teak::Result<Option<R>>,
+    expected: impl FnOnce() -> (usize, Option<R>),
+) -> ModelResult {
+    if !is_counted {
+        expect_refused!("rank", rank, Error::InvalidArgument(_))?;
+        return expect_refused!("nth", nth, Error::InvalidArgument(_));
+    }
+    let (expected_rank, expected_nth) = expected();
+    expect_same("rank", rank?, expected_rank as u64)?;
+    expect_same("nth", nth?, expected_nth)
 }
 
 /// Fails unless the true count is within the bounds of the estimate.
@@ -128,17 +132,16 @@ fn expect_close(estimate: Estimate, count: u64) -> ModelResult {
     let is_right = (at_least..=at_most).contains(&count)
         && (at_least..=at_most).contains(&records)
         && (!estimate.is_exact() || records == count);
-    match is_right {
-        true => Ok(()),
-        false => Err(ModelViolation::Other(format!(
-            "there are {count}, and the estimate is {estimate:?}"
-        ))),
-    }
+    ensure!(
+        is_right,
+        "there are {count}, and the estimate is {estimate:?}"
+    );
+    Ok(())
 }
 
 /// Fails unless the parts cover everything, none is empty unless all are, and their sizes are even
 /// if the table counts records.
-fn expect_parts<T: PartialEq + std::fmt::Debug>(
+fn expect_parts<T: PartialEq + Debug>(
     parts: Vec<Vec<T>>,
     expected: Vec<T>,
     wanted: usize,
@@ -148,7 +151,7 @@ fn expect_parts<T: PartialEq + std::fmt::Debug>(
     let (least, most) = (lens.iter().min().copied(), lens.iter().max().copied());
     let is_uneven = is_even && most.unwrap_or(0) - least.unwrap_or(0) > 1;
     if lens.len() > wanted || is_uneven || (lens.len() > 1 && least == Some(0)) {
-        return Err(ModelViolation::Other(format!("{wanted} parts: {lens:?}")));
+        bail!("{wanted} parts: {lens:?}");
     }
     expect_same("the parts", parts.into_iter().flatten().collect(), expected)
 }

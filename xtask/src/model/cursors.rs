@@ -9,7 +9,7 @@ pub(crate) mod walk;
 use super::{
     oracle::{AnyModel, OracleTables},
     shape::{KeyShape, ModelValue},
-    violation::{ModelResult, expect_bytes, expect_error, expect_same},
+    violation::{ModelResult, expect_bytes, expect_refused, expect_same},
 };
 use expected::{expected, expected_packed, expected_records};
 use positions::{at_or_after, compare, contains, next, prev, values};
@@ -72,9 +72,11 @@ impl ModelCursor {
     ) -> ModelResult {
         let Some(model) = self.model(tables) else {
             if !tables.contains_key(&self.table) {
-                expect_error("a step without a table", self.cursor.next(txn), |error| {
-                    matches!(error, Error::TableNotFound(_))
-                })?;
+                expect_refused!(
+                    "a step without a table",
+                    self.cursor.next(txn),
+                    Error::TableNotFound(_)
+                )?;
             }
             return Ok(());
         };

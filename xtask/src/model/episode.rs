@@ -9,7 +9,7 @@ use super::{
     multi::{self, RawMultiTable, changes::MultiChange},
     operation::{ModelChange, ModelOperation, ReopenMode},
     oracle::{AnyModel, OracleTables, TableModel},
-    reading::{RawTable, ReadSource},
+    reading::RawTable,
     settings::ModelSettings,
     shape::ModelKey,
     violation::{ModelResult, ModelViolation, expect_same},
@@ -21,6 +21,26 @@ use std::{
     sync::Arc,
 };
 use teak::{CachedLookup, Database, Durability, ReadTxn, Savepoint, Transaction, WriteTxn};
+
+/// Evaluates an expression with the transaction and the model of a state.
+macro_rules! with_state {
+    ($episode:expr, $source:expr, |$txn:ident, $tables:ident| $work:expr) => {
+        match ($source, &$episode.writing) {
+            (ReadSource::Reader(index), _) => {
+                let ($txn, $tables) = $episode.readers[index].state();
+                $work
+            }
+            (_, Some(writing)) => {
+                let ($txn, $tables) = (&writing.txn, &writing.tables);
+                $work
+            }
+            (_, None) => {
+                let ($txn, $tables) = (&$episode.database()?.begin_read()?, &$episode.committed);
+                $work
+            }
+        }
+    };
+}
 
 mod cursors;
 mod files;
@@ -44,12 +64,6 @@ pub(crate) struct OperationLog {
 struct ModelReader {
     txn: ReadTxn,
     tables: OracleTables,
-}
-
-/// A reader of a state, with the model of the state.
-enum ReadHandle<'s> {
-    Read(&'s ReadTxn, &'s OracleTables),
-    Write(&'s WriteTxn, &'s OracleTables),
 }
 
 struct ModelWriter {
@@ -289,41 +303,26 @@ impl ModelEpisode {
         }
     }
 
-    /// Calls `read_state` with a state.
-    fn looking<R>(
-        &self,
-        source: ReadSource,
-        read_state: impl FnOnce(ReadHandle<'_>) -> ModelResult<R>,
-    ) -> ModelResult<R> {
-        match (source, &self.writing) {
-            (ReadSource::Reader(index), _) => {
-                let ModelReader { txn, tables } = &self.readers[index];
-                read_state(ReadHandle::Read(txn, tables))
-            }
-            (_, Some(ModelWriter { txn, tables, .. })) => {
-                read_state(ReadHandle::Write(txn, tables))
-            }
-            (_, None) => read_state(ReadHandle::Read(
-                &self.database()?.begin_read()?,
-                &self.committed,
-            )),
-        }
-    }
-
     /// Commits, and continues in the same transaction, which then has no savepoints.
     fn checkpoint(&mut self) -> ModelResult {
         let writing = self.writing()?;
         writing.savepoints.clear();
         writing.txn.checkpoint()?;
-        let tables = writing.tables.clone();
-        for state in writing.snapshots.values_mut() {
-            state.get_or_insert_with(|| tables.clone());
-        }
         // Its earlier changes belong to another commit.
         writing.is_recast = true;
-        self.snapshots = writing.snapshots.clone();
-        self.committed = tables;
+        let (tables, snapshots) = (writing.tables.clone(), writing.snapshots.clone());
+        self.publish(tables, snapshots);
+        self.writing()?.snapshots = self.snapshots.clone();
         Ok(())
+    }
+
+    /// Continues with the state of a commit, and its named snapshots.
+    fn publish(&mut self, tables: OracleTables, mut snapshots: Snapshots) {
+        for state in snapshots.values_mut() {
+            state.get_or_insert_with(|| tables.clone());
+        }
+        self.snapshots = snapshots;
+        self.committed = tables;
     }
 
     fn savepoint(&mut self) -> ModelResult {
@@ -362,7 +361,7 @@ impl ModelEpisode {
         let Some(ModelWriter {
             mut txn,
             tables,
-            mut snapshots,
+            snapshots,
             is_recast,
             ..
         }) = self.writing.take()
@@ -377,11 +376,7 @@ impl ModelEpisode {
         if !is_recast {
             self.expect_changed(&before, &tables, committed)?;
         }
-        for state in snapshots.values_mut() {
-            state.get_or_insert_with(|| tables.clone());
-        }
-        self.snapshots = snapshots;
-        self.committed = tables;
+        self.publish(tables, snapshots);
         // A small database is checked every time, because a wrong checksum may soon be correct
         // again.
         let records: usize = self.committed.values().map(|table| table.len()).sum();
@@ -428,6 +423,10 @@ impl ModelEpisode {
 }
 
 impl ModelReader {
+    fn state(&self) -> (&ReadTxn, &OracleTables) {
+        (&self.txn, &self.tables)
+    }
+
     fn verify(&self) -> ModelResult {
         super::reads::verify(&self.txn, &self.tables)
     }

@@ -21,10 +21,10 @@ mod violation;
 mod tests;
 
 use crate::{
-    Failure,
+    Failure, Result,
     campaign::{
-        CampaignArguments, CampaignCounts, ScratchArguments, draw::episode as rng, named, panics,
-        parallel, violations,
+        CampaignArguments, ScratchArguments, draw::episode as rng, named, panics, parallel,
+        violations,
     },
 };
 use episode::OperationLog;
@@ -61,7 +61,8 @@ struct ModelTally {
 }
 
 /// Plays episodes in parallel until all operations are done.
-pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &ModelArguments) -> Result {
+    panics::record();
     let directory = arguments.scratch.directory()?;
     let plans = plan(arguments);
     let tally = Mutex::new(ModelTally::default());
@@ -84,24 +85,21 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), Failure> {
         }
         Ok(())
     })?;
-    let seconds = run.seconds();
     let ModelTally {
         operations,
         violations,
     } = tally.into_inner()?;
-    println!(
-        "seed {}: {} episodes in {seconds:.1} s, {:.0} operations/s",
-        arguments.campaign.seed,
-        plans.len(),
-        operations as f64 / seconds
+    run.print_rate(
+        format_args!(", {} episodes", plans.len()),
+        operations,
+        "operations",
     );
-    let counts = CampaignCounts {
-        count: operations,
-        unit: "operations",
+    run.finish(
+        (operations, "operations"),
         violations,
-        counters: named([("episodes", plans.len() as u64)]),
-    };
-    run.finish(&counts, "the engine and the model differ")
+        &named([("episodes", plans.len() as u64)]),
+        "the engine and the model differ",
+    )
 }
 
 /// The episodes that make up the requested number of operations. Only the last may be shorter.
@@ -136,15 +134,12 @@ fn run_episode(
     plan: &ModelPlan,
     scratch: &Path,
     history: &mut OperationLog,
-) -> Result<ModelResult, Failure> {
+) -> Result<ModelResult> {
     let directory = tempfile::tempdir_in(scratch)?;
     let rng = rng(seed, plan.episode);
     let play = || episode::run_episode(rng, directory.path(), plan.operations_max, history);
-    Ok(panics::catch(play).unwrap_or_else(|panic| {
-        Err(ModelViolation::Other(format!(
-            "the engine panicked: {panic}"
-        )))
-    }))
+    let played = panics::catch(|| Ok(play()));
+    Ok(played.unwrap_or_else(|Failure(text)| Err(ModelViolation::Other(text))))
 }
 
 fn report_violation(seed: u64, episode: u64, history: &OperationLog, violation: &ModelViolation) {

@@ -4,7 +4,7 @@ use super::{
     oracle::TableModel,
     reading::RawTable,
     shape::{ModelKey, ModelValue},
-    violation::{ModelResult, expect_bytes, expect_error, expect_same},
+    violation::{ModelResult, expect_bytes, expect_refused, expect_same},
 };
 use teak::{Action, Error, Swap, WriteTxn};
 
@@ -120,10 +120,10 @@ fn append(
         model.insert(key, *value);
         return Ok(());
     }
-    expect_error(
+    expect_refused!(
         "a record before the last",
         result,
-        |error| matches!(error, Error::NotSorted { index } if *index == model.len() as u64),
+        Error::NotSorted { index } if *index == model.len() as u64
     )
 }
 

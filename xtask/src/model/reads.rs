@@ -8,8 +8,9 @@ use super::{
     oracle::{AnyModel, OracleTables, TableModel},
     reading::{Direction, RawTable},
     shape::{ModelKey, ModelRecord, ModelValue},
-    violation::{ModelResult, ModelViolation, expect_bytes, expect_same},
+    violation::{ModelResult, expect_bytes, expect_same},
 };
+use crate::Context;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
@@ -105,14 +106,10 @@ pub(crate) fn compare<'t>(
                 difference.old_value().map(|value| value.to_vec()),
                 difference.new_value().map(|value| value.to_vec()),
             );
-            let model = new
-                .or(old)
-                .ok_or_else(|| ModelViolation::Other("no table".to_owned()))?;
+            let model = new.or(old).context("no table")?;
             let is_after = |last: &Vec<u8>| model.sorts_before(last, &key);
             if !last.as_ref().is_none_or(is_after) {
-                return Err(ModelViolation::Other(
-                    "differences are not in the order of keys".to_owned(),
-                ));
+                bail!("differences are not in the order of keys");
             }
             last = Some(key.clone());
             found.insert(key, values);
@@ -160,15 +157,14 @@ fn get<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, key: &[u8]
 
 fn expect_aligned(value: Option<&[u8]>, model: &TableModel) -> ModelResult {
     let align = model.kind.value_align;
-    match value {
-        Some(bytes) if !bytes.is_empty() && bytes.as_ptr().addr() % align != 0 => {
-            Err(ModelViolation::Other(format!(
-                "a value at {:p} is not aligned to {align} bytes",
-                bytes.as_ptr()
-            )))
-        }
-        _ => Ok(()),
+    if let Some(bytes) = value.filter(|bytes| !bytes.is_empty()) {
+        let at = bytes.as_ptr();
+        ensure!(
+            at.addr().is_multiple_of(align),
+            "a value at {at:p} is not aligned to {align} bytes"
+        );
     }
+    Ok(())
 }
 
 fn get_many<T: Transaction>(

@@ -1,5 +1,6 @@
 //! Differences between the engine and the model.
 
+use crate::{Failure, Result};
 use std::fmt;
 
 /// A difference between the engine and the model, or an unexpected error.
@@ -23,6 +24,12 @@ impl From<teak::Error> for ModelViolation {
     }
 }
 
+impl From<Failure> for ModelViolation {
+    fn from(Failure(text): Failure) -> Self {
+        Self::Other(text)
+    }
+}
+
 impl fmt::Display for ModelViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Other(text) | Self::Full(text)) = self;
@@ -36,13 +43,13 @@ pub(crate) fn expect_same<T: PartialEq + fmt::Debug>(
     engine: T,
     model: T,
 ) -> ModelResult {
-    if engine == model {
-        return Ok(());
-    }
-    let (engine, model) = (short(&engine), short(&model));
-    Err(ModelViolation::Other(format!(
-        "{description}: the engine says {engine}, the model {model}"
-    )))
+    ensure!(
+        engine == model,
+        "{description}: the engine says {}, the model {}",
+        short(&engine),
+        short(&model)
+    );
+    Ok(())
 }
 
 /// Fails unless the value is the model's.
@@ -51,22 +58,20 @@ pub(crate) fn expect_bytes(
     engine: Option<&[u8]>,
     model: Option<&[u8]>,
 ) -> ModelResult {
-    if engine == model {
-        return Ok(());
-    }
     let show = |value: Option<&[u8]>| match value {
         None => "no record".to_owned(),
-        Some(bytes) => format!(
-            "{} bytes {}",
-            bytes.len(),
-            short(&bytes.escape_ascii().to_string())
-        ),
+        Some(bytes) => {
+            let text = short(&bytes.escape_ascii().to_string());
+            format!("{} bytes {text}", bytes.len())
+        }
     };
-    Err(ModelViolation::Other(format!(
+    ensure!(
+        engine == model,
         "{description}: the engine says {}, the model {}",
         show(engine),
         show(model)
-    )))
+    );
+    Ok(())
 }
 
 /// Fails unless the engine refused, with an error that `is_expected`.
@@ -78,14 +83,20 @@ pub(crate) fn expect_error<T>(
     match result {
         Err(error) if is_expected(&error) => Ok(()),
         Err(error @ teak::Error::Full { .. }) => Err(error.into()),
-        Err(error) => Err(ModelViolation::Other(format!(
-            "{description}: refused with the wrong error: {error}"
-        ))),
-        Ok(_) => Err(ModelViolation::Other(format!(
-            "{description}: accepted, but should have been refused"
-        ))),
+        Err(error) => bail!("{description}: refused with the wrong error: {error}"),
+        Ok(_) => bail!("{description}: accepted, but should have been refused"),
     }
 }
+
+/// Fails unless the engine refused, with an error of this pattern.
+macro_rules! expect_refused {
+    ($description:expr, $result:expr, $($pattern:tt)+) => {
+        $crate::model::violation::expect_error($description, $result, |error| {
+            matches!(error, $($pattern)+)
+        })
+    };
+}
+pub(crate) use expect_refused;
 
 fn short<T: fmt::Debug>(value: &T) -> String {
     let text = format!("{value:?}");

@@ -1,6 +1,6 @@
 //! The command line of the campaign.
 
-use crate::{Failure, built, campaign::CampaignArguments};
+use crate::{Result, built, campaign::CampaignArguments};
 use std::{fs, path::PathBuf};
 
 /// Violations that are printed with their files saved. Later ones are only counted.
@@ -37,7 +37,7 @@ pub(crate) struct MutateArguments {
 
 impl MutateArguments {
     /// The path for a saved file. Creates its directory.
-    pub(super) fn kept_file(&self, name: &str) -> Result<PathBuf, Failure> {
+    pub(super) fn kept_file(&self, name: &str) -> Result<PathBuf> {
         let directory = match &self.keep {
             Some(directory) => directory.clone(),
             None => built::workspace().join("target/mutated"),

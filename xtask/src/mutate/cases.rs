@@ -4,7 +4,7 @@ use super::{
     kinds::MutationKind,
     seeds::{self, Seed},
 };
-use crate::{Failure, campaign::draw};
+use crate::{Result, campaign::draw};
 
 /// All damaged files of a campaign.
 pub(super) struct MutationCases {
@@ -22,7 +22,7 @@ pub(super) struct MutationCase<'c> {
 }
 
 impl MutationCases {
-    pub(super) fn new(seed: u64) -> Result<Self, Failure> {
+    pub(super) fn new(seed: u64) -> Result<Self> {
         Ok(Self {
             seed,
             seeds: seeds::all()?,

@@ -11,7 +11,7 @@
 //! | `slow INDEX` | the file takes too long; the process ends itself |
 
 use super::{cases::MutationCases, classes::ReadClass};
-use crate::{Failure, campaign::panics};
+use crate::{Failure, Result, campaign::panics, names::Named};
 use std::{
     process,
     sync::{Arc, Mutex},
@@ -30,7 +30,7 @@ const PATIENCE: u32 = 60;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Opens the files with the indexes of a range.
-pub(super) fn run(seed: u64, from: u64, to: u64) -> Result<(), Failure> {
+pub(super) fn run(seed: u64, from: u64, to: u64) -> Result {
     limit_memory()?;
     let cases = MutationCases::new(seed)?;
     let watchdog = Watchdog::start();
@@ -44,18 +44,18 @@ pub(super) fn run(seed: u64, from: u64, to: u64) -> Result<(), Failure> {
         watchdog.watch(index, image.len());
         let result = panics::catch(|| {
             testing::exercise(image);
-            ReadClass::of(image, case.seed, index % 2 == 0)
+            Ok(ReadClass::of(image, case.seed, index % 2 == 0))
         });
         watchdog.rest();
         match result {
-            Ok(class) => println!("end {index} {class}"),
-            Err(panic) => println!("panic {index} {}", panic.replace('\n', " ")),
+            Ok(class) => println!("end {index} {}", class.name()),
+            Err(Failure(panic)) => println!("panic {index} {}", panic.replace('\n', " ")),
         }
     }
     Ok(())
 }
 
-fn limit_memory() -> Result<(), Failure> {
+fn limit_memory() -> Result {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = Rlimit {
         current: Some(MEMORY_MAX),

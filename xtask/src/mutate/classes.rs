@@ -1,13 +1,13 @@
 //! Results of reading a damaged file.
 
 use super::seeds::{BOOT, Seed, SeedContent, content};
-use std::fmt;
+use clap::ValueEnum;
 use teak::{Options, Recovery, Result, testing::SimDisk};
 
 const OTHER_BOOT: [u8; 16] = [9; 16];
 
 /// The result of reading a damaged file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
 pub(super) enum ReadClass {
     /// All original records.
     Right,
@@ -20,14 +20,6 @@ pub(super) enum ReadClass {
     /// Data that never existed, without an error.
     Wrong,
 }
-
-pub(super) const CLASSES: [ReadClass; 5] = [
-    ReadClass::Right,
-    ReadClass::Error,
-    ReadClass::RolledBack,
-    ReadClass::Older,
-    ReadClass::Wrong,
-];
 
 impl ReadClass {
     /// Opens the file, in this boot of the machine or in the next, and reads everything.
@@ -43,10 +35,6 @@ impl ReadClass {
             Ok(_) => Self::Wrong,
         }
     }
-
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        CLASSES.into_iter().find(|class| class.to_string() == name)
-    }
 }
 
 fn read(image: &[u8], boot: [u8; 16]) -> Result<(Recovery, SeedContent)> {
@@ -54,16 +42,4 @@ fn read(image: &[u8], boot: [u8; 16]) -> Result<(Recovery, SeedContent)> {
     let options = Options::new().read_only(true);
     let database = teak::testing::open(&disk, &options, false, boot)?;
     Ok((database.recovery(), content(&database)?))
-}
-
-impl fmt::Display for ReadClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Right => "right",
-            Self::Error => "error",
-            Self::RolledBack => "rolled-back",
-            Self::Older => "older",
-            Self::Wrong => "wrong",
-        })
-    }
 }

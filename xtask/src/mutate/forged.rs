@@ -5,14 +5,11 @@ use super::{
     arguments::{MutateArguments, VIOLATIONS_PRINTED_MAX},
     processes::{self, FileLine},
 };
-use crate::{
-    Failure, built,
-    campaign::{CampaignCounts, parallel},
-};
+use crate::{Result, built, campaign::parallel, commands};
 use std::{
     collections::BTreeMap,
     ops::Range,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
     sync::Mutex,
 };
@@ -45,7 +42,7 @@ struct StartedFile {
 }
 
 /// Opens all files, in several processes in parallel.
-pub(super) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<(), Failure> {
+pub(super) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result {
     let programs = Programs::find(arguments, planted)?;
     let (first, end) = match arguments.forged_index {
         Some(index) => (index, index + 1),
@@ -56,33 +53,25 @@ pub(super) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result<
     parallel::parts(first..end, CHUNK, |files| {
         open(arguments, &programs, files, &tally)
     })?;
-    let (tally, seconds) = (tally.into_inner()?, run.seconds());
-    for (outcome, count) in &tally.outcomes {
-        println!("{outcome:<14} {count:>9}");
-    }
-    println!(
-        "forged, seed {}: {seconds:.1} s, {:.0} files/s",
-        arguments.campaign.seed,
-        tally.files as f64 / seconds
-    );
-    let counts = CampaignCounts {
-        count: tally.files,
-        unit: "forged files",
-        violations: tally.violations,
-        counters: tally.outcomes.into_iter().collect(),
-    };
-    run.finish(&counts, "a forged file was not handled safely")
+    let tally = tally.into_inner()?;
+    let outcomes = tally.outcomes.into_iter().collect();
+    run.print_counters(&outcomes);
+    run.print_rate(", forged", tally.files, "files");
+    run.finish(
+        (tally.files, "forged files"),
+        tally.violations,
+        &outcomes,
+        "a forged file was not handled safely",
+    )
 }
 
 impl Programs {
-    fn find(arguments: &MutateArguments, planted: Option<&str>) -> Result<Self, Failure> {
+    fn find(arguments: &MutateArguments, planted: Option<&str>) -> Result<Self> {
         let directory = match &arguments.programs {
             Some(directory) => directory.clone(),
             None => {
                 let packages = ["--package", "forged-files", "--package", "teak-cli"];
-                let mut command = built::cargo();
-                let status = command.args(["build", "--quiet"]).args(packages).status()?;
-                ensure!(status.success(), "forged-files cannot be built ({status})");
+                commands::run(built::cargo().args(["build", "--quiet"]).args(packages))?;
                 built::directory("dev")?
             }
         };
@@ -112,7 +101,7 @@ fn open(
     programs: &Programs,
     files: Range<u64>,
     tally: &Mutex<ForgedTally>,
-) -> Result<(), Failure> {
+) -> Result {
     let to = files.end;
     let command = |from: u64| {
         let mut command = programs.command(arguments, from);
@@ -155,7 +144,7 @@ fn note(
     tally: &Mutex<ForgedTally>,
     begun: &StartedFile,
     outcome: &str,
-) -> Result<(), Failure> {
+) -> Result {
     let mut tally = tally.lock()?;
     tally.files += 1;
     *tally.outcomes.entry(outcome.to_owned()).or_default() += 1;
@@ -182,22 +171,9 @@ fn note(
     Ok(())
 }
 
-fn save(arguments: &MutateArguments, programs: &Programs, index: u64) -> Result<PathBuf, Failure> {
+fn save(arguments: &MutateArguments, programs: &Programs, index: u64) -> Result<PathBuf> {
     let path = arguments.kept_file(&format!("forged-{}-{index}.teak", arguments.campaign.seed))?;
-    let status = write(arguments, programs, index, &path)?;
-    match status {
-        true => Ok(path),
-        false => Err(failure!("a forged file cannot be written")),
-    }
-}
-
-fn write(
-    arguments: &MutateArguments,
-    programs: &Programs,
-    index: u64,
-    path: &Path,
-) -> Result<bool, Failure> {
     let mut command = programs.command(arguments, index);
-    command.arg("--write").arg(path).stdout(Stdio::null());
-    Ok(command.status()?.success())
+    commands::output(command.arg("--write").arg(&path))?;
+    Ok(path)
 }

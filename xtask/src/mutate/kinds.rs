@@ -1,6 +1,7 @@
 //! The kinds of damage.
 
 use super::seeds::Seed;
+use clap::ValueEnum;
 use fastrand::Rng;
 use std::fmt;
 use teak::testing::{self, Forgery};
@@ -10,7 +11,7 @@ const SECTOR_LEN: usize = 512;
 const RECORD_COUNT: usize = 4;
 
 /// Damage as caused by disks and copies.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
 pub(super) enum Damage {
     BitFlip,
     HeaderFlip,
@@ -34,20 +35,6 @@ pub(super) enum MutationKind {
     Forged(Forgery),
 }
 
-const DAMAGES: [Damage; 11] = [
-    Damage::BitFlip,
-    Damage::HeaderFlip,
-    Damage::RandomBytes,
-    Damage::ZeroedSector,
-    Damage::ZeroedPage,
-    Damage::MisdirectedPage,
-    Damage::StalePage,
-    Damage::Truncation,
-    Damage::Extension,
-    Damage::Garbage,
-    Damage::RecordAndGarbage,
-];
-
 const FORGERIES: [Forgery; 9] = [
     Forgery::Cycle,
     Forgery::SharedChild,
@@ -62,8 +49,9 @@ const FORGERIES: [Forgery; 9] = [
 
 impl MutationKind {
     pub(super) fn all() -> Vec<Self> {
-        let plain = DAMAGES.map(Self::Plain).into_iter();
-        let repaired = DAMAGES.map(Self::Repaired).into_iter();
+        let damages = Damage::value_variants().iter().copied();
+        let plain = damages.clone().map(Self::Plain);
+        let repaired = damages.map(Self::Repaired);
         let forged = FORGERIES.map(Self::Forged).into_iter();
         plain.chain(repaired).chain(forged).collect()
     }

@@ -1,6 +1,6 @@
 //! Processes that open files. If a file kills a process, another one continues after that file.
 
-use crate::Failure;
+use crate::Result;
 use std::{
     io::{BufRead, BufReader},
     ops::Range,
@@ -20,9 +20,9 @@ pub(super) struct FileLine<'l> {
 /// process for the files from an index on, and `take` receives its lines.
 pub(super) fn open(
     files: Range<u64>,
-    command: impl Fn(u64) -> Result<Command, Failure>,
-    mut take: impl FnMut(FileLine<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    command: impl Fn(u64) -> Result<Command>,
+    mut take: impl FnMut(FileLine<'_>) -> Result,
+) -> Result {
     let mut next = files.start;
     while next < files.end {
         let mut child = command(next)?

@@ -2,7 +2,7 @@
 //!
 //! They are identical in each run and each process.
 
-use crate::Failure;
+use crate::Context;
 use std::{collections::BTreeMap, time::Duration};
 use teak::{
     Database, Durability, KeyOrder, Options, Result, TableOptions, Transaction, ValueSize,
@@ -23,9 +23,9 @@ const RECORDS_MAX: usize = 5_000;
 const BYTES_MAX: usize = 4 << 20;
 
 /// A database, and its contents.
-pub(super) struct Seed {
-    pub(super) name: &'static str,
-    pub(super) image: Vec<u8>,
+pub(crate) struct Seed {
+    pub(crate) name: &'static str,
+    pub(crate) image: Vec<u8>,
     pub(super) page_size: usize,
     /// The file before the last commits, which has the bytes of stale pages.
     pub(super) earlier: Vec<u8>,
@@ -62,10 +62,10 @@ const SEEDS: [(&str, usize, MakeSeed, bool); 15] = [
 ];
 
 /// Makes all seeds.
-pub(super) fn all() -> std::result::Result<Vec<Seed>, Failure> {
+pub(crate) fn all() -> crate::Result<Vec<Seed>> {
     let seeds = SEEDS.into_iter().map(|(name, page_size, make, is_closed)| {
         let seed = make_one(name, page_size, make, is_closed);
-        seed.map_err(|error| failure!("{name}: {error}"))
+        seed.context(format_args!("{name}"))
     });
     seeds.collect()
 }

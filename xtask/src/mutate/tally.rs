@@ -1,9 +1,8 @@
 //! Counts of files by kind and result.
 
-use super::{
-    classes::{CLASSES, ReadClass},
-    kinds::MutationKind,
-};
+use super::{classes::ReadClass, kinds::MutationKind};
+use crate::names::Named;
+use clap::ValueEnum;
 use std::collections::BTreeMap;
 
 /// The verdict on a file.
@@ -58,21 +57,24 @@ impl MutationTally {
     }
 
     pub(super) fn print(&self) {
+        let classes = ReadClass::value_variants();
         print!("{:<30}", "damage");
-        CLASSES.iter().for_each(|class| print!(" {class:>11}"));
+        classes
+            .iter()
+            .for_each(|class| print!(" {:>11}", class.name()));
         println!();
         for kind in &self.kinds {
             if !self.counts.keys().any(|(other, _)| other == kind) {
                 continue;
             }
             print!("{:<30}", kind.to_string());
-            for class in CLASSES {
+            for &class in classes {
                 print!(" {:>11}", self.count_of(class, |other| other == *kind));
             }
             println!();
         }
         print!("{:<30}", "all");
-        for class in CLASSES {
+        for &class in classes {
             print!(" {:>11}", self.count_of(class, |_| true));
         }
         println!();
@@ -80,8 +82,8 @@ impl MutationTally {
 
     /// Counters for the file of results.
     pub(super) fn counters(&self) -> Vec<(String, u64)> {
-        let classes = CLASSES.into_iter();
-        let counters = classes.map(|class| (class.to_string(), self.count_of(class, |_| true)));
+        let classes = ReadClass::value_variants().iter();
+        let counters = classes.map(|class| (class.name(), self.count_of(*class, |_| true)));
         let unforged = (
             "wrong, not forged".to_owned(),
             self.count_of(ReadClass::Wrong, |kind| !kind.is_forged()),

@@ -1,7 +1,6 @@
 //! The boot id that the engine reads. It changes after each cut.
 
-use super::commands::{call, text};
-use crate::Failure;
+use crate::{Result, commands::call};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -15,12 +14,12 @@ pub(super) struct BootIdFile {
 }
 
 impl BootIdFile {
-    pub(super) fn begin(directory: &Path) -> Result<Self, Failure> {
+    pub(super) fn begin(directory: &Path) -> Result<Self> {
         let boot = Self {
             file: directory.join("boot_id"),
         };
         boot.renew()?;
-        call("mount", &["--bind", text(&boot.file), BOOT_ID])?;
+        call("mount", &["--bind", &boot.file.to_string_lossy(), BOOT_ID])?;
         let before = fs::read_to_string(BOOT_ID)?;
         boot.renew()?;
         ensure!(
@@ -31,7 +30,7 @@ impl BootIdFile {
     }
 
     /// Simulates a restart of the machine.
-    pub(super) fn renew(&self) -> Result<(), Failure> {
+    pub(super) fn renew(&self) -> Result {
         let id = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
         Ok(fs::write(&self.file, id)?)
     }

@@ -1,14 +1,16 @@
 //! A file system in an image, with simulated power cuts.
 
-use super::commands::{call, text};
-use crate::{Failure, campaign::violations, names::value_name};
+use crate::{
+    Result,
+    campaign::violations,
+    commands::{call, unmount},
+    names::Named,
+};
 use fastrand::Rng;
 use std::{
     fs::{self, File},
     io::Write,
     path::{Path, PathBuf},
-    thread,
-    time::Duration,
 };
 
 /// The size of the image. xfs requires at least this size.
@@ -50,10 +52,6 @@ pub(super) struct PowerDisk {
 const DATA_JOURNAL: &str = "data=journal";
 
 impl Filesystem {
-    pub(super) fn name(self) -> String {
-        value_name(self)
-    }
-
     pub(super) fn maker(self) -> &'static str {
         match self {
             Self::Ext4 => "mkfs.ext4",
@@ -61,17 +59,8 @@ impl Filesystem {
         }
     }
 
-    /// Like [`Self::mount_options`], but without the journal of data. Linux 6.18 has a bug there
-    /// that stops the machine (`jbd2_journal_dirty_metadata`) when a program stores to a mapped
-    /// file while the file system is shut down. Several programs do that all the time.
-    pub(super) fn mount_options_for_many(self) -> Vec<&'static str> {
-        let mut options = self.mount_options().to_vec();
-        options.retain(|options| !options.contains(DATA_JOURNAL));
-        options
-    }
-
     /// Mount modes that differ in the effect of a power cut.
-    pub(super) fn mount_options(self) -> &'static [&'static str] {
+    fn mount_options(self) -> &'static [&'static str] {
         match self {
             Self::Ext4 => &["loop", "loop", "loop,data=writeback", "loop,data=journal"],
             Self::Xfs => &["loop"],
@@ -81,7 +70,7 @@ impl Filesystem {
 
 impl PowerDisk {
     /// Makes a file system and mounts it.
-    pub(super) fn make(filesystem: Filesystem, directory: &Path) -> Result<Self, Failure> {
+    pub(super) fn make(filesystem: Filesystem, directory: &Path) -> Result<Self> {
         let image = directory.join(format!("{}.image", filesystem.name()));
         File::create(&image)?.set_len(IMAGE_LEN)?;
         let force = match filesystem {
@@ -101,7 +90,7 @@ impl PowerDisk {
     }
 
     /// Fails unless a power cut keeps flushed data, and loses other data.
-    pub(super) fn prove(&mut self) -> Result<(), Failure> {
+    pub(super) fn prove(&mut self) -> Result {
         let [kept, lost] = ["kept", "lost"].map(|name| self.mount_point.join(name));
         for path in [&kept, &lost] {
             let mut file = File::create(path)?;
@@ -132,7 +121,7 @@ impl PowerDisk {
     }
 
     /// Keeps the copy after a violation.
-    pub(super) fn save_copy(&self, cut: u64) -> Result<(), Failure> {
+    pub(super) fn save_copy(&self, cut: u64) -> Result {
         let name = format!("power-{}-{cut}.teak", self.filesystem().name());
         violations::save_database(&self.copy(), &name)
     }
@@ -150,7 +139,7 @@ impl PowerDisk {
     }
 
     /// Copies the database, if it exists, to where [`Self::save_copy`] finds it.
-    pub(super) fn copy_database(&self, database: &Path) -> Result<(), Failure> {
+    pub(super) fn copy_database(&self, database: &Path) -> Result {
         if database.exists() {
             fs::copy(database, self.copy())?;
         }
@@ -158,7 +147,7 @@ impl PowerDisk {
     }
 
     /// Writes back random parts of a file, if it exists, as the system might do at any time.
-    pub(super) fn write_back(&self, file: &Path, rng: &mut Rng) -> Result<(), Failure> {
+    pub(super) fn write_back(&self, file: &Path, rng: &mut Rng) -> Result {
         match file.exists() {
             true => run_commands(file, &random_parts(file, rng)),
             false => Ok(()),
@@ -171,7 +160,7 @@ impl PowerDisk {
         file: &Path,
         journal: JournalFate,
         rng: &mut Rng,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         match file.exists() {
             true => cut(file, random_parts(file, rng), journal),
             false => cut(&self.mount_point, Vec::new(), journal),
@@ -179,42 +168,38 @@ impl PowerDisk {
     }
 
     /// Mounts the file system again after a cut. No process has a file open.
-    pub(super) fn start_again(&mut self, options: &'static str) -> Result<(), Failure> {
-        self.unmount()?;
+    pub(super) fn start_again(&mut self, options: &'static str) -> Result {
+        unmount(&self.mount_point)?;
         self.options = options;
         self.mount()
     }
 
-    /// Lets several programs use it.
-    pub(super) fn prepare_for_many(&mut self) -> Result<(), Failure> {
-        let options = self.filesystem.mount_options_for_many();
+    /// Mount modes that differ in the effect of a power cut. With several programs, none has the
+    /// journal of data. Linux 6.18 has a bug there that stops the machine
+    /// (`jbd2_journal_dirty_metadata`) when a program stores to a mapped file while the file system
+    /// is shut down. Several programs do that all the time.
+    pub(super) fn mount_options(&self, has_many: bool) -> Vec<&'static str> {
+        let mut options = self.filesystem.mount_options().to_vec();
+        options.retain(|options| !has_many || !options.contains(DATA_JOURNAL));
+        options
+    }
+
+    /// Lets one or several programs use it.
+    pub(super) fn prepare(&mut self, has_many: bool) -> Result {
+        let options = self.mount_options(has_many);
         match options.contains(&self.options) {
             true => Ok(()),
             false => self.start_again(options[0]),
         }
     }
 
-    fn mount(&self) -> Result<(), Failure> {
+    fn mount(&self) -> Result {
         let name = self.filesystem.name();
         let [image, mount_point] = [text(&self.image), text(&self.mount_point)];
         call(
             "mount",
             &["-t", &name, "-o", self.options, image, mount_point],
         )
-    }
-
-    /// The system may need some time until the last file of a killed program is closed.
-    fn unmount(&self) -> Result<(), Failure> {
-        const ATTEMPTS: u32 = 50;
-        let mut outcome = Ok(());
-        for _ in 0..ATTEMPTS {
-            outcome = call("umount", &[text(&self.mount_point)]);
-            if outcome.is_ok() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        outcome
     }
 }
 
@@ -227,7 +212,7 @@ impl Drop for PowerDisk {
 }
 
 /// Cuts the power, after other commands.
-fn cut(file: &Path, mut commands: Vec<String>, journal: JournalFate) -> Result<(), Failure> {
+fn cut(file: &Path, mut commands: Vec<String>, journal: JournalFate) -> Result {
     let shutdown = match journal {
         JournalFate::Lost => "shutdown",
         JournalFate::Written => "shutdown -f",
@@ -236,7 +221,7 @@ fn cut(file: &Path, mut commands: Vec<String>, journal: JournalFate) -> Result<(
     run_commands(file, &commands)
 }
 
-fn run_commands(file: &Path, commands: &[String]) -> Result<(), Failure> {
+fn run_commands(file: &Path, commands: &[String]) -> Result {
     let mut arguments = vec!["-x"];
     arguments.extend(commands.iter().flat_map(|command| ["-c", command]));
     arguments.push(text(file));
@@ -258,4 +243,9 @@ fn random_parts(file: &Path, rng: &mut Rng) -> Vec<String> {
         format!("sync_range -w -a {} {}", start * PAGE, len * PAGE)
     };
     (0..count).map(draw).collect()
+}
+
+/// A path as an argument. All paths made here are valid text.
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap_or_default()
 }

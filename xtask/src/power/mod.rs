@@ -11,25 +11,21 @@
 //! namespace, the machine's boot id changes after each cut.
 
 mod boot;
-mod commands;
 mod disk;
+mod programs;
 mod scenario;
-mod shared_scenario;
 
 use crate::{
-    Failure,
-    campaign::{Campaign, CampaignArguments, CampaignCounts, ScratchArguments, named},
+    Failure, Result,
+    campaign::{Campaign, CampaignArguments, ScratchArguments, named},
+    commands,
+    names::Named,
 };
 use boot::BootIdFile;
 use disk::{Filesystem, PowerDisk};
 use fastrand::Rng;
-use scenario::{PowerCutOutcome, PowerCutScenario, SingleScenario};
-use shared_scenario::SharedScenario;
-use std::{
-    env,
-    process::{Command, ExitStatus, Stdio},
-    time::Instant,
-};
+use scenario::{PowerCutOutcome, PowerScenario};
+use std::{env, process::Command, time::Instant};
 
 /// Shuts a file system down under committing programs, and checks the databases
 #[derive(clap::Args)]
@@ -72,7 +68,7 @@ struct PowerTally {
 }
 
 /// Cuts and inspects as often as requested.
-pub(crate) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &PowerArguments) -> Result {
     if !arguments.inside {
         return match why_not(arguments) {
             None => run_inside(),
@@ -114,7 +110,7 @@ pub(crate) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
         skip(&skipped.join("; "));
         return Ok(());
     }
-    tally.finish(&run, arguments.campaign.seed)
+    tally.finish(&run)
 }
 
 /// Prints that nothing was tested.
@@ -129,7 +125,7 @@ fn cut_all(
     boot: &BootIdFile,
     cuts_max: u64,
     tally: &mut PowerTally,
-) -> Result<(), Failure> {
+) -> Result {
     let begin = Instant::now();
     let cuts_before = tally.cuts;
     let name = disk.filesystem().name();
@@ -176,16 +172,13 @@ impl PowerArguments {
         boot: &'d BootIdFile,
         rng: &mut Rng,
         number: u64,
-    ) -> Box<dyn PowerCutScenario + 'd> {
+    ) -> PowerScenario<'d> {
         let processes = match self.processes {
             Some(processes) => processes..=processes,
             None if rng.bool() => 1..=1,
             None => 2..=3,
         };
-        match processes.end() {
-            0..=1 => Box::new(SingleScenario::new(disk, boot, rng, number)),
-            _ => Box::new(SharedScenario::new(disk, boot, rng, number, processes)),
-        }
+        PowerScenario::new(disk, boot, rng, number, processes)
     }
 
     fn processes_in_words(&self) -> String {
@@ -225,30 +218,24 @@ impl PowerTally {
         }
     }
 
-    fn finish(&self, run: &Campaign<'_>, seed: u64) -> Result<(), Failure> {
-        println!(
-            "seed {seed}: {} cuts came before the first commit, {} were followed by another at once; \
-             {} times the newest commit was whole, {} times rolled back",
-            self.early, self.unseen, self.verified, self.rolled_back
-        );
-        println!(
-            "{} cuts lost {} commits that were not durable, {} of them all since a close",
-            self.losing, self.lost_commits, self.lost_after_close
-        );
-        let counts = CampaignCounts {
-            count: self.cuts,
-            unit: "power cuts",
-            violations: self.violations,
-            counters: named([
-                ("early", self.early),
-                ("unseen", self.unseen),
-                ("verified", self.verified),
-                ("rolled_back", self.rolled_back),
-                ("losing", self.losing),
-                ("lost_commits", self.lost_commits),
-            ]),
-        };
-        run.finish(&counts, "a power cut violated a promise")
+    fn finish(&self, run: &Campaign<'_>) -> Result {
+        let counters = named([
+            ("early", self.early),
+            ("unseen", self.unseen),
+            ("verified", self.verified),
+            ("rolled_back", self.rolled_back),
+            ("losing", self.losing),
+            ("lost_commits", self.lost_commits),
+            ("lost_after_close", self.lost_after_close),
+        ]);
+        run.print_counters(&counters);
+        let failure = "a power cut violated a promise";
+        run.finish(
+            (self.cuts, "power cuts"),
+            self.violations,
+            &counters,
+            failure,
+        )
     }
 }
 
@@ -259,39 +246,24 @@ const UNSHARE: [&str; 4] = ["unshare", "--mount", "--propagation", "private"];
 fn why_not(arguments: &PowerArguments) -> Option<String> {
     for filesystem in arguments.filesystems() {
         for program in [filesystem.maker(), "xfs_io", "mount", "umount"] {
-            if let Err(error) = quiet(program, &["-V"]) {
+            if !commands::is_there(program, "-V") {
                 return Some(format!(
-                    "{program} cannot be started ({error}); install xfsprogs, e2fsprogs and mount"
+                    "{program} cannot be started; install xfsprogs, e2fsprogs and mount"
                 ));
             }
         }
     }
-    match quiet(UNSHARE[0], &[&UNSHARE[1..], &["true"]].concat()) {
-        Ok(status) if status.success() => None,
-        Ok(_) => Some("private mounts are refused; they require root".to_owned()),
-        Err(error) => Some(format!("unshare cannot be started ({error})")),
-    }
-}
-
-fn quiet(program: &str, arguments: &[&str]) -> std::io::Result<ExitStatus> {
-    Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
+    let mut unshare = Command::new(UNSHARE[0]);
+    let unshared = commands::output(unshare.args(&UNSHARE[1..]).arg("true"));
+    let Failure(text) = unshared.err()?;
+    Some(format!(
+        "private mounts are refused; they require root: {text}"
+    ))
 }
 
 /// Runs this program once more, with private mounts.
-fn run_inside() -> Result<(), Failure> {
-    let status = Command::new(UNSHARE[0])
-        .args(&UNSHARE[1..])
-        .arg(env::current_exe()?)
-        .args(env::args_os().skip(1))
-        .arg("--inside")
-        .status()?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(failure!("cutting the power failed ({status})"))
+fn run_inside() -> Result {
+    let mut again = Command::new(UNSHARE[0]);
+    again.args(&UNSHARE[1..]).arg(env::current_exe()?);
+    commands::run(again.args(env::args_os().skip(1)).arg("--inside"))
 }

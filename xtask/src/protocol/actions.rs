@@ -13,46 +13,22 @@ pub(super) enum Action {
         leaf: Option<u8>,
         slot: u8,
     },
-    KillInCommit {
-        slot: u8,
-    },
+    KillInCommit(u8),
     FailRecord {
         slot: u8,
         is_whole: bool,
     },
-    BeginReader {
-        name: u8,
-    },
-    EndReader {
-        name: u8,
-    },
-    BeginFlush {
-        name: u8,
-    },
-    CompleteFlush {
-        name: u8,
-    },
-    FailFlush {
-        name: u8,
-    },
-    BeginEntry {
-        name: u8,
-    },
-    CompleteEntry {
-        name: u8,
-    },
-    FailEntry {
-        name: u8,
-    },
-    WriteVisibleAgain {
-        slot: u8,
-    },
-    EraseHidden {
-        slot: u8,
-    },
-    WriteClose {
-        slot: u8,
-    },
+    BeginReader(u8),
+    EndReader(u8),
+    BeginFlush(u8),
+    CompleteFlush(u8),
+    FailFlush(u8),
+    BeginEntry(u8),
+    CompleteEntry(u8),
+    FailEntry(u8),
+    WriteVisibleAgain(u8),
+    EraseHidden(u8),
+    WriteClose(u8),
     CompleteClose,
     FailClose,
     /// A step of a poisoned engine, poisoned by an error or on purpose.
@@ -61,14 +37,10 @@ pub(super) enum Action {
     PowerCut,
     Drop,
     Open,
-    Redo {
-        page: u8,
-    },
+    Redo(u8),
     DecideAgain,
     Settle,
-    EraseLoser {
-        slot: u8,
-    },
+    EraseLoser(u8),
     CompleteRecovery,
 }
 
@@ -82,7 +54,7 @@ impl fmt::Display for Action {
                 leaf,
                 slot,
             } => write_commit(f, durability, name, (root, leaf, slot)),
-            Self::KillInCommit { slot } => write!(
+            Self::KillInCommit(slot) => write!(
                 f,
                 "the process is killed while it writes a commit to free pages and slot {slot}"
             ),
@@ -90,27 +62,27 @@ impl fmt::Display for Action {
                 let state = if is_whole { "whole" } else { "torn" };
                 write!(f, "a commit fails with its record in slot {slot} {state}")
             }
-            Self::BeginReader { name } => write!(f, "a reader begins at {name}"),
-            Self::EndReader { name } => write!(f, "the reader at {name} ends"),
-            Self::BeginFlush { name } => write!(f, "a flush of {name} begins"),
-            Self::CompleteFlush { name } => write!(f, "the flush of {name} completes"),
-            Self::FailFlush { name } => write!(
+            Self::BeginReader(name) => write!(f, "a reader begins at {name}"),
+            Self::EndReader(name) => write!(f, "the reader at {name} ends"),
+            Self::BeginFlush(name) => write!(f, "a flush of {name} begins"),
+            Self::CompleteFlush(name) => write!(f, "the flush of {name} completes"),
+            Self::FailFlush(name) => write!(
                 f,
                 "the flush of {name} fails; the system counts everything as written"
             ),
-            Self::BeginEntry { name } => write!(f, "an entry that makes {name} durable is written"),
-            Self::CompleteEntry { name } => {
+            Self::BeginEntry(name) => write!(f, "an entry that makes {name} durable is written"),
+            Self::CompleteEntry(name) => {
                 write!(f, "the entry of {name} is on the disk")
             }
-            Self::FailEntry { name } => write!(
+            Self::FailEntry(name) => write!(
                 f,
                 "the write of the entry of {name} fails; the system counts it as written"
             ),
-            Self::WriteVisibleAgain { slot } => {
+            Self::WriteVisibleAgain(slot) => {
                 write!(f, "the visible record goes to slot {slot} again")
             }
-            Self::EraseHidden { slot } => write!(f, "an invisible record in slot {slot} is erased"),
-            Self::WriteClose { slot } => write!(f, "the mark of a clean close goes to slot {slot}"),
+            Self::EraseHidden(slot) => write!(f, "an invisible record in slot {slot} is erased"),
+            Self::WriteClose(slot) => write!(f, "the mark of a clean close goes to slot {slot}"),
             Self::CompleteClose => write!(f, "the mark is flushed: the database is closed"),
             Self::FailClose => write!(
                 f,
@@ -127,10 +99,10 @@ impl fmt::Display for Action {
                 "the system drops from its cache what a failed flush left there"
             ),
             Self::Open => write!(f, "the database is opened"),
-            Self::Redo { page } => write!(f, "recovery redoes page {page}"),
+            Self::Redo(page) => write!(f, "recovery redoes page {page}"),
             Self::DecideAgain => write!(f, "recovery decides again, or redoes the record"),
             Self::Settle => write!(f, "recovery rewrites the chosen commit"),
-            Self::EraseLoser { slot } => write!(f, "recovery erases slot {slot}"),
+            Self::EraseLoser(slot) => write!(f, "recovery erases slot {slot}"),
             Self::CompleteRecovery => write!(f, "recovery flushes, the database is open"),
         }
     }

@@ -50,7 +50,7 @@ fn commits(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &
     }
     if state.mishaps_left > 0 {
         for slot in engine.next_slots(state, rules) {
-            let action = Action::KillInCommit { slot };
+            let action = Action::KillInCommit(slot);
             steps.push(action, Ok(killed_in_commit(state, engine, slot)));
             for is_whole in [false, true] {
                 if let Some(next) = failed_in_commit(state, engine, slot, is_whole, rules) {
@@ -212,7 +212,7 @@ fn taken_back_early(state: &ProtocolState, engine: &EngineMemory, steps: &mut St
         for &other in hidden.iter().filter(|&&other| other != slot) {
             next.write_slot(other, 0);
         }
-        steps.push(Action::WriteVisibleAgain { slot }, Ok(next));
+        steps.push(Action::WriteVisibleAgain(slot), Ok(next));
     }
 }
 
@@ -239,14 +239,14 @@ fn readers(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &
             engine.readers.push(engine.published);
             engine.readers.sort_unstable();
         });
-        steps.push(Action::BeginReader { name }, Ok(next));
+        steps.push(Action::BeginReader(name), Ok(next));
     }
     for at in 0..engine.readers.len() {
         let name = state.name(engine.readers[at]);
         let next = after(state, rules, |_, engine| {
             engine.readers.remove(at);
         });
-        steps.push(Action::EndReader { name }, Ok(next));
+        steps.push(Action::EndReader(name), Ok(next));
     }
 }
 
@@ -269,7 +269,7 @@ fn flushes(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &
             });
             next.locations_mut().for_each(|at| at.begin_flush());
         });
-        steps.push(Action::BeginFlush { name }, Ok(next));
+        steps.push(Action::BeginFlush(name), Ok(next));
         journal::begin_entry(state, engine, rules, steps);
     } else if engine.newest != engine.flushed {
         flush_journaled(state, engine, rules, steps);
@@ -289,7 +289,7 @@ fn flush_journaled(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, 
         engine.target = Some(target);
         note_durable(next, engine, rules);
     });
-    steps.push(Action::CompleteFlush { name }, Ok(flushed));
+    steps.push(Action::CompleteFlush(name), Ok(flushed));
     if state.mishaps_left > 0 {
         fail_flush(state, engine, target, rules, steps);
     }
@@ -298,8 +298,8 @@ fn flush_journaled(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, 
 fn completion(state: &ProtocolState, target: FlushTarget) -> Action {
     let name = state.name(target.commit);
     match target.means {
-        SyncMethod::Flush => Action::CompleteFlush { name },
-        SyncMethod::Entry(_) => Action::CompleteEntry { name },
+        SyncMethod::Flush => Action::CompleteFlush(name),
+        SyncMethod::Entry(_) => Action::CompleteEntry(name),
     }
 }
 
@@ -326,11 +326,11 @@ fn fail_flush(
     let action = match target.means {
         SyncMethod::Flush => {
             failed.locations_mut().for_each(|at| at.fail_flush());
-            Action::FailFlush { name }
+            Action::FailFlush(name)
         }
         SyncMethod::Entry(index) => {
             failed.journal[usize::from(index)].fail_flush();
-            Action::FailEntry { name }
+            Action::FailEntry(name)
         }
     };
     failed.mishaps_left -= 1;
@@ -379,7 +379,7 @@ pub(super) fn take_back(
             if let EnginePhase::Poisoned { is_rewritten, .. } = &mut next.phase {
                 *is_rewritten = true;
             }
-            steps.push(Action::WriteVisibleAgain { slot }, Ok(next));
+            steps.push(Action::WriteVisibleAgain(slot), Ok(next));
         }
         let visible = state.transaction(engine.published);
         let is_hidden = state
@@ -388,7 +388,7 @@ pub(super) fn take_back(
         if (is_rewritten || is_erasing_first) && is_hidden {
             let mut next = state.clone();
             next.write_slot(slot, 0);
-            steps.push(Action::EraseHidden { slot }, Ok(next));
+            steps.push(Action::EraseHidden(slot), Ok(next));
         }
     }
 }
@@ -421,7 +421,7 @@ fn closing(state: &ProtocolState, engine: &EngineMemory, rules: &Rules, steps: &
         let mut engine = engine.clone();
         engine.newest_slot = slot;
         next.phase = EnginePhase::Closing(engine);
-        steps.push(Action::WriteClose { slot }, Ok(next));
+        steps.push(Action::WriteClose(slot), Ok(next));
     }
 }
 

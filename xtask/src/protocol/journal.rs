@@ -49,7 +49,7 @@ pub(super) fn begin_entry(
             note_durable(next, engine, rules);
         }
     });
-    steps.push(Action::BeginEntry { name }, Ok(next));
+    steps.push(Action::BeginEntry(name), Ok(next));
 }
 
 /// The predecessor of the next entry.

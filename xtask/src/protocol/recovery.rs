@@ -139,7 +139,7 @@ pub(super) fn settling(state: &ProtocolState, rules: &Rules, steps: &mut Steps) 
             losers: losers & !(1 << loser),
             is_dropped,
         };
-        steps.push(Action::EraseLoser { slot: loser }, Ok(next));
+        steps.push(Action::EraseLoser(loser), Ok(next));
         return;
     }
     let mut flushed = state.clone();

@@ -89,7 +89,7 @@ pub(super) fn redoing(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
             redone,
             whole,
         };
-        steps.push(Action::Redo { page }, Ok(next));
+        steps.push(Action::Redo(page), Ok(next));
     }
 }
 

@@ -287,25 +287,21 @@ pub(super) enum EnginePhase {
 impl EnginePhase {
     pub(super) fn engine(&self) -> Option<&EngineMemory> {
         match self {
-            Self::Down | Self::Redoing { .. } | Self::Decided { .. } | Self::Settling { .. } => {
-                None
-            }
             Self::Running(engine)
             | Self::Failing(engine)
             | Self::Poisoned { engine, .. }
             | Self::Closing(engine) => Some(engine),
+            _ => None,
         }
     }
 
     pub(super) fn engine_mut(&mut self) -> Option<&mut EngineMemory> {
         match self {
-            Self::Down | Self::Redoing { .. } | Self::Decided { .. } | Self::Settling { .. } => {
-                None
-            }
             Self::Running(engine)
             | Self::Failing(engine)
             | Self::Poisoned { engine, .. }
             | Self::Closing(engine) => Some(engine),
+            _ => None,
         }
     }
 }

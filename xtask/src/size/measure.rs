@@ -1,6 +1,9 @@
 //! Measures the product code of one crate.
 
-use crate::sources::{Kind, Modules, Package, Source, attributes, is_test_item, pieces};
+use crate::{
+    Context, Result,
+    sources::{Kind, Modules, Package, Source, attributes, is_test_item, pieces},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -50,7 +53,7 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    pub(super) fn of(package: &Package) -> Result<Self, String> {
+    pub(super) fn of(package: &Package) -> Result<Self> {
         let modules = Modules::of(&package.sources)?;
         let files = modules.files();
         let mut measures = Self::default();
@@ -85,13 +88,9 @@ impl Measures {
         lists.into_iter().flatten().map(String::as_str)
     }
 
-    fn add_source(
-        &mut self,
-        source: &Source,
-        types: &mut BTreeMap<String, Vec<String>>,
-    ) -> Result<(), String> {
+    fn add_source(&mut self, source: &Source, types: &mut BTreeMap<String, Vec<String>>) -> Result {
         let name = source.path.display().to_string();
-        let parsed = syn::parse_file(&source.text).map_err(|error| format!("{name}: {error}"))?;
+        let parsed = syn::parse_file(&source.text).context(format_args!("{name}"))?;
         let mut items = Items::default();
         items.visit_file(&parsed);
         let (code, comment) = lines(&source.text, &items.test_lines);

@@ -1,6 +1,6 @@
 //! The source files of the workspace's crates.
 
-use crate::failure::Failure;
+use crate::Result;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -22,7 +22,7 @@ pub(crate) struct Source {
 }
 
 /// The crates in `crates/`, and `xtask` if there is one.
-pub(crate) fn packages(workspace: &Path) -> Result<Vec<Package>, Failure> {
+pub(crate) fn packages(workspace: &Path) -> Result<Vec<Package>> {
     let mut folders = Vec::new();
     for entry in fs::read_dir(workspace.join("crates"))? {
         folders.push(entry?.path());
@@ -33,7 +33,7 @@ pub(crate) fn packages(workspace: &Path) -> Result<Vec<Package>, Failure> {
     folders.iter().map(|folder| package(folder)).collect()
 }
 
-fn package(folder: &Path) -> Result<Package, Failure> {
+fn package(folder: &Path) -> Result<Package> {
     let name = folder.file_name().unwrap_or_default();
     Ok(Package {
         name: name.to_string_lossy().into_owned(),
@@ -42,7 +42,7 @@ fn package(folder: &Path) -> Result<Package, Failure> {
 }
 
 /// All Rust files below `root`, sorted by path.
-pub(crate) fn read(root: &Path) -> Result<Vec<Source>, Failure> {
+pub(crate) fn read(root: &Path) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {

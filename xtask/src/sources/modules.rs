@@ -7,6 +7,7 @@ use super::{
     module::{Meaning, Module},
     product::{is_test_file, is_test_item},
 };
+use crate::{Context, Result};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Component, Path, PathBuf},
@@ -34,7 +35,7 @@ struct Folders {
 
 impl Modules {
     /// Reads the modules of a crate, beginning with its roots.
-    pub(crate) fn of(sources: &[Source]) -> Result<Self, String> {
+    pub(crate) fn of(sources: &[Source]) -> Result<Self> {
         let files = Files {
             texts: sources
                 .iter()
@@ -59,7 +60,7 @@ impl Modules {
         files: &Files<'_>,
         path: &Path,
         parent: Option<usize>,
-    ) -> Result<Option<usize>, String> {
+    ) -> Result<Option<usize>> {
         self.add_file_in(files, path, parent, &folders_of(path))
     }
 
@@ -69,15 +70,14 @@ impl Modules {
         path: &Path,
         parent: Option<usize>,
         folders: &Folders,
-    ) -> Result<Option<usize>, String> {
+    ) -> Result<Option<usize>> {
         let Some(text) = files.texts.get(path) else {
             return Ok(None);
         };
         if is_test_file(path) {
             return Ok(None);
         }
-        let parsed =
-            syn::parse_file(text).map_err(|error| format!("{}: {error}", path.display()))?;
+        let parsed = syn::parse_file(text).context(format_args!("{}", path.display()))?;
         if is_test_item(&parsed.attrs) {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl Modules {
         parent: Option<usize>,
         items: &[syn::Item],
         folders: &Folders,
-    ) -> Result<usize, String> {
+    ) -> Result<usize> {
         let index = self.modules.len();
         self.modules.push(Module {
             file: path.to_path_buf(),
@@ -116,7 +116,7 @@ impl Modules {
         parent: usize,
         child: &syn::ItemMod,
         folders: &Folders,
-    ) -> Result<Option<usize>, String> {
+    ) -> Result<Option<usize>> {
         let name = child.ident.to_string();
         if let Some((_, items)) = &child.content {
             let folder = folders.children.join(&name);

@@ -1,7 +1,6 @@
 //! The command line of a worker.
 
 use super::misbehaviour::Misbehaviour;
-use crate::names::value_name;
 use std::path::PathBuf;
 
 /// The database, in the directory of a round.
@@ -45,10 +44,4 @@ pub(super) enum Role {
     Inspect,
     /// Checks everything, while another process works
     InspectDuringWork,
-}
-
-impl Role {
-    pub(super) fn name(self) -> String {
-        value_name(self)
-    }
 }

@@ -5,7 +5,7 @@ use super::{
     journal::StormJournal,
     meddle,
 };
-use crate::{Failure, campaign::draw};
+use crate::{Context, Result, campaign::draw};
 use fastrand::Rng;
 use std::{
     sync::{
@@ -39,7 +39,7 @@ pub(super) enum Access {
 }
 
 impl<'a> WorkerContext<'a> {
-    pub(super) fn open(arguments: &'a WorkerArguments, rng: &mut Rng) -> Result<Self, Failure> {
+    pub(super) fn open(arguments: &'a WorkerArguments, rng: &mut Rng) -> Result<Self> {
         let journal = StormJournal::open(&arguments.directory)?;
         let opened = open(arguments, &journal, rng)?;
         Ok(Self {
@@ -59,17 +59,14 @@ impl<'a> WorkerContext<'a> {
     }
 
     /// Runs `work` on the database, which stays open during that time.
-    pub(super) fn with<R>(
-        &self,
-        work: impl FnOnce(&OpenDatabase) -> Result<R, Failure>,
-    ) -> Result<R, Failure> {
+    pub(super) fn with<R>(&self, work: impl FnOnce(&OpenDatabase) -> Result<R>) -> Result<R> {
         let opened = self.database.read()?;
         let opened = opened.as_ref();
-        work(opened.ok_or_else(|| failure!("the database is not open"))?)
+        work(opened.context("the database is not open")?)
     }
 
     /// Closes or drops the database, and opens it again.
-    pub(super) fn reopen(&self, rng: &mut Rng) -> Result<(), Failure> {
+    pub(super) fn reopen(&self, rng: &mut Rng) -> Result {
         let mut opened = self.database.write()?;
         if let Some(opened) = opened.take()
             && rng.bool()
@@ -85,7 +82,7 @@ fn open(
     arguments: &WorkerArguments,
     journal: &StormJournal,
     rng: &mut Rng,
-) -> Result<OpenDatabase, Failure> {
+) -> Result<OpenDatabase> {
     let path = arguments.directory.join(DATABASE);
     let mut options = options(arguments.page_size, rng);
     if rng.u8(0..5) == 0 {
@@ -103,8 +100,7 @@ fn open(
     if !journal.promises()?.is_empty() {
         options = options.create(Create::Never);
     }
-    let database = meddle::open(arguments, || options.open(&path))
-        .map_err(|error| failure!("opening: {error}"))?;
+    let database = meddle::open(arguments, || options.open(&path)).context("opening")?;
     let access = Access::Write;
     Ok(OpenDatabase { database, access })
 }

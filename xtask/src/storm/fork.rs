@@ -3,9 +3,9 @@
 #![allow(unsafe_code)]
 
 use super::tables::NAMES;
-use crate::Failure;
+use crate::{Result, campaign::database::existing};
 use rustix::process::{Pid, WaitOptions, waitpid};
-use teak::{Database, Error, ReadTxn, Table, Transaction, codec::U64};
+use teak::{Database, ReadTxn, Table, Transaction, codec::U64};
 
 /// A child that takes longer counts as hung.
 const SECONDS_MAX: u32 = 10;
@@ -17,12 +17,10 @@ const WRITE_BEGUN: i32 = 11;
 const READ_ON: i32 = 12;
 
 /// Forks, and waits for the child.
-pub(super) fn fork(database: &Database) -> Result<(), Failure> {
+pub(super) fn fork(database: &Database) -> Result {
     let txn = database.begin_read()?;
-    let table = match txn.open_table::<U64, U64>(NAMES[0]) {
-        Ok(table) => table,
-        Err(Error::TableNotFound(_)) => return Ok(()),
-        Err(error) => return Err(error.into()),
+    let Some(table) = existing(txn.open_table::<U64, U64>(NAMES[0]))? else {
+        return Ok(());
     };
     // SAFETY: the child has one thread only, and locks of other threads may stay locked in it. It
     // calls the functions of the engine that must refuse at once, and then `_exit`, so that nothing
@@ -54,7 +52,7 @@ fn use_inherited(database: &Database, txn: &ReadTxn, table: &Table<U64, U64>) ->
     REFUSED
 }
 
-fn expect_success(pid: Option<Pid>) -> Result<(), Failure> {
+fn expect_success(pid: Option<Pid>) -> Result {
     let Some((_, status)) = waitpid(pid, WaitOptions::empty())? else {
         bail!("the child of a fork was not waited for");
     };

@@ -8,7 +8,7 @@ use super::{
     progress::ProgressReporter,
     tables::{COMMITS, StormTables},
 };
-use crate::Failure;
+use crate::{Result, campaign::database::expect_clean};
 use teak::{Create, Database, Error, Options, Transaction};
 
 /// Commits after which no pages may be kept for readers that do not exist.
@@ -18,10 +18,7 @@ const COMMITS_ALONE: u64 = 4;
 const PENDING_MAX: u64 = 100;
 
 /// Opens the database, checks everything, and closes it.
-pub(super) fn run(
-    arguments: &WorkerArguments,
-    reporter: &mut ProgressReporter,
-) -> Result<(), Failure> {
+pub(super) fn run(arguments: &WorkerArguments, reporter: &mut ProgressReporter) -> Result {
     let journal = StormJournal::open(&arguments.directory)?;
     let path = arguments.directory.join(DATABASE);
     reporter.begin("opening to inspect")?;
@@ -32,12 +29,7 @@ pub(super) fn run(
         opened => opened?,
     };
     reporter.begin("checking for damage")?;
-    let report = database.check(&mut |_| ())?;
-    ensure!(
-        report.is_clean(),
-        "check found damage: {:?}",
-        report.damages
-    );
+    expect_clean(&database)?;
     reporter.begin("checking all tables")?;
     inspect_once(&database, &promises)?;
     if arguments.role == Role::Inspect {
@@ -49,7 +41,7 @@ pub(super) fn run(
     Ok(database.close()?)
 }
 
-fn inspect_once(database: &Database, promises: &Promises) -> Result<(), Failure> {
+fn inspect_once(database: &Database, promises: &Promises) -> Result {
     let txn = database.begin_read()?;
     let (found, seen) = (txn.id().0, promises.transaction);
     ensure!(found >= seen, "the state is {found}, but {seen} was seen");
@@ -58,7 +50,7 @@ fn inspect_once(database: &Database, promises: &Promises) -> Result<(), Failure>
 }
 
 /// Fails if pages are kept for readers, after commits that can see that there are none.
-fn expect_no_readers(database: &Database, writer: u64) -> Result<(), Failure> {
+fn expect_no_readers(database: &Database, writer: u64) -> Result {
     for commits in 1..=COMMITS_ALONE {
         let mut txn = database.begin_write()?;
         let tables = StormTables::create(&mut txn)?;

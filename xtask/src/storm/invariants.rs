@@ -4,9 +4,9 @@ use super::{
     journal::Promises,
     tables::{ACCOUNTS, BALANCE, NAMES, StormTables, is_content},
 };
-use crate::Failure;
+use crate::{Result, campaign::database::records};
 use std::collections::BTreeMap;
-use teak::{Error, Transaction, codec::Bytes};
+use teak::Transaction;
 use xxhash_rust::xxh3::Xxh3;
 
 /// How thoroughly a snapshot is checked.
@@ -25,7 +25,7 @@ pub(super) fn check(
     txn: &impl Transaction,
     promises: &Promises,
     depth: InvariantDepth,
-) -> Result<u64, Failure> {
+) -> Result<u64> {
     let Some(tables) = StormTables::open(txn)? else {
         return if promises.is_empty() {
             Ok(0)
@@ -50,7 +50,7 @@ fn check_promises(
     txn: &impl Transaction,
     tables: &StormTables,
     promises: &Promises,
-) -> Result<u64, Failure> {
+) -> Result<u64> {
     let count = tables.count(txn)?;
     ensure!(
         count >= promises.counter,
@@ -73,7 +73,7 @@ fn check_promises(
     Ok(count)
 }
 
-fn check_accounts(txn: &impl Transaction, tables: &StormTables) -> Result<(), Failure> {
+fn check_accounts(txn: &impl Transaction, tables: &StormTables) -> Result {
     let (mut accounts, mut sum) = (0, 0u64);
     for record in tables.accounts.iter(txn)? {
         accounts += 1;
@@ -87,7 +87,7 @@ fn check_accounts(txn: &impl Transaction, tables: &StormTables) -> Result<(), Fa
     Ok(())
 }
 
-fn check_mirror(txn: &impl Transaction, tables: &StormTables) -> Result<(), Failure> {
+fn check_mirror(txn: &impl Transaction, tables: &StormTables) -> Result {
     for record in tables.mirror.iter(txn)? {
         let (key, value) = record?;
         let found = tables.inverse.get(txn, value)?;
@@ -110,7 +110,7 @@ fn check_mirror(txn: &impl Transaction, tables: &StormTables) -> Result<(), Fail
     Ok(())
 }
 
-fn check_values(txn: &impl Transaction, tables: &StormTables) -> Result<(), Failure> {
+fn check_values(txn: &impl Transaction, tables: &StormTables) -> Result {
     for record in tables.large.iter(txn)? {
         let (key, value) = record?;
         ensure!(is_content(value), "large value {key} has wrong bytes");
@@ -123,19 +123,13 @@ fn check_values(txn: &impl Transaction, tables: &StormTables) -> Result<(), Fail
 }
 
 /// A hash over all records of all tables.
-pub(super) fn digest(txn: &impl Transaction) -> Result<u64, Failure> {
+pub(super) fn digest(txn: &impl Transaction) -> Result<u64> {
     let mut hash = Xxh3::new();
     for name in NAMES {
-        let table = match txn.open_table::<Bytes, Bytes>(name) {
-            Ok(table) => table,
-            Err(Error::TableNotFound(_)) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        for record in table.iter(txn)? {
-            let (key, value) = record?;
-            for part in [&key, value] {
+        for (key, value) in records(txn, name)? {
+            for part in [key, value] {
                 hash.update(&(part.len() as u64).to_le_bytes());
-                hash.update(part);
+                hash.update(&part);
             }
         }
     }

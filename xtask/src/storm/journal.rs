@@ -5,7 +5,7 @@
 //! transaction may see less. So a process that reads the journal and then begins a transaction
 //! knows what it must see.
 
-use crate::Failure;
+use crate::Result;
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
@@ -73,7 +73,7 @@ impl Promises {
 
 impl StormJournal {
     /// Opens the journal of the round in `directory`.
-    pub(super) fn open(directory: &Path) -> Result<Self, Failure> {
+    pub(super) fn open(directory: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         let options = options.create(true).append(true).read(true);
         Ok(Self {
@@ -83,12 +83,12 @@ impl StormJournal {
     }
 
     /// Appends a record.
-    pub(super) fn note(&self, subject: Subject, number: u64) -> Result<(), Failure> {
+    pub(super) fn note(&self, subject: Subject, number: u64) -> Result {
         Ok((&self.file).write_all(&record(subject, number))?)
     }
 
     /// All promises so far.
-    pub(super) fn promises(&self) -> Result<Promises, Failure> {
+    pub(super) fn promises(&self) -> Result<Promises> {
         let mut reading = self.reading.lock()?;
         let mut part = [0; 128 * RECORD_LEN];
         loop {
@@ -119,7 +119,7 @@ fn record(subject: Subject, number: u64) -> [u8; RECORD_LEN] {
     record
 }
 
-fn parse(record: &[u8]) -> Result<(Subject, u64), Failure> {
+fn parse(record: &[u8]) -> Result<(Subject, u64)> {
     let text = str::from_utf8(record)?;
     let subject = match &text[..1] {
         "c" => Subject::Counter,

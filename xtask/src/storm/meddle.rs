@@ -3,7 +3,7 @@
 //! may not affect any process.
 
 use super::arguments::{DATABASE, WorkerArguments};
-use crate::Failure;
+use crate::Result;
 use fastrand::Rng;
 use std::{
     fs::{self, File},
@@ -23,7 +23,7 @@ const AGE_MIN: Duration = Duration::from_millis(800);
 const AWAY_MAX: Duration = Duration::from_millis(5);
 
 /// Does one of these actions.
-pub(super) fn meddle(directory: &Path, writer: u64, rng: &mut Rng) -> Result<(), Failure> {
+pub(super) fn meddle(directory: &Path, writer: u64, rng: &mut Rng) -> Result {
     let database = directory.join(DATABASE);
     let lock_file = directory.join(format!("{DATABASE}-lock"));
     let file = if rng.bool() { &database } else { &lock_file };

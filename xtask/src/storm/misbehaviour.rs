@@ -1,7 +1,5 @@
 //! Deliberate misbehaviour of workers, to show that it is found.
 
-use crate::names::value_name;
-
 /// A wrong action that a worker sometimes performs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(super) enum Misbehaviour {
@@ -21,10 +19,4 @@ pub(super) enum Misbehaviour {
     Hang,
     /// A thread panics
     Panic,
-}
-
-impl Misbehaviour {
-    pub(super) fn name(self) -> String {
-        value_name(self)
-    }
 }

@@ -5,9 +5,9 @@ use super::{
     misbehaviour::Misbehaviour,
     progress::{self, ProgressWatch},
 };
-use crate::Failure;
+use crate::{Result, commands::signal, names::Named};
 use fastrand::Rng;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::{
     env,
     fs::{self, File},
@@ -96,7 +96,7 @@ impl WorkerPool {
     }
 
     /// Starts one more worker.
-    pub(super) fn start(&mut self, role: Role, rng: &mut Rng) -> Result<(), Failure> {
+    pub(super) fn start(&mut self, role: Role, rng: &mut Rng) -> Result {
         self.events.starts += 1;
         let number = self.events.starts;
         let worker = WorkerProcess::start(&self.plan, role, number, rng.u64(..))?;
@@ -105,7 +105,7 @@ impl WorkerPool {
     }
 
     /// Kills the worker at `index` at any point of its work, and waits for its end.
-    pub(super) fn kill(&mut self, index: usize) -> Result<(), Failure> {
+    pub(super) fn kill(&mut self, index: usize) -> Result {
         let mut worker = self.workers.swap_remove(index);
         worker.process.kill()?;
         let status = worker.process.wait()?;
@@ -115,7 +115,7 @@ impl WorkerPool {
     }
 
     /// Kills all workers at almost the same time.
-    pub(super) fn kill_all(&mut self) -> Result<(), Failure> {
+    pub(super) fn kill_all(&mut self) -> Result {
         for worker in &mut self.workers {
             worker.process.kill()?;
         }
@@ -126,16 +126,16 @@ impl WorkerPool {
     }
 
     /// Stops the worker at `index` for some time.
-    pub(super) fn stop(&mut self, index: usize, time: Duration) -> Result<(), Failure> {
+    pub(super) fn stop(&mut self, index: usize, time: Duration) -> Result {
         let worker = &mut self.workers[index];
-        worker.signal(Signal::STOP)?;
+        signal(&worker.process, Signal::STOP)?;
         worker.stopped_until = Some(Instant::now() + time);
         self.events.stops += 1;
         Ok(())
     }
 
     /// Resumes all workers, and asks them to end.
-    pub(super) fn ask_all_to_end(&mut self) -> Result<(), Failure> {
+    pub(super) fn ask_all_to_end(&mut self) -> Result {
         for worker in &mut self.workers {
             worker.resume()?;
             drop(worker.process.stdin.take());
@@ -144,7 +144,7 @@ impl WorkerPool {
     }
 
     /// Waits until no worker is left, or there is a violation.
-    pub(super) fn wait(&mut self) -> Result<(), Failure> {
+    pub(super) fn wait(&mut self) -> Result {
         while !self.workers.is_empty() && self.violations.is_empty() {
             self.supervise()?;
             thread::sleep(POLL_INTERVAL);
@@ -154,7 +154,7 @@ impl WorkerPool {
 
     /// Resumes workers that were stopped long enough, and looks for those that have ended or are
     /// stuck.
-    pub(super) fn supervise(&mut self) -> Result<(), Failure> {
+    pub(super) fn supervise(&mut self) -> Result {
         let now = Instant::now();
         for worker in &mut self.workers {
             if worker.stopped_until.is_some_and(|end| end <= now) {
@@ -170,7 +170,7 @@ impl WorkerPool {
     }
 
     /// Removes the workers that have ended. None may end before it is asked to.
-    fn reap_ended(&mut self) -> Result<(), Failure> {
+    fn reap_ended(&mut self) -> Result {
         for index in (0..self.workers.len()).rev() {
             if let Some(status) = self.workers[index].process.try_wait()? {
                 let mut worker = self.workers.swap_remove(index);
@@ -210,7 +210,7 @@ impl WorkerPool {
         worker: &mut WorkerProcess,
         status: ExitStatus,
         is_expected: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let errors = fs::read(&worker.errors)?;
         if is_expected && errors.is_empty() {
             return worker.clear();
@@ -228,7 +228,7 @@ impl WorkerPool {
 }
 
 impl WorkerProcess {
-    fn start(plan: &WorkerPlan, role: Role, number: u64, seed: u64) -> Result<Self, Failure> {
+    fn start(plan: &WorkerPlan, role: Role, number: u64, seed: u64) -> Result<Self> {
         let errors = plan.directory.join(format!("errors-{number}"));
         let mut command = Command::new(env::current_exe()?);
         if let Some(error) = teak::testing::planted() {
@@ -270,25 +270,16 @@ impl WorkerProcess {
         self.role != Role::Work || self.process.stdin.is_none()
     }
 
-    fn resume(&mut self) -> Result<(), Failure> {
+    fn resume(&mut self) -> Result {
         if self.stopped_until.take().is_some() {
-            self.signal(Signal::CONT)?;
+            signal(&self.process, Signal::CONT)?;
             self.watch.restart();
         }
         Ok(())
     }
 
-    /// The process has not been waited for, so its number cannot have been reused.
-    fn signal(&self, signal: Signal) -> Result<(), Failure> {
-        let id = i32::try_from(self.process.id()).ok();
-        match id.and_then(Pid::from_raw) {
-            Some(id) => Ok(kill_process(id, signal)?),
-            None => Ok(()),
-        }
-    }
-
     /// Removes what it wrote for its parent.
-    fn clear(&self) -> Result<(), Failure> {
+    fn clear(&self) -> Result {
         fs::remove_file(&self.errors)?;
         match fs::remove_file(self.watch.path()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),

@@ -2,7 +2,7 @@
 //!
 //! Each thread has a line of 64 bytes: a counter of activities, and the current activity.
 
-use crate::Failure;
+use crate::Result;
 use std::{
     fs::{self, File, OpenOptions},
     os::unix::fs::FileExt,
@@ -28,7 +28,7 @@ pub(super) struct ProgressReporter {
 }
 
 impl ProgressReporter {
-    pub(super) fn open(path: &Path, thread: usize) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path, thread: usize) -> Result<Self> {
         let mut options = OpenOptions::new();
         let options = options.create(true).truncate(false).write(true);
         Ok(Self {
@@ -39,13 +39,13 @@ impl ProgressReporter {
     }
 
     /// Reports the next activity.
-    pub(super) fn begin(&mut self, activity: &str) -> Result<(), Failure> {
+    pub(super) fn begin(&mut self, activity: &str) -> Result {
         self.count += 1;
         let line = format!("{:>9} {activity:<53.53}\n", self.count);
         Ok(self.file.write_all_at(line.as_bytes(), self.offset)?)
     }
 
-    pub(super) fn end(&mut self) -> Result<(), Failure> {
+    pub(super) fn end(&mut self) -> Result {
         self.begin(ENDED)
     }
 }

@@ -5,7 +5,7 @@ use super::{
     journal::{Promises, StormJournal},
     process_pool::{POLL_INTERVAL, WorkerEvents, WorkerPlan, WorkerPool},
 };
-use crate::{Failure, campaign::violations};
+use crate::{Failure, Result, campaign::violations};
 use fastrand::Rng;
 use std::{
     fs, io,
@@ -56,7 +56,7 @@ pub(super) fn run_round(
     process_count: usize,
     length: Duration,
     name: &str,
-) -> Result<RoundOutcome, Failure> {
+) -> Result<RoundOutcome> {
     let directory = plan.directory.clone();
     let is_on_purpose = plan.misbehaviour.is_some();
     let interval = Duration::from_millis([40, 50, 60, 120][rng.usize(0..4)]);
@@ -90,11 +90,11 @@ impl Round<'_> {
         self.pool.violations.is_empty()
     }
 
-    fn promises(&self) -> Result<Promises, Failure> {
+    fn promises(&self) -> Result<Promises> {
         StormJournal::open(self.directory)?.promises()
     }
 
-    fn storm(&mut self, length: Duration) -> Result<(), Failure> {
+    fn storm(&mut self, length: Duration) -> Result {
         let end = Instant::now() + length;
         self.fill()?;
         let mut next = Instant::now() + self.pause();
@@ -114,7 +114,7 @@ impl Round<'_> {
         self.interval.mul_f64(2.0 * self.rng.f64())
     }
 
-    fn fill(&mut self) -> Result<(), Failure> {
+    fn fill(&mut self) -> Result {
         while self.is_fine() && self.pool.len() < self.process_count {
             self.pool.start(Role::Work, &mut self.rng)?;
         }
@@ -122,7 +122,7 @@ impl Round<'_> {
     }
 
     /// Performs an action on a worker, or on all.
-    fn act(&mut self) -> Result<(), Failure> {
+    fn act(&mut self) -> Result {
         let last = self.pool.len() - 1;
         let index = match self.rng.u8(0..5) {
             // The worker that was started last, which may still be opening the database.
@@ -140,7 +140,7 @@ impl Round<'_> {
         }
     }
 
-    fn end(&mut self) -> Result<(), Failure> {
+    fn end(&mut self) -> Result {
         let ends = [RoundEnd::Asked, RoundEnd::Killed, RoundEnd::OneStays];
         match ends[self.rng.usize(0..3)] {
             _ if !self.is_fine() => {}
@@ -159,7 +159,7 @@ impl Round<'_> {
         self.pool.kill_all()
     }
 
-    fn inspect_during_work(&mut self) -> Result<(), Failure> {
+    fn inspect_during_work(&mut self) -> Result {
         while self.pool.len() > 1 {
             self.pool.kill(0)?;
         }
@@ -177,7 +177,7 @@ impl Round<'_> {
     }
 
     /// Keeps a copy of the database after the end of the workers, in case it violates a promise.
-    fn copy_database(&self) -> Result<(), Failure> {
+    fn copy_database(&self) -> Result {
         let copy = format!("{DATABASE}-as-left");
         match fs::copy(self.directory.join(DATABASE), self.directory.join(copy)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),

@@ -10,7 +10,7 @@ use super::{
     misbehaviour::Misbehaviour,
     progress::ProgressReporter,
 };
-use crate::Failure;
+use crate::{Context, Result, campaign::database::expect_clean};
 use fastrand::Rng;
 use std::{thread, time::Duration};
 use teak::{Database, Error, ReadTxn, Transaction};
@@ -70,7 +70,7 @@ impl StormOperation {
 }
 
 /// Fails unless a database that is open for reading refused a change.
-pub(super) fn refused<T>(result: teak::Result<T>) -> Result<(), Failure> {
+pub(super) fn refused<T>(result: teak::Result<T>) -> Result {
     match result {
         Err(Error::ReadOnly) => Ok(()),
         Err(error) => Err(error.into()),
@@ -97,18 +97,18 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
     }
 
     /// Works until the end of the worker. First checks that all commits acknowledged before exist.
-    pub(super) fn run(&mut self) -> Result<(), Failure> {
+    pub(super) fn run(&mut self) -> Result {
         let mut operation = StormOperation::Read;
         while !self.worker.is_to_end() {
             self.reporter.begin(operation.name())?;
             self.operate(operation)
-                .map_err(|Failure(text)| failure!("{}: {text}", operation.name()))?;
+                .context(format_args!("{}", operation.name()))?;
             operation = StormOperation::draw(&mut self.rng, self.worker.arguments);
         }
         self.reporter.end()
     }
 
-    fn operate(&mut self, operation: StormOperation) -> Result<(), Failure> {
+    fn operate(&mut self, operation: StormOperation) -> Result {
         let worker = self.worker;
         match operation {
             StormOperation::Reopen => worker.reopen(&mut self.rng),
@@ -120,11 +120,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         }
     }
 
-    fn operate_on(
-        &mut self,
-        operation: StormOperation,
-        opened: &OpenDatabase,
-    ) -> Result<(), Failure> {
+    fn operate_on(&mut self, operation: StormOperation, opened: &OpenDatabase) -> Result {
         let database = &opened.database;
         match (operation, opened.access) {
             (StormOperation::Write, Access::Write) => self.write(database),
@@ -132,13 +128,13 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
             (StormOperation::Sync, Access::Write) => self.sync(database),
             (StormOperation::Sync, Access::Read) => refused(database.sync()),
             (StormOperation::LongRead, _) => self.read_long(opened),
-            (StormOperation::Check, _) => check(database),
+            (StormOperation::Check, _) => expect_clean(database),
             (StormOperation::Fork, _) => fork::fork(database),
             _ => self.read(database),
         }
     }
 
-    fn rest(&mut self) -> Result<(), Failure> {
+    fn rest(&mut self) -> Result {
         if self.misbehaves(Misbehaviour::Hang) {
             thread::sleep(Duration::MAX);
         }
@@ -147,7 +143,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         Ok(())
     }
 
-    fn sync(&mut self, database: &Database) -> Result<(), Failure> {
+    fn sync(&mut self, database: &Database) -> Result {
         match self.rng.u8(0..4) {
             0 if !database.is_flush_due()? => {}
             1 => database.begin_sync()?.wait()?,
@@ -161,7 +157,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
         self.worker.arguments.misbehaviour == Some(misbehaviour) && self.rng.bool()
     }
 
-    fn read(&mut self, database: &Database) -> Result<(), Failure> {
+    fn read(&mut self, database: &Database) -> Result {
         let depth = [
             InvariantDepth::Promises,
             InvariantDepth::Tables,
@@ -174,7 +170,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
     }
 
     /// Begins a read transaction. Returns the promises that it must satisfy.
-    fn begin_read(&self, database: &Database) -> Result<(ReadTxn, Promises), Failure> {
+    fn begin_read(&self, database: &Database) -> Result<(ReadTxn, Promises)> {
         let promises = self.worker.journal.promises()?;
         let txn = database.begin_read()?;
         let (found, seen) = (txn.id().0, promises.transaction);
@@ -186,14 +182,9 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
     }
 
     /// Checks a snapshot, and records it: no later reader may see an older one.
-    fn check_snapshot(
-        &self,
-        txn: &ReadTxn,
-        promises: &Promises,
-        depth: InvariantDepth,
-    ) -> Result<(), Failure> {
+    fn check_snapshot(&self, txn: &ReadTxn, promises: &Promises, depth: InvariantDepth) -> Result {
         let count = invariants::check(txn, promises, depth)
-            .map_err(|Failure(text)| failure!("in state {}: {text}", txn.id()))?;
+            .context(format_args!("in state {}", txn.id()))?;
         let journal = &self.worker.journal;
         if count > promises.counter {
             journal.note(Subject::Counter, count)?;
@@ -205,7 +196,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
     }
 
     /// Holds a snapshot while other threads, or this one, commit. It must not change.
-    fn read_long(&mut self, opened: &OpenDatabase) -> Result<(), Failure> {
+    fn read_long(&mut self, opened: &OpenDatabase) -> Result {
         let (txn, promises) = self.begin_read(&opened.database)?;
         let before = invariants::digest(&txn)?;
         let txn = match self.rng.u8(0..3) {
@@ -236,26 +227,17 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
 }
 
 /// Sends the snapshot to another thread, which checks it and sends it back.
-fn elsewhere(txn: ReadTxn, digest: u64) -> Result<ReadTxn, Failure> {
+fn elsewhere(txn: ReadTxn, digest: u64) -> Result<ReadTxn> {
     let thread = thread::spawn(move || expect_digest(&txn, digest).map(|()| txn));
     let result = thread.join();
     result.map_err(|_| failure!("a thread that reads panicked"))?
 }
 
-fn expect_digest(txn: &ReadTxn, expected: u64) -> Result<(), Failure> {
-    if invariants::digest(txn)? == expected {
-        return Ok(());
-    }
-    Err(failure!(
+fn expect_digest(txn: &ReadTxn, expected: u64) -> Result {
+    ensure!(
+        invariants::digest(txn)? == expected,
         "the contents of snapshot {} have changed",
         txn.id()
-    ))
-}
-
-fn check(database: &Database) -> Result<(), Failure> {
-    let report = database.check(&mut |_| ())?;
-    if report.is_clean() {
-        return Ok(());
-    }
-    Err(failure!("check found damage: {:?}", report.damages))
+    );
+    Ok(())
 }

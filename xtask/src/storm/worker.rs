@@ -10,7 +10,7 @@ use super::{
     progress::{self, ProgressReporter},
     work::WorkerThread,
 };
-use crate::Failure;
+use crate::{Failure, Result};
 use fastrand::Rng;
 use std::{
     io::{self, Read, Write},
@@ -21,7 +21,7 @@ use std::{
 pub(crate) use super::arguments::WorkerArguments;
 
 /// Works, or inspects.
-pub(crate) fn run(arguments: &WorkerArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &WorkerArguments) -> Result {
     let signal = rustix::process::Signal::KILL;
     rustix::process::set_parent_process_death_signal(Some(signal))?;
     let progress = progress::path(&arguments.directory, arguments.number);

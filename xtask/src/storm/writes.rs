@@ -8,7 +8,7 @@ use super::{
     tables::{ACCOUNTS, COMMITS, LEN_MIN, NAMES, StormTables, content},
     work::WorkerThread,
 };
-use crate::Failure;
+use crate::{Context, Result};
 use teak::{Database, Durability, Error, Transaction, TransactionId, WriteTxn, codec::Bytes};
 
 /// The numbers of keys of the mirror and of large values, and of records of the bulk table.
@@ -21,7 +21,7 @@ const CHANGED_MY_MIND: &str = "changed my mind";
 
 impl WorkerThread<'_, '_> {
     /// Makes changes, and commits or rolls back.
-    pub(super) fn write(&mut self, database: &Database) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, database: &Database) -> Result {
         let promises = self.worker.journal.promises()?;
         self.reporter.begin("waiting for the writer lock")?;
         let mut txn = database.begin_write()?;
@@ -41,7 +41,7 @@ impl WorkerThread<'_, '_> {
     }
 
     /// A write transaction begins with the newest commit of all writers.
-    fn check_before_write(&mut self, txn: &WriteTxn, promises: &Promises) -> Result<(), Failure> {
+    fn check_before_write(&mut self, txn: &WriteTxn, promises: &Promises) -> Result {
         ensure!(
             txn.id().0 > promises.transaction,
             "transaction {} begins, but {} was seen before",
@@ -52,13 +52,12 @@ impl WorkerThread<'_, '_> {
             0 => InvariantDepth::Tables,
             _ => InvariantDepth::Promises,
         };
-        invariants::check(txn, promises, depth)
-            .map_err(|Failure(text)| failure!("before {}: {text}", txn.id()))?;
+        invariants::check(txn, promises, depth).context(format_args!("before {}", txn.id()))?;
         Ok(())
     }
 
     /// Changes that stay, or a part of the transaction that may be rolled back.
-    fn change_or_undo(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> Result<(), Failure> {
+    fn change_or_undo(&mut self, txn: &mut WriteTxn, tables: &StormTables) -> Result {
         match self.rng.u8(0..8) {
             0 => {
                 let savepoint = txn.savepoint()?;
@@ -191,7 +190,7 @@ impl WorkerThread<'_, '_> {
         tables.acknowledged.insert(txn, writer, commits)
     }
 
-    fn commit(&mut self, mut txn: WriteTxn) -> Result<(), Failure> {
+    fn commit(&mut self, mut txn: WriteTxn) -> Result {
         if self.misbehaves(Misbehaviour::Forget) {
             txn.abort();
             return self.acknowledge(None);
@@ -218,7 +217,7 @@ impl WorkerThread<'_, '_> {
     }
 
     /// Records the commit: from now on all workers must see it.
-    fn acknowledge(&mut self, id: Option<TransactionId>) -> Result<(), Failure> {
+    fn acknowledge(&mut self, id: Option<TransactionId>) -> Result {
         self.commits += 1;
         let journal = &self.worker.journal;
         journal.note(Subject::Writer(self.writer), self.commits)?;

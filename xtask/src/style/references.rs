@@ -1,7 +1,7 @@
 //! References in Markdown and comments to files, items, flags and tasks that do not exist.
 
 use super::names;
-use crate::failure::Failure;
+use crate::Result;
 use regex::Regex;
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub(super) struct Dead {
 }
 
 impl Finder {
-    pub(super) fn new() -> Result<Self, Failure> {
+    pub(super) fn new() -> Result<Self> {
         Ok(Self {
             file: Regex::new(
                 r"[\w.:/-]*[\w-]/[\w./-]*\w\.(?:rs|md|h|hpp|c|cpp|toml|tsv|sh|py|svg|txt|html)\b",

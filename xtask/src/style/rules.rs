@@ -1,6 +1,6 @@
 //! The table of rules, and the allowed counts of each crate.
 
-use crate::failure::Failure;
+use crate::Result;
 use regex::Regex;
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
@@ -32,11 +32,11 @@ pub(super) enum Where {
 pub(super) type HitCounts = BTreeMap<(String, String), usize>;
 
 /// The rules of the table.
-pub(super) fn rules() -> Result<Vec<Rule>, Failure> {
+pub(super) fn rules() -> Result<Vec<Rule>> {
     rows(RULES).map(|row| rule(&row)).collect()
 }
 
-fn rule(row: &[&'static str]) -> Result<Rule, Failure> {
+fn rule(row: &[&'static str]) -> Result<Rule> {
     let &[name, position, pattern, instead] = row else {
         bail!("rules.tsv: not four columns: {row:?}");
     };
@@ -61,7 +61,7 @@ fn rule(row: &[&'static str]) -> Result<Rule, Failure> {
 }
 
 /// Reads the limits of a workspace.
-pub(super) fn read_limits(workspace: &Path) -> Result<HitCounts, Failure> {
+pub(super) fn read_limits(workspace: &Path) -> Result<HitCounts> {
     let text = fs::read_to_string(workspace.join(LIMITS))?;
     let limit = |row: Vec<&str>| match row[..] {
         [rule, scope, count] => Ok(((rule.to_owned(), scope.to_owned()), count.parse()?)),
@@ -71,7 +71,7 @@ pub(super) fn read_limits(workspace: &Path) -> Result<HitCounts, Failure> {
 }
 
 /// Writes the limits of a workspace. Limits of zero need no row.
-pub(super) fn write_limits(workspace: &Path, limits: &HitCounts) -> Result<(), Failure> {
+pub(super) fn write_limits(workspace: &Path, limits: &HitCounts) -> Result {
     let mut text =
         "# Rule, crate, hits allowed. `cargo xtask style --lower` lowers them.\n".to_owned();
     for ((rule, scope), count) in limits.iter().filter(|(_, count)| **count > 0) {

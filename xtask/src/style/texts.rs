@@ -2,7 +2,7 @@
 
 use super::{names, references::Known};
 use crate::{
-    failure::Failure,
+    Result,
     sources::{Kind, pieces},
 };
 use std::{
@@ -45,7 +45,7 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    pub(super) fn read(root: &Path, tasks: Vec<String>) -> Result<Self, Failure> {
+    pub(super) fn read(root: &Path, tasks: Vec<String>) -> Result<Self> {
         let mut files = Vec::new();
         list(root, &mut files)?;
         files.sort();
@@ -63,7 +63,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    fn add(&mut self, root: &Path, file: &Path) -> Result<(), Failure> {
+    fn add(&mut self, root: &Path, file: &Path) -> Result {
         let path = file.strip_prefix(root)?.display().to_string();
         self.known.files.push(format!("/{path}"));
         let extension = file.extension().unwrap_or_default().to_string_lossy();
@@ -113,7 +113,7 @@ fn scope(path: &str, extension: &str) -> Option<String> {
     }
 }
 
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,66 +1,60 @@
-//! Parses the output of the victim program, and collects the promises in it.
+//! Parses the output of a program, and collects the promises in it.
 
-use crate::Failure;
+use super::CommitMark;
+use crate::{Context, Result};
 
-/// The promises to the program.
+/// The actions of a program, and the promises to it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct VictimAccount {
-    /// The commit that it found when it opened the database the first time; `None` if it did not
-    /// get that far.
-    pub(crate) found: Option<u64>,
-    /// The newest commit that it began, or found.
-    pub(crate) begun: u64,
-    /// The newest commit that returned, in any mode.
-    pub(crate) seen: u64,
-    /// The newest commit that was reported as durable.
+pub(crate) struct MemberAccount {
+    pub(crate) member: u32,
+    /// The newest commit of the order, each time it opened the database.
+    pub(crate) found: Vec<u64>,
+    /// Its commits, with their numbers in the order, oldest first.
+    pub(crate) begun: Vec<(u64, CommitMark)>,
+    /// Its own numbers that returned, in any mode.
+    pub(crate) seen: Vec<u64>,
+    /// The greatest number that was reported to it as durable.
     pub(crate) durable: u64,
-    /// The commits at which it closed the database, or began to.
+    /// The numbers after which it closed the database, or began to.
     pub(crate) closes: Vec<u64>,
 }
 
-impl VictimAccount {
-    /// Parses the output of the program. An incomplete last line does not count.
-    pub(crate) fn read(output: &str) -> Result<Self, Failure> {
+impl MemberAccount {
+    /// Parses the output of `member`. An incomplete last line does not count.
+    ///
+    /// # Errors
+    ///
+    /// If the program has found less than it had seen before, or printed something else.
+    pub(crate) fn read(member: u32, output: &str) -> Result<Self> {
         let whole = output.rfind('\n').map_or("", |end| &output[..end]);
-        let mut account = Self::default();
+        let mut account = Self {
+            member,
+            ..Self::default()
+        };
         for line in whole.lines() {
-            account.take(line)?;
+            let taken = account.take(line);
+            taken.context(format_args!("unexpected from the program: {line}"))?;
         }
         Ok(account)
     }
 
-    fn take(&mut self, line: &str) -> Result<(), Failure> {
-        let Some((word, number)) = line.split_once(' ') else {
-            bail!("not a line of the program: {line}");
-        };
-        let number: u64 = number.parse()?;
+    fn take(&mut self, line: &str) -> Option<()> {
+        let (word, number) = line.split_once(' ')?;
+        let number: u64 = number.parse().ok()?;
         match word {
-            "found" => {
-                if number < self.seen {
-                    let seen = self.seen;
-                    let text =
-                        format!("after reopening, the newest commit is {number}, not {seen}");
-                    return Err(Failure(text));
-                }
-                self.found.get_or_insert(number);
-                self.note(number);
-                self.durable = number;
-            }
-            "begin" => self.begun = self.begun.max(number),
-            "seen" => self.note(number),
-            "durable" => {
-                self.note(number);
-                self.durable = self.durable.max(number);
-            }
             "opening" => {}
+            "found" if self.seen.last().is_none_or(|seen| *seen <= number) => {
+                self.found.push(number);
+            }
+            "begin" => {
+                let (member, count) = (self.member, self.begun.len() as u64 + 1);
+                self.begun.push((number, CommitMark { member, count }));
+            }
+            "seen" => self.seen.push(number),
+            "durable" => self.durable = self.durable.max(number),
             "closing" => self.closes.push(number),
-            _ => bail!("not a line of the program: {line}"),
+            _ => return None,
         }
-        Ok(())
-    }
-
-    fn note(&mut self, number: u64) {
-        self.begun = self.begun.max(number);
-        self.seen = self.seen.max(number);
+        Some(())
     }
 }

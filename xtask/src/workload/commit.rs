@@ -1,21 +1,14 @@
 //! The changes of a commit. They depend only on numbers, never on the database.
 
-use super::CommitScript;
+use super::{CommitMark, CommitScript};
 use fastrand::Rng;
+use std::collections::BTreeMap;
 use teak::Durability;
 
 /// The number of keys.
 const KEYS: u32 = 400;
 /// One commit in this many makes a small file grow.
 const GROWTH_EVERY: u64 = 12;
-
-/// The identity of a commit.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Origin {
-    pub(super) seed: u64,
-    pub(super) incarnation: u32,
-    pub(super) number: u64,
-}
 
 /// The parameters of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,24 +42,13 @@ pub(super) struct WorkloadCommit {
     pub(super) then: AfterCommit,
 }
 
-impl Origin {
-    fn rng(self) -> Rng {
-        let mut mixed = Rng::with_seed(self.seed);
-        let seed = mixed.u64(..)
-            ^ u64::from(self.incarnation).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ self.number.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-        Rng::with_seed(seed)
-    }
-
-    /// The value of the record that identifies the commit.
-    pub(super) fn label(self) -> String {
-        format!("{} of life {}", self.number, self.incarnation)
-    }
-}
-
 impl WorkloadCommit {
-    pub(super) fn draw(origin: Origin, script: CommitScript) -> Self {
-        let mut rng = origin.rng();
+    /// The commit with this mark.
+    pub(super) fn draw(seed: u64, mark: CommitMark, script: CommitScript) -> Self {
+        let seed = Rng::with_seed(seed).u64(..)
+            ^ u64::from(mark.member).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ mark.count.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        let mut rng = Rng::with_seed(seed);
         let durability = match (rng.u8(0..32), script) {
             (0, _) | (1..12, CommitScript::Plain | CommitScript::Flusher) => Durability::Durable,
             (12..24, CommitScript::Flusher) => Durability::Async,
@@ -83,7 +65,7 @@ impl WorkloadCommit {
             3..6 => AfterCommit::Wait,
             _ => AfterCommit::Nothing,
         };
-        let changes = if origin.number % GROWTH_EVERY == 1 {
+        let changes = if (mark.count + u64::from(mark.member)) % GROWTH_EVERY == 1 {
             growth(&mut rng)
         } else {
             (0..rng.usize(1..16)).map(|_| change(&mut rng)).collect()
@@ -125,6 +107,19 @@ fn insert(rng: &mut Rng, key: u32, len_max: usize) -> RecordChange {
             len: rng.usize(0..len_max),
             seed: rng.u64(..),
         },
+    }
+}
+
+/// The expected contents of the table, by key.
+pub(super) type TableState = BTreeMap<u32, ValueContent>;
+
+pub(super) fn apply(state: &mut TableState, change: RecordChange) {
+    match change {
+        RecordChange::Insert { key, content } => drop(state.insert(key, content)),
+        RecordChange::Remove { key } => drop(state.remove(&key)),
+        RecordChange::RemoveRange { first, after } => {
+            state.retain(|key, _| !(first..after).contains(key));
+        }
     }
 }
 

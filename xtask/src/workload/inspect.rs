@@ -2,14 +2,19 @@
 //! recovery truthfully, and take another commit.
 
 use super::{
-    CommitHistory, CrashScope, ExpectedCommits,
-    commit::key_bytes,
-    history::TableState,
-    victim::{TABLE, label, make, newest_number, open_options},
+    CommitMark, CommitOrder, CrashScope,
+    commit::{TableState, key_bytes},
+    member::{ORDER, TABLE, make, open_options},
 };
-use crate::Failure;
+use crate::{
+    Result,
+    campaign::database::{existing, expect_clean, expect_records},
+};
 use std::path::Path;
-use teak::{Create, Database, Durability, ReadTxn, Recovery, Transaction, codec::Bytes};
+use teak::{
+    Create, Database, Durability, ReadTxn, Recovery, Transaction,
+    codec::{Str, U64},
+};
 
 /// The result of an inspection.
 #[derive(Clone, Debug)]
@@ -19,126 +24,122 @@ pub(crate) struct InspectedDatabase {
     pub(crate) recovery: Recovery,
 }
 
-/// Inspects the database at `path` and makes another commit, which is added to `history`.
+/// Inspects the database at `path`, then commits, closes and opens it again. That commit is added
+/// to `order`.
 ///
 /// # Errors
 ///
 /// Every violation.
-pub(crate) fn inspect(
-    path: &Path,
-    history: &mut CommitHistory,
-    expected: &ExpectedCommits,
-) -> Result<InspectedDatabase, Failure> {
+pub(crate) fn inspect(path: &Path, order: &mut CommitOrder) -> Result<InspectedDatabase> {
     if !path.exists() {
-        return if expected.is_file_promised {
-            Err(failure!("there is no database"))
-        } else {
-            Ok(InspectedDatabase {
-                number: None,
-                recovery: Recovery::Clean,
-            })
-        };
+        ensure!(!order.is_file_promised(), "there is no database");
+        return Ok(InspectedDatabase {
+            number: None,
+            recovery: Recovery::Clean,
+        });
     }
-    let database = open_options(history.script(), 4096)
-        .create(Create::Never)
-        .open(path)?;
+    let database = open(path, order)?;
     let recovery = database.recovery();
     expect_clean(&database)?;
-    let number = newest_number(&database)?;
-    expected.check(number)?;
-    expect_recovery(&recovery, &database, number, expected)?;
-    expect_state(&database, history, number)?;
-
-    let incarnation = history.next_incarnation();
-    history.continue_from(number, incarnation);
-    history.settle(number);
+    let mut marks = marks(&database.begin_read()?)?;
+    let number = marks.len() as u64;
+    order.expect_possible(number)?;
+    expect_recovery(&recovery, &database, number, order)?;
+    let state = order.state_after(&marks)?;
+    expect_state(&database.begin_read()?, &marks, &state)?;
+    let mark = CommitMark {
+        member: order.next_member(),
+        count: 1,
+    };
+    marks.push(mark);
+    let state = order.state_with(state, mark);
     let mut txn = database.begin_write()?;
-    make(
-        &mut txn,
-        history.origin(number + 1),
-        &history.commit(number + 1),
-    )?;
+    make(&mut txn, number + 1, mark, &order.commit(mark))?;
     txn.set_durability(Durability::Durable);
     txn.commit()?;
     expect_clean(&database)?;
-    expect_state(&database, history, number + 1)?;
     database.close()?;
+    let database = open(path, order)?;
+    let reopened = database.recovery();
+    ensure!(
+        reopened == Recovery::Clean,
+        "opening after a close reports {reopened:?}"
+    );
+    expect_state(&database.begin_read()?, &marks, &state)?;
+    expect_clean(&database)?;
+    database.close()?;
+    order.settle(marks, state);
     Ok(InspectedDatabase {
         number: Some(number),
         recovery,
     })
 }
 
-pub(super) fn expect_clean(database: &Database) -> Result<(), Failure> {
-    let report = database.check(&mut |_| ())?;
-    if report.is_clean() {
-        return Ok(());
+fn open(path: &Path, order: &CommitOrder) -> Result<Database> {
+    let options = open_options(order.common.script, order.common.page_size);
+    Ok(options.create(Create::Never).open(path)?)
+}
+
+/// The marks of the commits in the database. They are numbered from 1.
+fn marks(txn: &ReadTxn) -> Result<Vec<CommitMark>> {
+    let Some(table) = existing(txn.open_table::<U64, Str>(ORDER))? else {
+        return Ok(Vec::new());
+    };
+    let mut marks = Vec::new();
+    for record in table.iter(txn)? {
+        let (number, text) = record?;
+        match CommitMark::parse(text) {
+            Some(mark) if number == marks.len() as u64 + 1 => marks.push(mark),
+            _ => bail!("commit {} is followed by {number}, {text:?}", marks.len()),
+        }
     }
-    Err(failure!("check found damage: {:?}", report.damages))
+    Ok(marks)
 }
 
 fn expect_recovery(
     recovery: &Recovery,
     database: &Database,
     number: u64,
-    expected: &ExpectedCommits,
-) -> Result<(), Failure> {
+    order: &CommitOrder,
+) -> Result {
     let transaction = database.stat()?.transaction;
-    let is_right = match (recovery, expected.crash) {
+    let is_right = match (recovery, order.crash) {
         // No report mentions commits that a power cut lost after a close without a trace.
-        (Recovery::Clean, _) => expected.closes.contains(&number),
-        (Recovery::Killed { last }, CrashScope::Process) => *last == transaction,
+        (Recovery::Clean, _) => order.may_be_closed(number),
+        (Recovery::Killed { last }, CrashScope::Process)
+        | (Recovery::Verified { last }, CrashScope::Machine) => *last == transaction,
         // A kill may tear a record that spans several pages of the system.
         (Recovery::RolledBack { from, to, .. }, CrashScope::Process) => {
-            *to == transaction && *from == to.next() && number < expected.newest
+            *to == transaction && *from == to.next() && number < order.newest()
         }
-        (Recovery::Verified { last }, CrashScope::Machine) => *last == transaction,
         (Recovery::RolledBack { from, to, .. }, CrashScope::Machine) => {
             *to == transaction && from > to
         }
         _ => false,
     };
-    if is_right {
-        return Ok(());
-    }
-    Err(failure!(
-        "opening reports {recovery:?}, but expected was transaction {transaction}, {expected:?}"
-    ))
-}
-
-/// Fails unless the database holds exactly the contents after commit `number`.
-fn expect_state(database: &Database, history: &CommitHistory, number: u64) -> Result<(), Failure> {
-    let txn = database.begin_read()?;
-    let expected = match number {
-        0 => None,
-        _ => Some(history.origin(number).label()),
-    };
-    let found = label(&txn)?;
-    if found != expected {
-        let text = format!("the newest commit is {found:?}, not {expected:?}");
-        return Err(Failure(text));
-    }
-    if number > 0 {
-        expect_records(&txn, &history.state(number))?;
-    }
+    ensure!(
+        is_right,
+        "opening reports {recovery:?}, but expected was transaction {transaction}, commit {number} \
+         of {order:?}"
+    );
     Ok(())
 }
 
-pub(super) fn expect_records(txn: &ReadTxn, state: &TableState) -> Result<(), Failure> {
-    let table = txn.open_table::<Bytes, Bytes>(TABLE)?;
-    let mut expected = state.iter();
-    for record in table.iter(txn)? {
-        let (key, value) = record?;
-        let name = String::from_utf8_lossy(&key).into_owned();
-        match expected.next() {
-            Some((number, content)) if key_bytes(*number) == key => {
-                ensure!(content.bytes() == value, "the value of {name} is wrong");
-            }
-            _ => bail!("{name} should not exist"),
-        }
+/// Fails unless the database holds exactly the contents after these commits.
+fn expect_state(txn: &ReadTxn, marks: &[CommitMark], state: &TableState) -> Result {
+    let found = self::marks(txn)?;
+    let (newest, expected) = (found.last(), marks.last());
+    ensure!(
+        found == marks,
+        "the newest commit is {newest:?}, not {expected:?}"
+    );
+    if marks.is_empty() {
+        return Ok(());
     }
-    match expected.next() {
-        None => Ok(()),
-        Some((key, _)) => Err(failure!("key {key} is missing")),
-    }
+    let records = state.iter();
+    expect_records(
+        txn,
+        TABLE,
+        records.map(|(key, content)| (key_bytes(*key), content.bytes())),
+    )
 }

@@ -5,11 +5,11 @@ use super::{
         multi::oracle::Pair,
         oracle::{AnyModel, OracleTables},
         shape::{ModelKey, ModelValue},
-        violation::{ModelResult, expect_error, expect_same},
+        violation::{ModelResult, expect_refused, expect_same},
     },
     ModelCursor,
     positions::{compare, contains, next, prev, values, walk},
-    steps::{CursorChange, CursorPosition},
+    steps::{CursorChange, CursorPosition, DELETE_SCOPES},
 };
 use std::cmp::Ordering;
 use teak::{DeleteScope, Error, WriteTxn};
@@ -53,9 +53,11 @@ impl ModelCursor {
             CursorChange::RemoveScope(scope) => {
                 let removed = self.cursor.remove_scope(txn, *scope);
                 let Some(pairs) = self.scope(model, *scope) else {
-                    return expect_error("a bunch beside nothing", removed, |error| {
-                        matches!(error, Error::InvalidArgument(_))
-                    });
+                    return expect_refused!(
+                        "a scope without a position",
+                        removed,
+                        Error::InvalidArgument(_)
+                    );
                 };
                 expect_same("remove_scope", removed?, pairs.len() as u64)?;
                 pairs.iter().for_each(|pair| take(model, pair));
@@ -162,9 +164,11 @@ impl ModelCursor {
         appended: teak::Result<()>,
     ) -> ModelResult {
         if last.is_some_and(|last| compare(model, &last, pair).is_ge()) {
-            return expect_error("appending before the last record", appended, |error| {
-                matches!(error, Error::NotSorted { .. })
-            });
+            return expect_refused!(
+                "appending before the last record",
+                appended,
+                Error::NotSorted { .. }
+            );
         }
         appended?;
         put(model, pair, record);
@@ -174,23 +178,13 @@ impl ModelCursor {
 
     /// The records of a delete scope; `None` if it must be refused.
     fn scope(&self, model: &AnyModel, scope: DeleteScope) -> Option<Vec<Pair>> {
-        use Ordering::{Equal, Greater, Less};
-        let (sides, is_of_key): (&[_], _) = match scope {
-            DeleteScope::Before => (&[Less], false),
-            DeleteScope::UpToCurrent => (&[Less, Equal], false),
-            DeleteScope::FromCurrent => (&[Equal, Greater], false),
-            DeleteScope::After => (&[Greater], false),
-            DeleteScope::All => (&[Less, Equal, Greater], false),
-            DeleteScope::ValuesBefore => (&[Less], true),
-            DeleteScope::ValuesUpToCurrent => (&[Less, Equal], true),
-            DeleteScope::ValuesFromCurrent => (&[Equal, Greater], true),
-            DeleteScope::ValuesAfter => (&[Greater], true),
-            DeleteScope::AllValues => (&[Less, Equal, Greater], true),
-        };
+        let mut scopes = DELETE_SCOPES.iter();
+        let index = scopes.position(|(other, _)| *other == scope)?;
+        let (sides, is_of_key) = (DELETE_SCOPES[index].1, index >= 5);
         let side_of = |pair: &Pair| match &self.position {
             CursorPosition::At(here) => compare(model, pair, here),
-            CursorPosition::BeforeFirst => Greater,
-            CursorPosition::AfterLast | CursorPosition::Nowhere => Less,
+            CursorPosition::BeforeFirst => Ordering::Greater,
+            CursorPosition::AfterLast | CursorPosition::Nowhere => Ordering::Less,
         };
         let is_meant = |pair: &Pair| match &self.position {
             CursorPosition::At(here) => !is_of_key || here.0 == pair.0,

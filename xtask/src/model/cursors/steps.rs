@@ -7,6 +7,7 @@ use crate::model::{
     shape::{KeyShape, ModelKey, ModelValue},
 };
 use fastrand::Rng;
+use std::cmp::Ordering::{self, Equal, Greater, Less};
 use teak::{DeleteScope, SeekOp, SeekTarget};
 
 /// The number of records in a table above which cursors insert no more.
@@ -102,18 +103,19 @@ pub(super) fn shapes(model: &AnyModel) -> (KeyShape, Option<KeyShape>) {
     }
 }
 
-/// The scopes of removal at a cursor.
-const DELETE_SCOPES: [DeleteScope; 10] = [
-    DeleteScope::Before,
-    DeleteScope::UpToCurrent,
-    DeleteScope::FromCurrent,
-    DeleteScope::After,
-    DeleteScope::All,
-    DeleteScope::ValuesBefore,
-    DeleteScope::ValuesUpToCurrent,
-    DeleteScope::ValuesFromCurrent,
-    DeleteScope::ValuesAfter,
-    DeleteScope::AllValues,
+/// The scopes of removal at a cursor: those of the table, then those of its key. With each, where
+/// its records are relative to the cursor.
+pub(super) const DELETE_SCOPES: [(DeleteScope, &[Ordering]); 10] = [
+    (DeleteScope::Before, &[Less]),
+    (DeleteScope::UpToCurrent, &[Less, Equal]),
+    (DeleteScope::FromCurrent, &[Equal, Greater]),
+    (DeleteScope::After, &[Greater]),
+    (DeleteScope::All, &[Less, Equal, Greater]),
+    (DeleteScope::ValuesBefore, &[Less]),
+    (DeleteScope::ValuesUpToCurrent, &[Less, Equal]),
+    (DeleteScope::ValuesFromCurrent, &[Equal, Greater]),
+    (DeleteScope::ValuesAfter, &[Greater]),
+    (DeleteScope::AllValues, &[Less, Equal, Greater]),
 ];
 
 impl CursorRead {
@@ -143,8 +145,10 @@ impl CursorChange {
             14 if rng.u8(0..4) == 0 => Self::RemoveAllValues,
             // The scope of a key is more frequent than that of the table, which removes almost
             // everything.
-            15 if is_full || rng.u8(0..8) == 0 => Self::RemoveScope(DELETE_SCOPES[rng.usize(..5)]),
-            16 => Self::RemoveScope(DELETE_SCOPES[rng.usize(5..DELETE_SCOPES.len())]),
+            15 if is_full || rng.u8(0..8) == 0 => {
+                Self::RemoveScope(DELETE_SCOPES[rng.usize(..5)].0)
+            }
+            16 => Self::RemoveScope(DELETE_SCOPES[rng.usize(5..10)].0),
             _ => Self::Remove,
         }
     }

@@ -1,6 +1,6 @@
 //! Cursors of an episode.
 
-use super::{ModelEpisode, ModelWriter, ReadHandle, any};
+use super::{ModelEpisode, ModelWriter, any};
 use crate::model::{
     cursors::{
         ModelCursor,
@@ -18,23 +18,17 @@ impl ModelEpisode {
         name: &[u8],
         walk: &(Vec<CursorStep>, CursorRead),
     ) -> ModelResult {
-        self.looking(source, |view| match view {
-            ReadHandle::Read(txn, tables) => walk::perform(txn, name, any(tables, name)?, walk),
-            ReadHandle::Write(txn, tables) => walk::perform(txn, name, any(tables, name)?, walk),
+        with_state!(self, source, |txn, tables| {
+            walk::perform(txn, name, any(tables, name)?, walk)
         })
     }
 
     pub(super) fn cursor(&mut self, operation: &CursorOperation) -> ModelResult {
         match operation {
             CursorOperation::Open(source, name) => {
-                let cursor = self.looking(*source, |view| match view {
-                    ReadHandle::Read(txn, tables) => {
-                        ModelCursor::open(txn, name, any(tables, name)?)
-                    }
-                    ReadHandle::Write(txn, tables) => {
-                        ModelCursor::open(txn, name, any(tables, name)?)
-                    }
-                })?;
+                let cursor = with_state!(self, *source, |txn, tables| {
+                    ModelCursor::open(txn, name, any(tables, name)?)?
+                });
                 self.store_cursor(cursor);
                 Ok(())
             }
@@ -49,28 +43,19 @@ impl ModelEpisode {
             }
             CursorOperation::Step(slot, source, step) => {
                 let mut cursor = self.cursors[*slot].clone();
-                self.looking(*source, |view| match view {
-                    ReadHandle::Read(txn, tables) => cursor.step(txn, tables, step),
-                    ReadHandle::Write(txn, tables) => cursor.step(txn, tables, step),
-                })?;
+                with_state!(self, *source, |txn, tables| cursor.step(txn, tables, step))?;
                 self.cursors[*slot] = cursor;
                 Ok(())
             }
             CursorOperation::Read(slot, source, read) => {
                 let mut cursor = self.cursors[*slot].clone();
-                self.looking(*source, |view| match view {
-                    ReadHandle::Read(txn, tables) => cursor.read(txn, tables, read),
-                    ReadHandle::Write(txn, tables) => cursor.read(txn, tables, read),
-                })?;
+                with_state!(self, *source, |txn, tables| cursor.read(txn, tables, read))?;
                 self.cursors[*slot] = cursor;
                 Ok(())
             }
             CursorOperation::Compare(slot, other, source) => {
                 let (one, other) = (&self.cursors[*slot], &self.cursors[*other]);
-                self.looking(*source, |view| match view {
-                    ReadHandle::Read(txn, tables) => one.compare(other, txn, tables),
-                    ReadHandle::Write(txn, tables) => one.compare(other, txn, tables),
-                })
+                with_state!(self, *source, |txn, tables| one.compare(other, txn, tables))
             }
             CursorOperation::Change(slot, change) => {
                 let mut cursor = self.cursors[*slot].clone();

@@ -5,7 +5,7 @@ use crate::model::{
     operation::ReopenMode,
     reads,
     shape::SWAPPED,
-    violation::{ModelResult, ModelViolation, expect_error, expect_same},
+    violation::{ModelResult, ModelViolation, expect_refused, expect_same},
 };
 use teak::{Error, Options, Recovery, codec::Bytes};
 
@@ -13,10 +13,7 @@ impl ModelEpisode {
     pub(super) fn check(&self) -> ModelResult {
         let report = self.database()?.check(&mut |_| ())?;
         if !report.is_clean() {
-            return Err(ModelViolation::Other(format!(
-                "check found damage: {:?}",
-                report.damages
-            )));
+            bail!("check found damage: {:?}", report.damages);
         }
         let stat = self.database()?.stat()?;
         if self
@@ -24,9 +21,7 @@ impl ModelEpisode {
             .size_limit_bytes
             .is_some_and(|limit| stat.file_bytes > limit)
         {
-            return Err(ModelViolation::Other(format!(
-                "over the size limit: {stat:?}"
-            )));
+            bail!("over the size limit: {stat:?}");
         }
         let records: usize = self.committed.values().map(|table| table.len()).sum();
         expect_same("records that check counts", report.records, records as u64)?;
@@ -68,19 +63,19 @@ impl ModelEpisode {
             let database = options.open(&self.path)?;
             reads::verify(&database.begin_read()?, &self.committed)?;
             let result = database.begin_write();
-            expect_error(
+            expect_refused!(
                 "writing to a database opened for reading",
                 result,
-                |error| matches!(error, Error::ReadOnly),
+                Error::ReadOnly
             )?;
         }
         self.database = Some(self.settings.open(&self.path)?);
         let database = self.database()?;
         if !matches!(database.recovery(), Recovery::Clean) {
-            return Err(ModelViolation::Other(format!(
+            bail!(
                 "after a regular close, opening found {:?}",
                 database.recovery()
-            )));
+            );
         }
         reads::verify(&database.begin_read()?, &self.committed)
     }

@@ -1,10 +1,9 @@
 //! Reads of an episode.
 
-use super::{ModelEpisode, ModelReader, ModelWriter, no_such_table, plain};
+use super::{ModelEpisode, ModelReader, no_such_table, plain};
 use crate::model::{
     multi::{self, reads::MultiRead},
     operation::{OtherThreadRead, TableRead},
-    oracle::OracleTables,
     other_thread,
     reading::ReadSource,
     reads,
@@ -19,22 +18,13 @@ impl ModelEpisode {
         name: &[u8],
         read: &TableRead,
     ) -> ModelResult {
-        if let ReadSource::Reader(index) = source {
-            let ModelReader { txn, tables } = &self.readers[index];
-            return reads::perform(txn, &txn.open_table(name)?, plain(tables, name)?, read);
-        }
-        let table = self.table(name)?;
-        match &self.writing {
-            Some(ModelWriter { txn, tables, .. }) => {
-                reads::perform(txn, &table, plain(tables, name)?, read)
-            }
-            None => reads::perform(
-                &self.database()?.begin_read()?,
-                &table,
-                plain(&self.committed, name)?,
-                read,
-            ),
-        }
+        let table = match source {
+            ReadSource::Reader(index) => self.readers[index].txn.open_table(name)?,
+            _ => self.table(name)?,
+        };
+        with_state!(self, source, |txn, tables| {
+            reads::perform(txn, &table, plain(tables, name)?, read)
+        })
     }
 
     pub(super) fn read_on_other_thread(
@@ -45,7 +35,7 @@ impl ModelEpisode {
     ) -> ModelResult {
         let newest;
         let (txn, tables) = match reader {
-            Some(index) => (&self.readers[index].txn, &self.readers[index].tables),
+            Some(index) => self.readers[index].state(),
             None => {
                 newest = self.database()?.begin_read()?;
                 (&newest, &self.committed)
@@ -65,24 +55,17 @@ impl ModelEpisode {
         name: &[u8],
         read: &MultiRead,
     ) -> ModelResult {
-        fn perform<T: Transaction>(
-            txn: &T,
-            tables: &OracleTables,
-            name: &[u8],
-            read: &MultiRead,
-        ) -> ModelResult {
+        with_state!(self, source, |txn, tables| {
             let model = tables.get(name).and_then(|table| table.multi());
             let model = model.ok_or_else(no_such_table)?;
-            multi::reads::perform(txn, &txn.open_multi_table(name)?, model, read)
-        }
-        match (source, &self.writing) {
-            (ReadSource::Reader(index), _) => {
-                let ModelReader { txn, tables } = &self.readers[index];
-                perform(txn, tables, name, read)?;
+            multi::reads::perform(txn, &txn.open_multi_table(name)?, model, read)?;
+        });
+        match source {
+            ReadSource::Reader(index) => {
+                let (txn, tables) = self.readers[index].state();
                 multi::reads::perform_owned(txn, name, tables, read)
             }
-            (_, Some(ModelWriter { txn, tables, .. })) => perform(txn, tables, name, read),
-            (_, None) => perform(&self.database()?.begin_read()?, &self.committed, name, read),
+            _ => Ok(()),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::ModelEpisode;
 use crate::model::{
     reads,
-    violation::{ModelResult, expect_error, expect_same},
+    violation::{ModelResult, expect_refused, expect_same},
 };
 use teak::Error;
 
@@ -13,9 +13,11 @@ impl ModelEpisode {
         writing.txn.create_snapshot(name)?;
         let again = writing.txn.create_snapshot(name);
         writing.snapshots.insert(name.to_owned(), None);
-        expect_error("a snapshot of a name that is taken", again, |error| {
-            matches!(error, Error::SnapshotExists(_))
-        })
+        expect_refused!(
+            "a snapshot of a name that is taken",
+            again,
+            Error::SnapshotExists(_)
+        )
     }
 
     pub(super) fn drop_snapshot(&mut self, name: &str) -> ModelResult {
@@ -23,9 +25,11 @@ impl ModelEpisode {
         writing.txn.drop_snapshot(name)?;
         let again = writing.txn.drop_snapshot(name);
         writing.snapshots.remove(name);
-        expect_error("a snapshot that is not there", again, |error| {
-            matches!(error, Error::SnapshotNotFound(_))
-        })
+        expect_refused!(
+            "a snapshot that is not there",
+            again,
+            Error::SnapshotNotFound(_)
+        )
     }
 
     pub(super) fn roll_back_to_snapshot(&mut self, name: &str) -> ModelResult {

@@ -6,7 +6,7 @@ use crate::model::{
     oracle::{AnyModel, AnyTableKind, TableKind},
     reading::ReadSource,
     reads,
-    violation::{ModelResult, expect_error, expect_same},
+    violation::{ModelResult, expect_error, expect_refused, expect_same},
 };
 use std::sync::Arc;
 use teak::{Error, Transaction, codec::Bytes};
@@ -61,9 +61,7 @@ impl ModelEpisode {
             tables.remove(name).is_some(),
         )?;
         let result = txn.open_table::<Bytes, Bytes>(name);
-        expect_error("a dropped table", result, |error| {
-            matches!(error, Error::TableNotFound(_))
-        })
+        expect_refused!("a dropped table", result, Error::TableNotFound(_))
     }
 
     pub(super) fn rename_table(&mut self, from: &[u8], to: &[u8]) -> ModelResult {
@@ -78,13 +76,13 @@ impl ModelEpisode {
         *is_recast = true;
         let result = txn.rename_table(from, to);
         match tables.get(from) {
-            None => expect_error("renaming no table", result, |error| {
-                matches!(error, Error::TableNotFound(_))
-            }),
+            None => expect_refused!("renaming no table", result, Error::TableNotFound(_)),
             Some(_) if tables.contains_key(to) => {
-                expect_error("renaming to a name that is taken", result, |error| {
-                    matches!(error, Error::TableExists(_))
-                })
+                expect_refused!(
+                    "renaming to a name that is taken",
+                    result,
+                    Error::TableExists(_)
+                )
             }
             Some(table) => {
                 let table = table.clone();
@@ -96,12 +94,6 @@ impl ModelEpisode {
     }
 
     pub(super) fn list_tables(&self, source: ReadSource) -> ModelResult {
-        match (source, &self.writing) {
-            (ReadSource::Reader(index), _) => {
-                reads::list_tables(&self.readers[index].txn, &self.readers[index].tables)
-            }
-            (_, Some(writing)) => reads::list_tables(&writing.txn, &writing.tables),
-            (_, None) => reads::list_tables(&self.database()?.begin_read()?, &self.committed),
-        }
+        with_state!(self, source, |txn, tables| reads::list_tables(txn, tables))
     }
 }

@@ -8,10 +8,13 @@ use super::{
         reading::RawTable,
         reads,
         shape::{ModelKey, ModelValue},
-        violation::{ModelResult, ModelViolation, expect_bytes, expect_error, expect_same},
+        violation::{
+            ModelResult, ModelViolation, expect_bytes, expect_error, expect_refused, expect_same,
+        },
     },
     ModelEpisode, ModelReader, ModelWriter, no_such_table,
 };
+use crate::Context;
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
 use teak::{
     CacheOutcome, CompactOptions, Error, Geometry, PageUse, Transaction, TransactionId, WarmUp,
@@ -83,8 +86,7 @@ impl ModelEpisode {
             1 => database.begin_write_with(options.timeout(Duration::from_secs(1)))?,
             _ => Some(database.begin_write()?),
         };
-        let txn =
-            begun.ok_or_else(|| ModelViolation::Other("the writer lock was taken".to_owned()))?;
+        let txn = begun.context("the writer lock was taken")?;
         expect_same("dirty bytes at the beginning", txn.info().dirty_bytes, 0)?;
         Ok(txn)
     }
@@ -212,7 +214,7 @@ impl ModelEpisode {
         let hint = cached.entry((name.to_vec(), key.clone())).or_default();
         let newest = self.database()?.begin_read()?;
         let (txn, tables) = match reader {
-            Some(index) => (&self.readers[index].txn, &self.readers[index].tables),
+            Some(index) => self.readers[index].state(),
             None => (&newest, &self.committed),
         };
         let model = tables.get(name).and_then(|table| table.plain());
@@ -281,13 +283,9 @@ impl ModelEpisode {
         let Some(writing) = self.writing.take() else {
             return Ok(());
         };
-        let (tables, mut snapshots) = (writing.tables, writing.snapshots);
+        let (tables, snapshots) = (writing.tables, writing.snapshots);
         let txn = writing.txn.commit_and_read()?;
-        for state in snapshots.values_mut() {
-            state.get_or_insert_with(|| tables.clone());
-        }
-        self.snapshots = snapshots;
-        self.committed = tables.clone();
+        self.publish(tables.clone(), snapshots);
         let reader = ModelReader { txn, tables };
         reader.verify()?;
         self.readers.push(reader);
@@ -310,9 +308,13 @@ impl ModelEpisode {
                 self.write_with(txn);
                 Ok(())
             }
-            result if !is_newest => expect_error("writing on an old state", result, |error| {
-                matches!(error, Error::SnapshotStale { .. })
-            }),
+            result if !is_newest => {
+                expect_refused!(
+                    "writing on an old state",
+                    result,
+                    Error::SnapshotStale { .. }
+                )
+            }
             result => Ok(result.map(drop)?),
         }
     }

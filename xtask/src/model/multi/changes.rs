@@ -4,7 +4,7 @@ use super::{
     super::{
         key_range::{KeyRange, borrowed},
         shape::ModelKey,
-        violation::{ModelResult, ModelViolation, expect_bytes, expect_error, expect_same},
+        violation::{ModelResult, expect_bytes, expect_refused, expect_same},
     },
     RawMultiTable,
     oracle::{MultiModel, Pair, PairRange, borrowed_pairs},
@@ -71,8 +71,15 @@ pub(crate) fn perform(
         MultiChange::Replace(key, old, new) => replace(txn, table, model, (key, old, new)),
         MultiChange::SetValues(key, values) => set_values(txn, table, model, (key, values)),
         MultiChange::Nested(changes, keep) => nested(txn, table, model, (changes, *keep)),
-        MultiChange::Append(pair) => append(txn, table, model, pair),
-        MultiChange::AppendValue(pair) => append_value(txn, table, model, pair),
+        MultiChange::Append(pair) => {
+            let last = model.prev(None);
+            expect_appended(model, pair, last, table.append(txn, &pair.0, &pair.1))
+        }
+        MultiChange::AppendValue(pair) => {
+            let last = model.values(&pair.0).next_back();
+            let last = last.map(|value| (pair.0.clone(), value));
+            expect_appended(model, pair, last, table.append_value(txn, &pair.0, &pair.1))
+        }
         MultiChange::Modify(pair, new) => modify(txn, table, model, (pair, new.as_ref())),
         MultiChange::CompareAndSwap(key, old, new) => {
             let swapped = table.compare_and_swap(txn, key, old.as_deref(), new.as_deref())?;
@@ -110,7 +117,11 @@ pub(crate) fn perform(
         }
         MultiChange::BulkLoadWrong(pairs) => refuse_unsorted(txn, table, pairs),
         MultiChange::InsertWrong(key, len) => refuse_size(txn, table, key, *len),
-        MultiChange::Clear => clear(txn, table, model),
+        MultiChange::Clear => {
+            table.clear(txn)?;
+            model.clear();
+            Ok(())
+        }
     }
 }
 
@@ -148,9 +159,7 @@ fn bulk_load_unsorted(
 
 fn refuse_unsorted(txn: &mut WriteTxn, table: &RawMultiTable, pairs: &[Pair]) -> ModelResult {
     let result = txn.nested(|txn| table.bulk_load(txn, pair_slices(pairs)));
-    expect_error("pairs that are not sorted", result, |error| {
-        matches!(error, Error::NotSorted { .. })
-    })
+    expect_refused!("pairs that are not sorted", result, Error::NotSorted { .. })
 }
 
 fn refuse_size(
@@ -160,18 +169,11 @@ fn refuse_size(
     len: usize,
 ) -> ModelResult {
     let result = table.insert(txn, key, &vec![7; len]);
-    expect_error("a value of a wrong size", result, |error| {
-        matches!(
-            error,
-            Error::ValueTooLong { .. } | Error::InvalidArgument(_)
-        )
-    })
-}
-
-fn clear(txn: &mut WriteTxn, table: &RawMultiTable, model: &mut MultiModel) -> ModelResult {
-    table.clear(txn)?;
-    model.clear();
-    Ok(())
+    expect_refused!(
+        "a value of a wrong size",
+        result,
+        Error::ValueTooLong { .. } | Error::InvalidArgument(_)
+    )
 }
 
 fn insert_new_key(
@@ -196,20 +198,18 @@ fn insert_packed(
 ) -> ModelResult {
     let packed = values.iter().flat_map(|value| value.iter().copied());
     let packed: Vec<u8> = packed.collect();
-    // The size is unknown until there is a value.
-    if model.len() == 0 || !model.kind.is_packed() {
-        return match table.insert_packed(txn, key, &packed) {
-            Ok(added) => {
-                let expected = model.insert_all(&pairs_of(key, values));
-                expect_same("insert_packed", added, expected)
-            }
-            Err(Error::InvalidArgument(_)) => Ok(()),
-            Err(error) => Err(error.into()),
-        };
-    }
-    let added = table.insert_packed(txn, key, &packed)?;
-    let expected = model.insert_all(&pairs_of(key, values));
-    expect_same("insert_packed", added, expected)
+    let added = match table.insert_packed(txn, key, &packed) {
+        // The size is unknown until there is a value.
+        Err(Error::InvalidArgument(_)) if model.len() == 0 || !model.kind.is_packed() => {
+            return Ok(());
+        }
+        added => added?,
+    };
+    expect_same(
+        "insert_packed",
+        added,
+        model.insert_all(&pairs_of(key, values)),
+    )
 }
 
 fn replace(
@@ -222,32 +222,17 @@ fn replace(
     let (old, new) = ((key.clone(), old.clone()), (key.clone(), new.clone()));
     match (model.contains(&old), model.contains(&new)) {
         (false, _) => expect_same("replace", result?, false),
-        (true, true) if old != new => expect_error("replacing by what is there", result, |error| {
-            matches!(error, Error::InvalidArgument(_))
-        }),
+        (true, true) if old != new => expect_refused!(
+            "replacing by what is there",
+            result,
+            Error::InvalidArgument(_)
+        ),
         (true, _) => {
             model.remove(&old);
             model.insert(&new);
             expect_same("replace", result?, true)
         }
     }
-}
-
-fn append(
-    txn: &mut WriteTxn,
-    table: &RawMultiTable,
-    model: &mut MultiModel,
-    pair: &Pair,
-) -> ModelResult {
-    let result = table.append(txn, &pair.0, &pair.1);
-    let last = model.prev(None);
-    if last.is_none_or(|last| model.sorts_before(&last, pair)) {
-        model.insert(pair);
-        return result.map_err(ModelViolation::from);
-    }
-    expect_error("appending before the last record", result, |error| {
-        matches!(error, Error::NotSorted { .. })
-    })
 }
 
 fn nested(
@@ -274,24 +259,6 @@ fn nested(
     Ok(())
 }
 
-fn append_value(
-    txn: &mut WriteTxn,
-    table: &RawMultiTable,
-    model: &mut MultiModel,
-    pair: &Pair,
-) -> ModelResult {
-    let result = table.append_value(txn, &pair.0, &pair.1);
-    let last = model.values(&pair.0).next_back();
-    let last = last.map(|value| (pair.0.clone(), value));
-    if last.is_none_or(|last| model.sorts_before(&last, pair)) {
-        model.insert(pair);
-        return result.map_err(ModelViolation::from);
-    }
-    expect_error("appending a value before the last", result, |error| {
-        matches!(error, Error::NotSorted { .. })
-    })
-}
-
 fn modify(
     txn: &mut WriteTxn,
     table: &RawMultiTable,
@@ -308,6 +275,20 @@ fn modify(
     }
     let expected = was_there.then_some(&pair.1[..]);
     expect_bytes("modify", old.as_deref(), expected)
+}
+
+/// A pair can be appended if it is after the last one.
+fn expect_appended(
+    model: &mut MultiModel,
+    pair: &Pair,
+    last: Option<Pair>,
+    result: teak::Result<()>,
+) -> ModelResult {
+    if last.is_some_and(|last| !model.sorts_before(&last, pair)) {
+        return expect_refused!("appending before the last", result, Error::NotSorted { .. });
+    }
+    model.insert(pair);
+    Ok(result?)
 }
 
 /// Compares the result and the effect of a swap.

@@ -1,14 +1,18 @@
 //! The order of all commits of several programs, as far as their output shows it.
 
 use super::{
-    super::{
-        commit::WorkloadCommit,
-        history::{TableState, apply},
-    },
     CommitMark, MemberAccount, SharedPlan,
+    commit::{TableState, WorkloadCommit, apply},
 };
-use crate::Failure;
+use crate::{Context, Result};
 use std::{collections::BTreeMap, ops::RangeInclusive};
+
+/// The part that crashes: the programs, or the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CrashScope {
+    Process,
+    Machine,
+}
 
 /// The claims about a number of the order.
 #[derive(Clone, Default, Debug)]
@@ -19,40 +23,15 @@ struct NumberClaims {
     returned: Option<CommitMark>,
 }
 
-/// The output of the programs of one boot of the machine.
-#[derive(Default)]
-pub(crate) struct BootAccounts {
-    accounts: Vec<(u32, MemberAccount)>,
-    /// The greatest number that was reported as durable, as far as that counts.
-    durable: u64,
-}
-
-impl BootAccounts {
-    /// Adds the output of a program, which was promised commits up to `durable`.
-    pub(crate) fn add(&mut self, member: u32, account: MemberAccount, durable: u64) {
-        self.durable = self.durable.max(durable);
-        self.accounts.push((member, account));
-    }
-
-    /// The newest commit when the first program opened the database; `None` if no program got that
-    /// far.
-    fn found(&self) -> Option<u64> {
-        let accounts = self.accounts.iter().map(|(_, account)| account);
-        let found = accounts.flat_map(|account| {
-            let begun = account.begun.iter().map(|(number, _)| number - 1);
-            begun.chain(account.found.iter().copied())
-        });
-        found.min()
-    }
-}
-
 /// All commits of a database that may count.
 #[derive(Clone, Debug)]
 pub(crate) struct CommitOrder {
     pub(crate) common: SharedPlan,
+    pub(super) crash: CrashScope,
+    last_member: u32,
     /// The claims by number, after the settled ones.
     claims: BTreeMap<u64, NumberClaims>,
-    /// The newest commit that no power cut can lose.
+    /// The newest commit that no crash can lose.
     durable: u64,
     /// Whether there must be a database.
     is_file_promised: bool,
@@ -65,9 +44,11 @@ pub(crate) struct CommitOrder {
 
 impl CommitOrder {
     /// There is no database.
-    pub(crate) fn nothing(common: SharedPlan) -> Self {
+    pub(crate) fn nothing(common: SharedPlan, crash: CrashScope) -> Self {
         Self {
             common,
+            crash,
+            last_member: 0,
             claims: BTreeMap::new(),
             durable: 0,
             is_file_promised: false,
@@ -77,8 +58,14 @@ impl CommitOrder {
         }
     }
 
+    /// A number for the next program.
+    pub(crate) fn next_member(&mut self) -> u32 {
+        self.last_member += 1;
+        self.last_member
+    }
+
     /// The newest commit that was begun.
-    fn newest(&self) -> u64 {
+    pub(super) fn newest(&self) -> u64 {
         let settled = self.settled.len() as u64;
         self.claims.keys().next_back().map_or(settled, |last| *last)
     }
@@ -90,7 +77,7 @@ impl CommitOrder {
         seen.map_or(self.settled.len() as u64, |(number, _)| *number)
     }
 
-    /// A description of the commits that a power cut may leave as the newest.
+    /// A description of the commits that a crash may leave as the newest.
     pub(crate) fn possible(&self) -> String {
         format!("one of commits {} to {}", self.durable, self.newest())
     }
@@ -104,12 +91,18 @@ impl CommitOrder {
         self.closed.iter().any(|closed| closed.contains(&number))
     }
 
-    /// Adds the output of the programs of one more boot.
+    /// Adds the output of the programs of one more boot, or that of one program until its kill.
     ///
     /// # Errors
+    ///
     /// If the programs found or made an impossible state.
-    pub(crate) fn live(&mut self, boot: &BootAccounts) -> Result<(), Failure> {
-        let Some(found) = boot.found() else {
+    pub(crate) fn live(&mut self, accounts: &[MemberAccount]) -> Result {
+        let found = accounts.iter().flat_map(|account| {
+            let begun = account.begun.iter().map(|(number, _)| number - 1);
+            begun.chain(account.found.iter().copied())
+        });
+        // Without it, no program has had the database open.
+        let Some(found) = found.min() else {
             return Ok(());
         };
         self.expect_possible(found)?;
@@ -119,31 +112,37 @@ impl CommitOrder {
             false => Vec::new(),
         };
         self.is_file_promised = true;
+        let kept = accounts.iter().map(|account| match self.crash {
+            CrashScope::Machine => account.durable,
+            CrashScope::Process => account.seen.last().copied().unwrap_or(0),
+        });
         // A found state is flushed before a commit is based on it.
-        self.durable = found.max(boot.durable);
-        for (member, account) in &boot.accounts {
-            self.claim(*member, account, found)?;
+        self.durable = kept.max().unwrap_or(0).max(found);
+        for account in accounts {
+            self.claim(account, found)?;
         }
         self.expect_no_gap(found)?;
-        let closes = boot
-            .accounts
-            .iter()
-            .flat_map(|(_, account)| &account.closes);
-        if let Some(first) = closes.min() {
-            self.closed.push(*first..=self.newest());
+        let closes = accounts.iter().flat_map(|account| &account.closes);
+        match (accounts, closes.min()) {
+            ([only], _) => self
+                .closed
+                .extend(only.closes.iter().map(|number| *number..=*number)),
+            (_, Some(first)) => self.closed.push(*first..=self.newest()),
+            (_, None) => {}
         }
         Ok(())
     }
 
-    fn claim(&mut self, member: u32, account: &MemberAccount, found: u64) -> Result<(), Failure> {
+    fn claim(&mut self, account: &MemberAccount, found: u64) -> Result {
         for (number, mark) in &account.begun {
             self.claims.entry(*number).or_default().begun.push(*mark);
         }
         for seen in &account.seen {
             let mark = account.begun.iter().find(|(number, _)| number == seen);
-            let (_, mark) = mark.ok_or_else(|| {
-                failure!("commit {seen} of member {member} returned without a begin")
-            })?;
+            let (_, mark) = mark.context(format_args!(
+                "commit {seen} of member {} returned without a begin",
+                account.member
+            ))?;
             let claims = self.claims.entry(*seen).or_default();
             if *seen <= found || claims.returned.is_some_and(|other| other != *mark) {
                 bail!(
@@ -156,7 +155,7 @@ impl CommitOrder {
     }
 
     /// A program that begins a number has read the one before it.
-    fn expect_no_gap(&self, found: u64) -> Result<(), Failure> {
+    fn expect_no_gap(&self, found: u64) -> Result {
         let mut numbers = self.claims.range(found + 1..).map(|(number, _)| *number);
         let gap = numbers
             .by_ref()
@@ -168,7 +167,7 @@ impl CommitOrder {
     }
 
     /// Fails unless `number` may be the newest commit.
-    pub(super) fn expect_possible(&self, number: u64) -> Result<(), Failure> {
+    pub(super) fn expect_possible(&self, number: u64) -> Result {
         if (self.durable..=self.newest()).contains(&number) {
             return Ok(());
         }
@@ -180,7 +179,7 @@ impl CommitOrder {
 
     /// Fails unless these may be the commits of the database, in order. Returns the resulting
     /// state.
-    pub(super) fn state_after(&self, marks: &[CommitMark]) -> Result<TableState, Failure> {
+    pub(super) fn state_after(&self, marks: &[CommitMark]) -> Result<TableState> {
         let settled = self.settled.len();
         if marks.len() < settled || marks[..settled] != self.settled {
             bail!("the first {settled} commits have changed");
@@ -208,7 +207,7 @@ impl CommitOrder {
     }
 
     pub(super) fn commit(&self, mark: CommitMark) -> WorkloadCommit {
-        WorkloadCommit::draw(mark.origin(self.common.seed), self.common.script)
+        WorkloadCommit::draw(self.common.seed, mark, self.common.script)
     }
 
     /// Records that the database was closed with exactly these commits and this state.

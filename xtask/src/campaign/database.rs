@@ -1,0 +1,66 @@
+//! Checks of databases that several campaigns make.
+
+use crate::Result;
+use teak::{Database, Error, Transaction, codec::Bytes};
+
+/// The records of a table.
+pub(crate) type OwnedRecords = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Fails unless a check finds no damage.
+pub(crate) fn expect_clean(database: &Database) -> Result {
+    let damages = database.check(&mut |_| ())?.damages;
+    ensure!(damages.is_empty(), "check found damage: {damages:?}");
+    Ok(())
+}
+
+/// The opened table; `None` if there is none.
+pub(crate) fn existing<T>(opened: teak::Result<T>) -> teak::Result<Option<T>> {
+    match opened {
+        Err(Error::TableNotFound(_)) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+/// All records of a table; none if it does not exist.
+pub(crate) fn records(txn: &impl Transaction, name: &str) -> teak::Result<OwnedRecords> {
+    let Some(table) = existing(txn.open_table::<Bytes, Bytes>(name))? else {
+        return Ok(OwnedRecords::new());
+    };
+    let records = table.iter(txn)?;
+    records
+        .map(|record| record.map(|(key, value)| (key, value.to_vec())))
+        .collect()
+}
+
+/// Fails unless a table has exactly these records.
+pub(crate) fn expect_records(
+    txn: &impl Transaction,
+    name: &str,
+    expected: impl IntoIterator<Item = (impl AsRef<[u8]>, impl AsRef<[u8]>)>,
+) -> Result {
+    let table = txn.open_table::<Bytes, Bytes>(name)?;
+    let mut found = table.iter(txn)?;
+    let mut count = 0;
+    for (key, value) in expected {
+        let (key, value) = (key.as_ref(), value.as_ref());
+        match found.next().transpose()? {
+            Some(record) if record.0 == key && record.1 == value => count += 1,
+            Some((found, _)) => bail!(
+                "table {name}: \"{}\" where \"{}\" should be, or its value differs",
+                found.escape_ascii(),
+                key.escape_ascii()
+            ),
+            None => bail!("table {name} ends before \"{}\"", key.escape_ascii()),
+        }
+    }
+    ensure!(
+        found.next().is_none(),
+        "table {name} has more than {count} records"
+    );
+    let counted = table.len(txn)?;
+    ensure!(
+        counted == count,
+        "table {name} has {count} records, but counts {counted}"
+    );
+    Ok(())
+}

@@ -65,8 +65,8 @@ pub(crate) fn program(given: Option<&Path>, package: &str, name: &str) -> Result
     found(name)
 }
 
-/// Like [`program`], for a program that cannot be built on every machine. An error has the output of
-/// the build.
+/// Like [`program`], for a program that cannot be built on every machine. An error has the output
+/// of the build.
 pub(crate) fn try_program(package: &str, name: &str) -> Result<PathBuf> {
     commands::output(command(package).args(["--bin", name]))?;
     found(name)

@@ -184,10 +184,7 @@ const ENGINE: &str = "teak";
 pub(crate) fn run(arguments: &LayersArguments) -> Result {
     let root = arguments.root.as_deref();
     let packages = sources::packages(root.unwrap_or(built::workspace()))?;
-    let cycles: Vec<Cycles> = packages
-        .iter()
-        .map(|package| Cycles::of(package))
-        .collect::<Result<_, _>>()?;
+    let cycles: Vec<Cycles> = packages.iter().map(Cycles::of).collect::<Result<_, _>>()?;
     if arguments.cycles {
         for cycles in &cycles {
             cycles.print(arguments.imports);

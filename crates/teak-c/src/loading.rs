@@ -377,16 +377,16 @@ unsafe fn between(
                 let (from, to) = (opened.table(from.number)?, opened.table(to.number)?);
                 let copied = match (from, keeping) {
                     (TableHandle::Plain(from), TransferMode::Both) => {
-                        from.copy_range(txn, range, plain(to)?)
+                        from.range(range).copy_to(txn, plain(to)?)
                     }
                     (TableHandle::Plain(from), TransferMode::New) => {
-                        from.move_range(txn, range, plain(to)?)
+                        from.range(range).move_to(txn, plain(to)?)
                     }
                     (TableHandle::Multi(from), TransferMode::Both) => {
-                        from.copy_range(txn, range, multi(to)?)
+                        from.range(range).copy_to(txn, multi(to)?)
                     }
                     (TableHandle::Multi(from), TransferMode::New) => {
-                        from.move_range(txn, range, multi(to)?)
+                        from.range(range).move_to(txn, multi(to)?)
                     }
                 };
                 Ok(copied?)

@@ -12,7 +12,7 @@ use crate::{
     teak_code,
     transactions::{either, read, teak_txn},
 };
-use std::ffi::c_void;
+use std::{ffi::c_void, ops::Bound};
 
 /// Counts the records of a range of keys, or the pairs if keys have several values. In a counted
 /// table this costs two descents.
@@ -35,8 +35,8 @@ pub unsafe extern "C" fn teak_count_range(
             let transaction = read(txn)?;
             let table = transaction.opened.table(table.number)?;
             out.set(either!(transaction, txn => match table {
-                TableHandle::Plain(table) => table.count_range(txn, range),
-                TableHandle::Multi(table) => table.count_range(txn, range),
+                TableHandle::Plain(table) => table.range(range).count(txn),
+                TableHandle::Multi(table) => table.range(range).count(txn),
             })?);
             OK
         })
@@ -65,8 +65,8 @@ pub unsafe extern "C" fn teak_estimate_range(
             let transaction = read(txn)?;
             let table = transaction.opened.table(table.number)?;
             let about = either!(transaction, txn => match table {
-                TableHandle::Plain(table) => table.estimate_range(txn, range),
-                TableHandle::Multi(table) => table.estimate_range(txn, range),
+                TableHandle::Plain(table) => table.range(range).estimate(txn),
+                TableHandle::Multi(table) => table.range(range).estimate(txn),
             })?;
             give(records, about.records);
             give(at_least, about.at_least);
@@ -239,18 +239,25 @@ pub unsafe extern "C" fn teak_split_range(
             let each = each.ok_or_else(no_function)?;
             let range = (low.to_engine()?, high.to_engine()?);
             let transaction = read(txn)?;
-            let starts = match transaction.opened.table(table.number)? {
-                TableHandle::Plain(table) => {
-                    let keys = either!(transaction, txn => table.split_keys(txn, range, parts))?;
-                    keys.into_iter().map(|key| (key, Vec::new())).collect()
-                }
-                TableHandle::Multi(table) => {
-                    either!(transaction, txn => table.split_pairs(txn, range, parts))?
-                }
+            let visit = |low: Bound<(&[u8], Option<&[u8]>)>| {
+                let (Bound::Included((key, value)) | Bound::Excluded((key, value))) = low else {
+                    return true;
+                };
+                let value = value.unwrap_or_default();
+                each(user, teak_slice::new(key), teak_slice::new(value)) == 0
             };
-            let is_whole = starts
-                .iter()
-                .all(|(key, value)| each(user, teak_slice::new(key), teak_slice::new(value)) == 0);
+            let is_whole = either!(transaction, txn => {
+                match transaction.opened.table(table.number)? {
+                    TableHandle::Plain(table) => {
+                        let parts = table.range(range).split(txn, parts)?;
+                        parts.iter().skip(1).all(|part| visit(part.low()))
+                    }
+                    TableHandle::Multi(table) => {
+                        let parts = table.range(range).split(txn, parts)?;
+                        parts.iter().skip(1).all(|part| visit(part.low()))
+                    }
+                }
+            });
             Ok(whether(is_whole))
         })
     }

@@ -210,7 +210,7 @@ pub unsafe extern "C" fn teak_contains(
             let table = plain_of(&transaction.opened, table)?;
             let key = key.bytes()?;
             Ok(whether(
-                either!(transaction, txn => table.contains(txn, key))?,
+                either!(transaction, txn => table.contains_key(txn, key))?,
             ))
         })
     }
@@ -478,8 +478,8 @@ pub unsafe extern "C" fn teak_remove_range(
             let range = (low.to_engine()?, high.to_engine()?);
             let done = change_table(txn, table, |table, txn| {
                 Ok(match table {
-                    TableHandle::Plain(table) => table.remove_range(txn, range)?,
-                    TableHandle::Multi(table) => table.remove_range(txn, range)?,
+                    TableHandle::Plain(table) => table.range(range).remove(txn)?,
+                    TableHandle::Multi(table) => table.range(range).remove(txn)?,
                 })
             })?;
             give(removed, done);

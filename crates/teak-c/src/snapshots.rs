@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
     time::SystemTime,
 };
-use teak::{Difference, Error, PairDifference};
+use teak::{Difference, Error};
 
 /// Creates a named snapshot of the state that a transaction makes. The state is kept until the
 /// snapshot is dropped. If teak_snapshot_roll_back follows in the transaction, the snapshot has the
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn teak_differences(
                     visit(of_record(&difference))
                 }),
                 TableHandle::Multi(table) => until(table.differences(old, new)?, |difference| {
-                    visit(of_pair(&difference))
+                    visit(of_record(&difference))
                 }),
             }?;
             give(count, reported);
@@ -308,20 +308,6 @@ fn of_record<K: AsRef<[u8]>, V: AsRef<[u8]>>(difference: &Difference<K, V>) -> t
             teak_difference::new(C::TEAK_CHANGED, key.as_ref(), values)
         }
         Difference::Removed { key, value } => {
-            let values = [Some(value.as_ref()), None];
-            teak_difference::new(C::TEAK_REMOVED, key.as_ref(), values)
-        }
-    }
-}
-
-fn of_pair<K: AsRef<[u8]>, V: AsRef<[u8]>>(difference: &PairDifference<K, V>) -> teak_difference {
-    use teak_change as C;
-    match difference {
-        PairDifference::Inserted { key, value } => {
-            let values = [None, Some(value.as_ref())];
-            teak_difference::new(C::TEAK_INSERTED, key.as_ref(), values)
-        }
-        PairDifference::Removed { key, value } => {
             let values = [Some(value.as_ref()), None];
             teak_difference::new(C::TEAK_REMOVED, key.as_ref(), values)
         }

@@ -54,26 +54,28 @@
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
 //! | store other types than bytes | [`codec`] |
 //! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
+//! | write a function for tables of both kinds | [`Kind`] |
 //! | use an order of your own | [`Comparison`], [`Options::comparison`], [`Database::add_comparison`] |
-//! | read a range or a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Cursor`] |
+//! | read a range or a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Range::iter`], [`Range::rev`], [`Range::keys`], [`Range::values`], [`Cursor`] |
+//! | remove a range | [`Range::remove`] |
 //! | walk a table and change it meanwhile | [`DetachedCursor`], also over pairs |
 //! | change a record depending on its value | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`], [`MultiTable::modify`] |
 //! | read many keys at once | [`Table::get_many`] |
-//! | count a range, find the n-th record | [`Table::count_range`], [`Table::rank`], [`Table::nth`], [`Table::estimate_range`] |
-//! | read a range with several threads | [`Table::split`] |
-//! | send what was read to another thread | [`Table::get_owned`], [`Table::range_owned`], [`DetachedCursor`], [`MultiTable::range_owned`] |
+//! | count a range, find the n-th record | [`Range::count`], [`Range::estimate`], [`Table::rank`], [`Table::nth`] |
+//! | read a range with several threads | [`Range::split`] |
+//! | send what was read to another thread | [`Table::get_owned`], [`Range::owned`], [`DetachedCursor`] |
 //! | undo a part of a transaction | [`WriteTxn::nested`], [`WriteTxn::savepoint`] |
 //! | commit and continue, to write or to read | [`WriteTxn::checkpoint`], [`WriteTxn::commit_and_read`] |
 //! | write only if nothing changed since a read | [`Database::begin_write_with`], [`WriteOptions::at`] |
 //! | read uncommitted data with several threads | [`WriteTxn`] |
 //! | generate ids from a sequence; store three numbers with each commit | [`Table::draw_sequence`], [`WriteTxn::set_marks`] |
-//! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`], [`MultiTable::bulk_load_unsorted`] |
+//! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`] |
 //! | choose when a commit is on disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
 //! | commit now and wait later | [`WriteTxn::commit_async`], [`Ticket`] |
 //! | learn what opening found | [`Database::recovery`] |
-//! | learn what changed between two states | [`Table::differences`], [`ReadTxn::changed_tables`] |
+//! | learn what changed between two states | [`Table::differences`], [`Range::differences`], [`ReadTxn::changed_tables`] |
 //! | follow commits of all processes | [`Database::follow`], [`Database::wait_for_commit`] |
-//! | copy or move records to another table | [`Table::copy_range`], [`Table::move_range`], [`MultiTable::copy_range`] |
+//! | copy or move records to another table | [`Range::copy_to`], [`Range::move_to`] |
 //! | keep a state under a name | [`Database::create_snapshot`], [`WriteTxn::roll_back_to_snapshot`] |
 //! | look into a file without opening it; compute limits | [`inspect`], [`limits`] |
 //! | log events, read counters | [`Options::on_event`], [`Database::metrics`] |
@@ -122,18 +124,17 @@ mod format_tests;
 mod transaction_tests;
 
 pub use api::{
-    Action, BackupProgress, BulkOptions, BulkProgress, CacheOutcome, CachedLookup, ChangeFeed,
-    Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle, CompactOptions,
-    CompactProgress, Create, Cursor, Damage, Database, DatabaseStat, DeleteScope, Deletion,
-    DenseProgress, DetachedCursor, Difference, Differences, Direction, Durability, Estimate, Event,
-    Exactness, FileInfo, Keys, Limits, Loss, Marks, Metrics, MultiTable, Options, OwnedPairs,
-    OwnedRange, OwnedValues, PageUse, PageVisit, PairDifference, PairDifferences, Pairs,
-    ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress,
-    SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget, Sharing,
-    SlowReader, SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions,
-    TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed,
-    WriteInfo, WriteOptions, WriteTxn, codec, delete, inspect, limits, lock_file_of, restore,
-    salvage,
+    Action, BackupProgress, Bounds, BulkOptions, BulkProgress, CacheOutcome, CachedLookup,
+    ChangeFeed, Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle,
+    CompactOptions, CompactProgress, Create, Cursor, Damage, Database, DatabaseStat, DeleteScope,
+    Deletion, DenseProgress, DetachedCursor, Difference, Differences, Direction, Durability,
+    Estimate, Event, Exactness, FileInfo, Iter, Keys, Kind, Limits, Loss, Marks, Metrics, Multi,
+    MultiTable, Options, OwnedIter, OwnedValues, PageUse, PageVisit, ParkedReadTxn, Range,
+    ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress, SalvageProgress,
+    SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget, Sharing, Single, SlowReader,
+    SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat,
+    Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo,
+    WriteOptions, WriteTxn, codec, delete, inspect, limits, lock_file_of, restore, salvage,
 };
 pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};

@@ -49,7 +49,7 @@ fn a_cancelled_reader_fails_and_keeps_its_values() {
     let value = table.get(&txn, 7).unwrap().unwrap();
     let mut range = table.iter(&txn).unwrap();
     let mut backwards = table.iter(&txn).unwrap();
-    let mut owned = table.range_owned(&txn, ..).unwrap();
+    let mut owned = table.range(..).owned(&txn).unwrap();
     let mut cursor = table.cursor(&txn).unwrap();
     assert!(cursor.first().unwrap() && range.next().unwrap().is_ok() && owned.next().is_some());
 
@@ -61,11 +61,11 @@ fn a_cancelled_reader_fails_and_keeps_its_values() {
         "cancelling twice is no error"
     );
 
-    assert!(is_lost(table.get(&txn, 8)) && is_lost(table.contains(&txn, 8)));
+    assert!(is_lost(table.get(&txn, 8)) && is_lost(table.contains_key(&txn, 8)));
     assert!(is_lost(table.get_many(&txn, &[1, 2])) && is_lost(table.get_owned(&txn, 8)));
     assert!(is_lost(table.iter(&txn)) && is_lost(table.cursor(&txn)) && is_lost(table.len(&txn)));
     assert!(is_lost(txn.open_table::<U64, Bytes>("numbers")) && is_lost(txn.tables()));
-    assert!(is_lost(table.count_range(&txn, 7..)) && is_lost(cursor.skip(1500)));
+    assert!(is_lost(table.range(7..).count(&txn)) && is_lost(cursor.skip(1500)));
     assert!(
         is_lost(cursor.seek(SeekOp::GreaterOrEqual, &7u64.to_be_bytes())) && is_lost(cursor.last())
     );

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use std::{collections::BTreeMap, ops::Bound};
 use teak::{
-    Database, Error, KeyOrder, OwnedRange, Range, Result, SeekOp, Table, TableOptions, Transaction,
+    Database, Error, KeyOrder, OwnedIter, Result, SeekOp, Table, TableOptions, Transaction,
     codec::{Bytes, Str, U64},
 };
 
@@ -41,13 +41,13 @@ fn compare<T: Transaction>(txn: &T, table: &Table<U64, Bytes>, model: &BTreeMap<
         assert_eq!(cursor.key(), expected.as_ref().map_or(&[][..], |key| key));
     }
     assert!(table.nth(txn, keys.len() as u64).unwrap().is_none());
-    assert_eq!(table.count_range(txn, ..).unwrap(), keys.len() as u64);
+    assert_eq!(table.range(..).count(txn).unwrap(), keys.len() as u64);
     let mut random = Rng::with_seed(3);
     for _ in 0..200 {
         let (low, high) = (random.u64(..100_000), random.u64(..100_000));
         let expected = keys.iter().filter(|key| (low..high).contains(key)).count();
-        assert_eq!(table.count_range(txn, low..high).unwrap(), expected as u64);
-        let about = table.estimate_range(txn, low..high).unwrap();
+        assert_eq!(table.range(low..high).count(txn).unwrap(), expected as u64);
+        let about = table.range(low..high).estimate(txn).unwrap();
         assert!(about.is_exact() && about.records == expected as u64);
     }
 }
@@ -78,7 +78,7 @@ fn counts_are_right_after_changes_rollbacks_and_commits() {
             }
         }
         let low = random.u64(..90_000);
-        table.remove_range(&mut txn, low..low + 3000).unwrap();
+        table.range(low..low + 3000).remove(&mut txn).unwrap();
         model.retain(|key, _| !(low..low + 3000).contains(key));
         compare(&txn, &table, &model);
         if round % 3 == 2 {
@@ -101,8 +101,7 @@ fn unsupported_operations_are_refused_with_helpful_text() {
     assert!(text.contains("\"plain\"") && text.contains("TableOptions::counted"));
     assert!(is_refused(plain.nth(&txn, 0)));
     assert!(is_refused(plain.cursor(&txn).unwrap().seek_nth(0)));
-    assert!(is_refused(plain.split(&txn, .., 0)));
-    assert!(is_refused(plain.split_keys(&txn, .., 0)));
+    assert!(is_refused(plain.range(..).split(&txn, 0)));
 
     let options = TableOptions::new().order(KeyOrder::Integer).counted(true);
     let integers = txn
@@ -112,14 +111,14 @@ fn unsupported_operations_are_refused_with_helpful_text() {
     integers.insert(&mut txn, &[1, 0, 0, 0], 1).unwrap();
     let long = &[2; 8][..];
     assert!(is_refused(integers.rank(&txn, long)));
-    assert!(is_refused(integers.count_range(&txn, long..)));
-    assert!(is_refused(integers.estimate_range(&txn, ..=long)));
-    assert!(is_refused(integers.split(&txn, long.., 2)));
+    assert!(is_refused(integers.range(long..).count(&txn)));
+    assert!(is_refused(integers.range(..=long).estimate(&txn)));
+    assert!(is_refused(integers.range(long..).split(&txn, 2)));
 
     let (one, other) = (plain.cursor(&txn).unwrap(), integers.cursor(&txn).unwrap());
     assert!(is_refused(one.distance(&other)));
     txn.drop_table("plain").unwrap();
-    let missing = plain.count_range(&txn, ..);
+    let missing = plain.range(..).count(&txn);
     assert!(matches!(missing, Err(Error::TableNotFound(_))));
 }
 
@@ -131,13 +130,13 @@ fn ranges_that_end_before_they_begin_have_nothing() {
     words
         .insert_many(&mut txn, &[("ash", 1), ("oak", 2)])
         .unwrap();
-    assert_eq!(words.count_range(&txn, "z".."a").unwrap(), 0);
-    let about = words.estimate_range(&txn, "z".."a").unwrap();
+    assert_eq!(words.range("z".."a").count(&txn).unwrap(), 0);
+    let about = words.range("z".."a").estimate(&txn).unwrap();
     assert!(about.is_exact() && about.records == 0 && about.deviation == 0);
-    let parts = words.split(&txn, "z".."a", 3).unwrap();
-    assert_eq!((parts.len(), parts.into_iter().flatten().count()), (1, 0));
+    let parts = words.range("z".."a").split(&txn, 3).unwrap();
+    assert_eq!((parts.len(), parts[0].count(&txn).unwrap()), (1, 0));
     let excluded = (Bound::Excluded("ash"), Bound::Excluded("oak"));
-    assert_eq!(words.count_range(&txn, excluded).unwrap(), 0);
+    assert_eq!(words.range(excluded).count(&txn).unwrap(), 0);
 }
 
 #[test]
@@ -158,15 +157,16 @@ fn parts_cover_the_range() {
     let txn = database.begin_read().unwrap();
     for info in txn.tables().unwrap() {
         let table: Table<U64, U64> = txn.open_table(&info.name).unwrap();
-        let range = || table.range(&txn, 300..18_000).unwrap();
+        let range = || table.range(300..18_000).iter(&txn).unwrap();
         let expected: Vec<_> = range().collect::<Result<_>>().unwrap();
         for parts in [1, 2, 7, 100] {
-            let split: Vec<Range<_, _>> = table.split(&txn, 300..18_000, parts).unwrap();
-            let keys = table.split_keys(&txn, 300..18_000, parts).unwrap();
-            assert_eq!((split.len(), keys.len()), (parts, parts - 1));
-            let found: Vec<_> = split.into_iter().flatten().collect::<Result<_>>().unwrap();
+            let split = table.range(300..18_000).split(&txn, parts).unwrap();
+            assert_eq!(split.len(), parts);
+            let found = split.iter().flat_map(|part| part.iter(&txn).unwrap());
+            let found: Vec<_> = found.collect::<Result<_>>().unwrap();
             assert!(found == expected);
-            let owned: Vec<OwnedRange<_, _>> = table.split_owned(&txn, 300..18_000, parts).unwrap();
+            let owned = split.iter().map(|part| part.owned(&txn).unwrap());
+            let owned: Vec<OwnedIter<_, _>> = owned.collect();
             let threads: Vec<_> = owned
                 .into_iter()
                 .map(|part| std::thread::spawn(|| part.map(|r| r.unwrap().0).collect::<Vec<_>>()))

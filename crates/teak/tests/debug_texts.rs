@@ -37,7 +37,7 @@ fn handles_are_one_short_line() {
     assert_short(&txn);
     assert_short(&ages.cursor(&txn).unwrap());
     assert_short(&words.cursor(&txn).unwrap());
-    assert_short(&ages.range(&txn, "0100".."0200").unwrap());
+    assert_short(&ages.range("0100".."0200").iter(&txn).unwrap());
     assert_short(&words.iter(&txn).unwrap());
     assert_short(&words.values(&txn, "ash").unwrap());
     let mut cursor = DetachedCursor::new(&ages);

@@ -430,7 +430,7 @@ fn change_past_cursors(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model:
             let from = random.usize(..model.records.len());
             let to = (from + random.usize(..50)).min(model.records.len() - 1);
             let (low, high) = (model.records[from].0.clone(), model.records[to].0.clone());
-            let removed = table.remove_range(txn, &low[..]..&high[..]).unwrap();
+            let removed = table.range(&low[..]..&high[..]).remove(txn).unwrap();
             assert_eq!(removed, (to - from) as u64);
             model.records.drain(from..to);
         }

@@ -150,7 +150,7 @@ fn change(txn: &mut WriteTxn, tables: &mut Tables, random: &mut Rng) -> Result<(
         0 => {
             let (low, high) = (key(random), key(random));
             let range = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
-            table.remove_range(txn, range)?;
+            table.range(range).remove(txn)?;
             model.retain(|key, _| {
                 compare(name, key, &low).is_lt() || compare(name, key, &high).is_ge()
             });
@@ -241,7 +241,7 @@ fn moved_pages_make_no_differences() {
     table.insert(&mut txn, 5000, &[1; 50_000]).unwrap();
     txn.commit().unwrap();
     let mut txn = database.begin_write().unwrap();
-    table.remove_range(&mut txn, 0..2500).unwrap();
+    table.range(0..2500).remove(&mut txn).unwrap();
     txn.commit().unwrap();
     let older = database.begin_read().unwrap();
     let before = database.stat().unwrap().transaction;
@@ -379,12 +379,16 @@ fn a_range_of_integers_has_bounds_of_their_length() {
     let (low, high) = (10_u64.to_le_bytes(), 20_u64.to_le_bytes());
     let range = &low[..]..&high[..];
     assert_eq!(
-        table.differences_in(&older, &newer, range).unwrap().count(),
+        table
+            .range(range)
+            .differences(&older, &newer)
+            .unwrap()
+            .count(),
         10
     );
     let short = 10_u32.to_le_bytes();
     assert!(matches!(
-        table.differences_in(&older, &newer, &short[..]..),
+        table.range(&short[..]..).differences(&older, &newer),
         Err(Error::InvalidArgument(_))
     ));
 }

@@ -778,7 +778,7 @@ fn many_values_of_a_removed_key_are_released_later() {
         assert_clean(&database);
         let mut txn = database.begin_write().unwrap();
         let (low, high) = (4u32.to_be_bytes(), 20u32.to_be_bytes());
-        table.remove_range(&mut txn, &low[..]..&high[..]).unwrap();
+        table.range(&low[..]..&high[..]).remove(&mut txn).unwrap();
         txn.commit().unwrap();
         assert_clean(&database);
         release_all(&database);
@@ -800,7 +800,7 @@ fn removing_the_whole_range_is_like_clearing_the_table() {
         txn.commit().unwrap();
         let mut txn = database.begin_write().unwrap();
         let table: Table<Bytes, Bytes> = txn.open_table("ash").unwrap();
-        let removed = table.remove_range(&mut txn, low..high).unwrap();
+        let removed = table.range(low..high).remove(&mut txn).unwrap();
         let expected = records.range(low.to_vec()..high.to_vec()).count();
         assert_eq!(removed, expected as u64);
         assert_eq!(table.len(&txn).unwrap(), (records.len() - expected) as u64);

@@ -302,11 +302,11 @@ fn an_iterator_ends_after_its_first_error() -> teak::Result<()> {
     }
     let forwards = [
         follow(table.iter(&txn)?),
-        follow(table.range_owned(&txn, ..)?),
+        follow(table.range(..).owned(&txn)?),
     ];
     let backwards = [
         follow(table.iter(&txn)?.rev()),
-        follow(table.range_owned(&txn, ..)?.rev()),
+        follow(table.range(..).owned(&txn)?.rev()),
     ];
     for (met, is_forwards) in forwards
         .iter()
@@ -341,7 +341,7 @@ fn emptied_tables_are_filled_again() -> teak::Result<()> {
         let mut txn = database.begin_write()?;
         match round % 4 {
             0 => table.clear(&mut txn)?,
-            1 => assert_eq!(table.remove_range(&mut txn, ..)?, 400),
+            1 => assert_eq!(table.range(..).remove(&mut txn)?, 400),
             2 => assert!(txn.drop_table("values")?),
             _ => {
                 for i in 0..400u32 {

@@ -111,13 +111,13 @@ fn all_reads(verification: Verification) {
     refused(table.get(&txn, &key(wanted)));
     refused(table.get_owned(&txn, &key(wanted)));
     refused(table.get_many(&txn, &keys));
-    refused(table.contains(&txn, &key(wanted)));
+    refused(table.contains_key(&txn, &key(wanted)));
     refused(first_error(table.iter(&txn).unwrap()));
     refused(first_error(table.iter(&txn).unwrap().rev()));
-    refused(first_error(table.range_owned(&txn, ..).unwrap()));
-    refused(first_error(table.range_owned(&txn, ..).unwrap().rev()));
-    refused(table.count_range(&txn, &key(0)[..]..));
-    refused(table.estimate_range(&txn, &key(wanted)[..]..));
+    refused(first_error(table.range(..).owned(&txn).unwrap()));
+    refused(first_error(table.range(..).owned(&txn).unwrap().rev()));
+    refused(table.range(&key(0)[..]..).count(&txn));
+    refused(table.range(&key(wanted)[..]..).estimate(&txn));
     refused(cursor.skip(i64::from(COUNT)));
     refused(cursor.seek(SeekOp::GreaterOrEqual, &key(wanted)));
     assert!(!cursor.is_on_record() && cursor.key().is_empty());

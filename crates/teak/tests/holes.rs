@@ -39,7 +39,7 @@ fn fill(database: &Database, numbers: std::ops::Range<u64>, mode: Durability) ->
 /// Removes most records, but not the last ones.
 fn hollow_out(database: &Database, table: &Numbers, numbers: std::ops::Range<u64>) {
     let mut txn = database.begin_write().unwrap();
-    table.remove_range(&mut txn, numbers).unwrap();
+    table.range(numbers).remove(&mut txn).unwrap();
     txn.commit().unwrap();
 }
 

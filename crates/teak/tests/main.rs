@@ -28,6 +28,7 @@ mod panics;
 mod parity;
 mod point;
 mod processes;
+mod range_values;
 mod ranges;
 mod regressions;
 mod salvage;

@@ -9,8 +9,8 @@ use std::{
     path::Path,
 };
 use teak::{
-    CompactOptions, Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options,
-    PairDifference, ReadTxn, TableOptions, Transaction, ValueSize, Verification, WriteTxn,
+    CompactOptions, Comparison, Database, Difference, Durability, Error, KeyOrder, MultiTable,
+    Options, ReadTxn, TableOptions, Transaction, ValueSize, Verification, WriteTxn,
     codec::{Bytes, NativeU64, Str, U32},
 };
 
@@ -96,7 +96,7 @@ impl State {
             found.sort();
             expected.sort();
             assert_eq!(found, expected, "{:?}", table.name());
-            for (key, count) in table.keys(txn).unwrap().map(Result::unwrap) {
+            for (key, count) in table.range(..).keys(txn).unwrap().map(Result::unwrap) {
                 assert_eq!(count, model[&key].len() as u64);
                 assert_eq!(table.count(txn, &key).unwrap(), count);
             }
@@ -112,8 +112,9 @@ fn assert_differences((old, older): &(ReadTxn, State), newer: &State, new: &Read
         let (mut inserted, mut removed) = (BTreeSet::new(), BTreeSet::new());
         for difference in table.differences(old, new).unwrap() {
             let is_first = match difference.unwrap() {
-                PairDifference::Inserted { key, value } => inserted.insert((key, value)),
-                PairDifference::Removed { key, value } => removed.insert((key, value)),
+                Difference::Inserted { key, value } => inserted.insert((key, value)),
+                Difference::Removed { key, value } => removed.insert((key, value)),
+                Difference::Changed { .. } => panic!("pairs do not change"),
             };
             assert!(is_first);
         }
@@ -205,7 +206,7 @@ fn change_one(
                 Bound::Included((&key[..], &value[..])),
                 Bound::Included((&key[..], &value[..])),
             );
-            let removed = table.remove_pairs(txn, bound).unwrap();
+            let removed = table.range_pairs(bound).remove(txn).unwrap();
             let was_there = model.get_mut(&key).is_some_and(|set| set.remove(&value));
             assert_eq!(removed, u64::from(was_there));
         }
@@ -383,7 +384,7 @@ fn the_file_of_a_table_that_shrank_is_cut() {
     }
     txn.commit().unwrap();
     let mut txn = database.begin_write().unwrap();
-    assert_eq!(table.remove_range(&mut txn, 3..18).unwrap(), 15 * 20_000);
+    assert_eq!(table.range(3..18).remove(&mut txn).unwrap(), 15 * 20_000);
     txn.commit().unwrap();
     let long = path.metadata().unwrap().len();
     database
@@ -451,7 +452,7 @@ fn each_kind_of_handle_refuses_the_tables_of_the_other() {
     assert!(is_refused(
         plain.remove_many(&mut txn, &["teak"]).unwrap_err()
     ));
-    assert!(is_refused(plain.remove_range(&mut txn, ..).unwrap_err()));
+    assert!(is_refused(plain.range(..).remove(&mut txn).unwrap_err()));
     assert!(is_refused(plain.clear(&mut txn).unwrap_err()));
     assert!(is_refused(
         plain.bulk_load(&mut txn, [("a", [0u8; 4])]).unwrap_err()
@@ -563,9 +564,9 @@ fn cursors_and_ranges_move_in_both_directions() {
                 .copied()
                 .filter(|pair| bounds.contains(pair))
                 .collect();
-            let found = table.range_pairs(&txn, bounds).unwrap();
+            let found = table.range_pairs(bounds).iter(&txn).unwrap();
             assert_eq!(found.map(Result::unwrap).collect::<Vec<_>>(), expected);
-            let mut found = table.range_pairs(&txn, bounds).unwrap();
+            let mut found = table.range_pairs(bounds).iter(&txn).unwrap();
             let (mut front, mut back) = (Vec::new(), Vec::new());
             while let Some(pair) = found.next() {
                 front.push(pair.unwrap());
@@ -578,9 +579,9 @@ fn cursors_and_ranges_move_in_both_directions() {
             assert_eq!(front, expected);
         }
     }
-    assert_eq!(table.range(&txn, 3..=5).unwrap().count(), 9 + 16 + 25);
+    assert_eq!(table.range(3..=5).iter(&txn).unwrap().count(), 9 + 16 + 25);
     let backwards = (Bound::Included(5), Bound::Excluded(3));
-    assert_eq!(table.range(&txn, backwards).unwrap().count(), 0);
+    assert_eq!(table.range(backwards).iter(&txn).unwrap().count(), 0);
     let mut cursor = table.cursor(&txn).unwrap();
     let mut count = 0;
     while cursor.next().unwrap() {
@@ -621,15 +622,15 @@ fn few_changes_among_many_values_are_found() {
     assert_eq!(
         differences,
         [
-            PairDifference::Inserted {
+            Difference::Inserted {
                 key: "oak".to_owned(),
                 value: 2
             },
-            PairDifference::Inserted {
+            Difference::Inserted {
                 key: teak(),
                 value: 77_777
             },
-            PairDifference::Removed {
+            Difference::Removed {
                 key: teak(),
                 value: 300_000
             },

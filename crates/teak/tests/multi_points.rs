@@ -5,9 +5,8 @@ use crate::{detached_cursors::WITHOUT_CASE, shared::temporary_path};
 use fastrand::Rng;
 use std::{collections::BTreeSet, ops::Bound};
 use teak::{
-    Action, BulkOptions, BulkProgress, Database, DetachedCursor, Error, Exactness, KeyOrder,
-    MultiTable, Options, PairDifference, Result, SeekOp, SeekTarget, TableOptions, ValueSize,
-    WriteTxn,
+    Action, BulkOptions, BulkProgress, Database, DetachedCursor, Difference, Error, Exactness,
+    KeyOrder, MultiTable, Options, Result, SeekOp, SeekTarget, TableOptions, ValueSize, WriteTxn,
     codec::{Bytes, Str, U32},
 };
 
@@ -57,18 +56,19 @@ fn ranges_of_pairs_are_copied_and_moved() -> Result<()> {
     let before = all(&from, &txn);
     let options = TableOptions::new().value_order(KeyOrder::ReverseBytes);
     let copy: Raw = txn.create_multi_table_with("copy", options)?;
-    assert_eq!(from.copy_range(&mut txn, .., &copy)?, before.len() as u64);
+    assert_eq!(
+        from.range(..).copy_to(&mut txn, &copy)?,
+        before.len() as u64
+    );
     assert_eq!(copy.len(&txn)?, before.len() as u64);
-    let again = from.copy_range(&mut txn, &b"z"[..].., &copy)?;
+    let again = from.range(&b"z"[..]..).copy_to(&mut txn, &copy)?;
     assert_eq!((again, copy.len(&txn)?), (2000, before.len() as u64));
 
     let moved: Raw = txn.create_multi_table("moved")?;
     let (low, high) = (&50_u32.to_be_bytes()[..], &b"zz"[..]);
-    let count = from.move_range(
-        &mut txn,
-        (Bound::Excluded(low), Bound::Included(high)),
-        &moved,
-    )?;
+    let count = from
+        .range((Bound::Excluded(low), Bound::Included(high)))
+        .move_to(&mut txn, &moved)?;
     let (gone, left): (Vec<_>, Vec<_>) = before
         .into_iter()
         .partition(|(key, _)| &key[..] > low && &key[..] <= high);
@@ -87,21 +87,21 @@ fn a_refused_copy_changes_nothing() -> Result<()> {
     let mut txn = database.begin_write()?;
     let from: MultiTable<Str, Str> = txn.create_multi_table("from")?;
     from.insert_many(&mut txn, &[("a", "four"), ("b", "three")])?;
-    let refused = from.copy_range(&mut txn, .., &from);
+    let refused = from.range(..).copy_to(&mut txn, &from);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     let options = TableOptions::new().value_size(ValueSize::Bytes(4));
     let fixed: MultiTable<Str, Str> = txn.create_multi_table_with("fixed", options)?;
-    let refused = from.move_range(&mut txn, .., &fixed);
+    let refused = from.range(..).move_to(&mut txn, &fixed);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     assert_eq!((from.len(&txn)?, fixed.len(&txn)?), (2, 0));
     // A table that was dropped and recreated has another kind.
     txn.drop_table("fixed")?;
     txn.create_table::<Str, Str>("fixed")?;
     for range in ["".."z", "x".."z"] {
-        let refused = from.copy_range(&mut txn, range, &fixed);
+        let refused = from.range(range).copy_to(&mut txn, &fixed);
         assert!(matches!(refused, Err(Error::TableMismatch { .. })));
     }
-    let refused = fixed.copy_range(&mut txn, .., &from);
+    let refused = fixed.range(..).copy_to(&mut txn, &from);
     assert!(matches!(refused, Err(Error::TableMismatch { .. })));
     Ok(())
 }
@@ -224,8 +224,8 @@ fn owning_and_borrowing_handles_see_equal_records() -> Result<()> {
             }
         };
         let range = (bound(), bound());
-        let mut borrowed = table.range_pairs(&reader, range)?;
-        let mut owned = table.range_pairs_owned(&reader, range)?;
+        let mut borrowed = table.range_pairs(range).iter(&reader)?;
+        let mut owned = table.range_pairs(range).owned(&reader)?;
         loop {
             let (one, other) = match random.bool() {
                 true => (borrowed.next(), owned.next()),
@@ -249,8 +249,8 @@ fn owning_and_borrowing_handles_see_equal_records() -> Result<()> {
         assert_eq!(rest, expected[..expected.len() - 1]);
         assert!(owned.is_empty() && owned.next_back().is_none());
     }
-    let by_keys = table.range_owned(&reader, &100_u32.to_be_bytes()[..]..)?;
-    let expected = table.range(&reader, &100_u32.to_be_bytes()[..]..)?;
+    let by_keys = table.range(&100_u32.to_be_bytes()[..]..).owned(&reader)?;
+    let expected = table.range(&100_u32.to_be_bytes()[..]..).iter(&reader)?;
     assert!(by_keys.map(Result::unwrap).eq(expected.map(Result::unwrap)));
     same_walk(&table, &reader, &pairs, &mut random)
 }
@@ -389,8 +389,8 @@ fn different_bytes_of_an_equal_value_are_a_difference_in_nested_trees() -> Resul
     let expected = expected.map(|(key, value, is_new)| {
         let (key, value) = (key.to_owned(), value.to_owned());
         match is_new {
-            true => PairDifference::Inserted { key, value },
-            false => PairDifference::Removed { key, value },
+            true => Difference::Inserted { key, value },
+            false => Difference::Removed { key, value },
         }
     });
     let found: Vec<_> = table.differences(&older, &newer)?.collect::<Result<_>>()?;

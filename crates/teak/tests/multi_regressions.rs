@@ -42,7 +42,7 @@ fn equal_keys_of_other_lengths() {
         for number in (0..200).rev() {
             assert!(table.remove(&mut txn, b"k", &value(number)).unwrap());
         }
-        let (key, count) = table.keys(&txn).unwrap().next().unwrap().unwrap();
+        let (key, count) = table.range(..).keys(&txn).unwrap().next().unwrap().unwrap();
         assert_eq!((key, count), (long, 1));
         txn.commit().unwrap();
         assert!(database.check(&mut |_| {}).unwrap().is_clean());
@@ -58,7 +58,7 @@ fn replacing_a_value_keeps_the_bytes_of_the_key() {
     let table: Raw = txn.create_multi_table_with("words", order).unwrap();
     table.insert(&mut txn, b"k  ", b"1").unwrap();
     assert!(table.replace(&mut txn, b"k", b"1", b"2").unwrap());
-    let (key, _) = table.keys(&txn).unwrap().next().unwrap().unwrap();
+    let (key, _) = table.range(..).keys(&txn).unwrap().next().unwrap().unwrap();
     assert_eq!(key, b"k  ");
 }
 
@@ -77,10 +77,11 @@ fn bounds_that_are_integers_of_another_length_are_refused() {
     let is_refused = |error: &Error| matches!(error, Error::InvalidArgument(_));
     assert!(
         table
-            .range_pairs(&txn, range)
+            .range_pairs(range)
+            .iter(&txn)
             .is_err_and(|error| is_refused(&error))
     );
-    let removed = table.remove_pairs(&mut txn, range);
+    let removed = table.range_pairs(range).remove(&mut txn);
     assert!(removed.is_err_and(|error| is_refused(&error)));
     let mut cursor = table.cursor(&txn).unwrap();
     let sought = [

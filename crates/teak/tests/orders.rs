@@ -128,7 +128,7 @@ fn change(
             let before = model.len();
             model.retain(|k, _| !is_doomed(k));
             assert_eq!(
-                table.remove_range(txn, range).unwrap(),
+                table.range(range).remove(txn).unwrap(),
                 (before - model.len()) as u64
             );
         }
@@ -143,7 +143,8 @@ fn change(
         }
         8 => {
             let stored = table
-                .range(txn, &key.0[..]..)
+                .range(&key.0[..]..)
+                .iter(txn)
                 .unwrap()
                 .next()
                 .map(|r| r.unwrap().0);
@@ -154,7 +155,8 @@ fn change(
         }
         _ => {
             let stored = table
-                .range(txn, ..&key.0[..])
+                .range(..&key.0[..])
+                .iter(txn)
                 .unwrap()
                 .next_back()
                 .map(|r| r.unwrap().0);
@@ -504,7 +506,8 @@ fn a_missing_comparison_does_not_affect_other_tables() {
     let plain: Raw = txn.create_table("plain").unwrap();
     assert_eq!(
         plain
-            .remove_range(&mut txn, &[0; 4][..]..&[1; 4][..])
+            .range(&[0; 4][..]..&[1; 4][..])
+            .remove(&mut txn)
             .unwrap(),
         3000
     );
@@ -767,7 +770,11 @@ fn an_inconsistent_comparison_causes_no_endless_loop() {
     }
     txn.commit().unwrap();
     let txn = database.begin_read().unwrap();
-    let _ = table.range(&txn, &b"a"[..]..&b"b"[..]).unwrap().count();
+    let _ = table
+        .range(&b"a"[..]..&b"b"[..])
+        .iter(&txn)
+        .unwrap()
+        .count();
     assert!(table.iter(&txn).unwrap().count() < 3001);
     drop(txn);
     assert!(!database.check(&mut |_| {}).unwrap().is_clean());

@@ -70,10 +70,10 @@ fn copied_and_moved_ranges_match_the_model() {
                 false => Model::new(),
             };
             let copied = match random.bool() {
-                true => from.copy_range(&mut txn, range, &to),
+                true => from.range(range).copy_to(&mut txn, &to),
                 false => {
                     from_model.retain(|key, _| !chosen.contains_key(key));
-                    from.move_range(&mut txn, range, &to)
+                    from.range(range).move_to(&mut txn, &to)
                 }
             };
             assert_eq!(copied.unwrap(), chosen.len() as u64);
@@ -98,11 +98,11 @@ fn a_refused_copy_changes_nothing() {
     words
         .insert_many(&mut txn, &[("four", 1), ("five5", 2), ("oaks", 3)])
         .unwrap();
-    let refused = words.copy_range(&mut txn, .., &words);
+    let refused = words.range(..).copy_to(&mut txn, &words);
     assert!(matches!(refused, Err(Error::InvalidArgument(text)) if text.contains("itself")));
     for refused in [
-        words.move_range(&mut txn, .., &numbers),
-        words.copy_range(&mut txn, .., &numbers),
+        words.range(..).move_to(&mut txn, &numbers),
+        words.range(..).copy_to(&mut txn, &numbers),
     ] {
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     }
@@ -110,12 +110,13 @@ fn a_refused_copy_changes_nothing() {
     assert!(numbers.is_empty(&txn).unwrap());
     assert_eq!(
         words
-            .move_range(&mut txn, "four"..="four", &numbers)
+            .range("four"..="four")
+            .move_to(&mut txn, &numbers)
             .unwrap(),
         1
     );
     txn.drop_table("numbers").unwrap();
-    let missing = words.copy_range(&mut txn, .."a", &numbers);
+    let missing = words.range(.."a").copy_to(&mut txn, &numbers);
     assert!(matches!(missing, Err(Error::TableNotFound(_))));
     txn.commit().unwrap();
     assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 2);
@@ -134,7 +135,7 @@ fn a_large_table_is_moved_in_parts() {
     from.bulk_load(&mut txn, records).unwrap();
     txn.commit().unwrap();
     let mut txn = database.begin_write().unwrap();
-    assert_eq!(from.move_range(&mut txn, 10_000.., &to).unwrap(), 50_000);
+    assert_eq!(from.range(10_000..).move_to(&mut txn, &to).unwrap(), 50_000);
     assert_eq!(
         (from.len(&txn).unwrap(), to.len(&txn).unwrap()),
         (10_000, 50_000)

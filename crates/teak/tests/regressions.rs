@@ -72,7 +72,7 @@ fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
     let options = TableOptions::new().order(KeyOrder::Integer);
     let table = txn.create_table_with::<Bytes, Bytes>("integers", options)?;
     assert_eq!(
-        table.remove_range(&mut txn, ..=&[5; 8][..])?,
+        table.range(..=&[5; 8][..]).remove(&mut txn)?,
         0,
         "an empty table has no length"
     );
@@ -80,10 +80,10 @@ fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
         table.insert(&mut txn, &i.to_le_bytes(), b"value")?;
     }
     let (short, long) = (5u32.to_le_bytes(), 5u64.to_le_bytes());
-    let removed = table.remove_range(&mut txn, ..&long[..]);
+    let removed = table.range(..&long[..]).remove(&mut txn);
     assert!(matches!(removed, Err(Error::InvalidArgument(_))));
     assert!(matches!(
-        table.range(&txn, &long[..]..),
+        table.range(&long[..]..).iter(&txn),
         Err(Error::InvalidArgument(_))
     ));
     assert!(matches!(
@@ -92,7 +92,7 @@ fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
     ));
     assert_eq!(table.get(&txn, &long)?, None);
     assert!(!table.remove(&mut txn, &long)?);
-    assert_eq!(table.remove_range(&mut txn, ..&short[..])?, 5);
+    assert_eq!(table.range(..&short[..]).remove(&mut txn)?, 5);
     assert_eq!(table.len(&txn)?, 95);
     Ok(())
 }

@@ -824,7 +824,7 @@ fn closing_truncates_pages_of_the_last_durable_commit() {
     for half in [0..2000, 2000..6000] {
         database.sync().unwrap();
         let mut txn = database.begin_write().unwrap();
-        table.remove_range(&mut txn, half).unwrap();
+        table.range(half).remove(&mut txn).unwrap();
         txn.commit().unwrap();
     }
     database.close().unwrap();

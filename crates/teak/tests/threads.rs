@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 use teak::{
-    Database, DetachedCursor, Durability, Error, Options, OwnedRange, ReadTxn, Recovery, Result,
+    Database, DetachedCursor, Durability, Error, Options, OwnedIter, ReadTxn, Recovery, Result,
     Table, Transaction, TransactionId, ValueGuard, WriteTxn,
     codec::{Bytes, U64},
 };
@@ -38,7 +38,7 @@ const _: () = {
     is_shared::<Accounts>();
     is_shared::<ValueGuard>();
     is_sent::<DetachedCursor>();
-    is_sent::<OwnedRange<U64, Bytes>>();
+    is_sent::<OwnedIter<U64, Bytes>>();
     is_sent::<WriteTxn>();
 };
 
@@ -285,7 +285,7 @@ fn owned_handles_outlive_the_database_handle() -> Result<()> {
     let (database, books, model) = library(&path)?;
     let txn = database.begin_read()?;
     let (cursor, of_cursor) = (DetachedCursor::new(&books), txn.clone());
-    let range = books.range_owned(&txn, 100..400)?;
+    let range = books.range(100..400).owned(&txn)?;
     let (small, large) = (books.get_owned(&txn, 7)?, books.get_owned(&txn, 50)?);
     drop(txn);
     rewrite(&database, &books)?;

@@ -221,7 +221,7 @@ fn checkpoints_stay_when_the_database_is_full() {
     assert_eq!(all(&txn, &numbers), (0..=kept).collect::<Vec<_>>());
     txn.set_geometry(database.geometry().unwrap().upper_limit_bytes(2 << 20))
         .unwrap();
-    numbers.remove_range(&mut txn, 0..kept).unwrap();
+    numbers.range(0..kept).remove(&mut txn).unwrap();
     txn.checkpoint().unwrap();
     txn.commit().unwrap();
     assert_eq!(all(&database.begin_read().unwrap(), &numbers), [kept]);
@@ -615,7 +615,7 @@ fn txn_clone_reads_the_same_state_in_many_threads() {
         }
         for _ in 0..50 {
             let mut txn = database.begin_write().unwrap();
-            numbers.remove_range(&mut txn, 0..250).unwrap();
+            numbers.range(0..250).remove(&mut txn).unwrap();
             txn.commit().unwrap();
             let mut txn = database.begin_write().unwrap();
             (0..250).for_each(|number| put(&mut txn, &numbers, number));
@@ -643,7 +643,7 @@ fn nested_readers_see_uncommitted_changes_in_many_threads() {
             numbers.insert(&mut txn, number, &value).unwrap();
         }
         let savepoint = txn.savepoint().unwrap();
-        numbers.remove_range(&mut txn, round * 10..1500).unwrap();
+        numbers.range(round * 10..1500).remove(&mut txn).unwrap();
         txn.rollback_to(&savepoint).unwrap();
         txn.release(savepoint).unwrap();
         let (shared, numbers) = (&txn, &numbers);
@@ -662,7 +662,7 @@ fn nested_readers_see_uncommitted_changes_in_many_threads() {
                             .zip(values)
                             .all(|(k, v)| is_right(*k, v.unwrap()))
                     );
-                    let count = numbers.range(shared, thread * 100..).unwrap().count() as u64;
+                    let count = numbers.range(thread * 100..).count(shared).unwrap();
                     assert_eq!(count, 2000 - thread * 100);
                     // Reopening finds equal records.
                     let again: Numbers = shared.open_table("numbers").unwrap();
@@ -694,7 +694,7 @@ fn txn_info_of_readers_has_lag_age_and_pinned_space() {
     );
     for _ in 0..3 {
         let mut txn = database.begin_write().unwrap();
-        numbers.remove_range(&mut txn, 0..900).unwrap();
+        numbers.range(0..900).remove(&mut txn).unwrap();
         (0..900).for_each(|number| put(&mut txn, &numbers, number));
         txn.commit().unwrap();
     }

@@ -144,7 +144,7 @@ impl World {
             8..11 => {
                 let key = self.rng.u64(..KEYS);
                 let range = key..key + self.rng.u64(..60);
-                let removed = table.remove_range(txn, range.clone()).unwrap();
+                let removed = table.range(range.clone()).remove(txn).unwrap();
                 let before = found.records.len();
                 found.records.retain(|key, _| !range.contains(key));
                 assert_eq!(removed as usize, before - found.records.len());

@@ -80,8 +80,8 @@ fn errors_of(database: &Database, name: &str, wanted: &[u8]) -> Vec<Error> {
         table.get_many(&txn, &[b"\xff", wanted]).unwrap_err(),
         first(table.iter(&txn).unwrap()),
         first(table.iter(&txn).unwrap().rev()),
-        first(table.range_owned(&txn, ..).unwrap()),
-        first(table.range_owned(&txn, ..).unwrap().rev()),
+        first(table.range(..).owned(&txn).unwrap()),
+        first(table.range(..).owned(&txn).unwrap().rev()),
         in_cursor.unwrap_err(),
         in_detached.unwrap_err(),
     ]
@@ -101,7 +101,7 @@ fn a_damaged_leaf_is_named_with_its_table_and_keys() -> Result<()> {
         errors.push(table.insert(&mut txn, &key(1000), b"new").unwrap_err());
         txn.abort();
         let mut txn = database.begin_write()?;
-        errors.push(table.remove_range(&mut txn, &key(900)[..]..).unwrap_err());
+        errors.push(table.range(&key(900)[..]..).remove(&mut txn).unwrap_err());
         let (page, ..) = process_slot_of(&errors[0]);
         for error in &errors {
             let (named, table, keys) = process_slot_of(error);

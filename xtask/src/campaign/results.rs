@@ -72,8 +72,8 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Appends the line of results and prints the count, in `unit`. Fails with the text `failure` if
-    /// there are violations.
+    /// Appends the line of results and prints the count, in `unit`. Fails with the text `failure`
+    /// if there are violations.
     pub(crate) fn finish(
         &self,
         (count, unit): (u64, &str),

@@ -258,7 +258,7 @@ pub(super) fn change(
             }
         }
         TableChange::RemoveRange(low, high) => {
-            handle.remove_range(txn, &[*low][..]..&[*high][..])?;
+            handle.range(&[*low][..]..&[*high][..]).remove(txn)?;
             records.retain(|key, _| key[..] < [*low][..] || key[..] >= [*high][..]);
         }
         TableChange::Load { count, value } => {

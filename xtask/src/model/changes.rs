@@ -59,7 +59,7 @@ pub(crate) fn perform(
         }
         ModelChange::RemoveRange(range) => expect_same(
             "remove_range",
-            table.remove_range(txn, borrowed(range))?,
+            table.range(borrowed(range)).remove(txn)?,
             model.remove_range(range),
         ),
         ModelChange::Clear => {

@@ -48,21 +48,26 @@ pub(crate) fn perform<T: Transaction>(
     })?;
     let records: Vec<_> = model.range(&description.keys).collect();
     let range = borrowed(&description.keys);
-    let count = table.count_range(txn, range)?;
+    let count = table.range(range).count(txn)?;
     expect_same("count_range", count, records.len() as u64)?;
-    expect_close(table.estimate_range(txn, range)?, count)?;
+    expect_close(table.range(range).estimate(txn)?, count)?;
     let owned = |(key, value): &(ModelKey, ModelValue)| (key.to_vec(), value.bytes().to_vec());
     let expected: Vec<_> = records.iter().map(owned).collect();
-    let begins: Vec<_> = table.split_keys(txn, range, description.parts)?;
     let mut parts = Vec::new();
-    for part in table.split(txn, range, description.parts)? {
-        let records = part.map(|record| record.map(|(key, value)| (key, value.to_vec())));
-        parts.push(records.collect::<teak::Result<Vec<_>>>()?);
+    for part in table.range(range).split(txn, description.parts)? {
+        let records = part.iter(txn)?;
+        let records = records.map(|record| record.map(|(key, value)| (key, value.to_vec())));
+        let records = records.collect::<teak::Result<Vec<_>>>()?;
+        if !parts.is_empty() {
+            let first = records.first().map(|(key, _)| (&key[..], None));
+            expect_same(
+                "the start of a part",
+                Some(part.low()),
+                first.map(Bound::Included),
+            )?;
+        }
+        parts.push(records);
     }
-    let firsts = parts.iter().skip(1).map(|part| part.first());
-    let firsts: Vec<_> = firsts.map(|first| first.map(|(key, _)| key)).collect();
-    let begins: Vec<_> = begins.iter().map(Some).collect();
-    expect_same("split_keys", begins, firsts)?;
     expect_parts(parts, expected, description.parts, model.kind.counted)
 }
 
@@ -82,26 +87,37 @@ pub(crate) fn perform_multi<T: Transaction>(
         let nth = model.range(&all).nth(description.number as usize);
         (model.range_pairs(&before).len(), nth.map(owned))
     })?;
-    let count = table.count_range_pairs(txn, borrowed_pairs(&description.range))?;
+    let count = table
+        .range_pairs(borrowed_pairs(&description.range))
+        .count(txn)?;
     let expected = model.range_pairs(&description.range).len() as u64;
     expect_same("count_range_pairs", count, expected)?;
     expect_close(
-        table.estimate_range_pairs(txn, borrowed_pairs(&description.range))?,
+        table
+            .range_pairs(borrowed_pairs(&description.range))
+            .estimate(txn)?,
         count,
     )?;
     let expected: Vec<_> = model.range(&description.keys).map(owned).collect();
     let range = borrowed(&description.keys);
-    let count = table.count_range(txn, range)?;
+    let count = table.range(range).count(txn)?;
     expect_same("count_range", count, expected.len() as u64)?;
-    expect_close(table.estimate_range(txn, range)?, count)?;
-    let begins = table.split_pairs(txn, range, description.parts)?;
+    expect_close(table.range(range).estimate(txn)?, count)?;
     let mut parts = Vec::new();
-    for part in table.split(txn, range, description.parts)? {
-        parts.push(part.collect::<teak::Result<Vec<_>>>()?);
+    for part in table.range(range).split(txn, description.parts)? {
+        let pairs = part.iter(txn)?.collect::<teak::Result<Vec<_>>>()?;
+        if !parts.is_empty() {
+            let first = pairs
+                .first()
+                .map(|(key, value)| (&key[..], Some(&value[..])));
+            expect_same(
+                "the start of a part",
+                Some(part.low()),
+                first.map(Bound::Included),
+            )?;
+        }
+        parts.push(pairs);
     }
-    let firsts: Vec<_> = parts.iter().skip(1).map(|part| part.first()).collect();
-    let begins: Vec<_> = begins.iter().map(Some).collect();
-    expect_same("split_pairs", begins, firsts)?;
     expect_parts(parts, expected, description.parts, model.kind.counted)
 }
 

@@ -11,12 +11,12 @@ use super::{
     violation::{ModelResult, ModelViolation, expect_bytes, expect_same},
 };
 use std::thread;
-use teak::{DetachedCursor, OwnedRange, ReadTxn, ValueGuard, codec::Bytes};
+use teak::{DetachedCursor, OwnedIter, ReadTxn, ValueGuard, codec::Bytes};
 
 /// A task for the other thread.
 struct OtherThreadTask {
     values: Vec<Option<ValueGuard>>,
-    range: OwnedRange<Bytes, Bytes>,
+    range: OwnedIter<Bytes, Bytes>,
     txn: ReadTxn,
     cursor: DetachedCursor,
 }
@@ -39,7 +39,7 @@ pub(crate) fn perform(
         .collect();
     let luggage = OtherThreadTask {
         values: values?,
-        range: table.range_owned(txn, borrowed(&description.range))?,
+        range: table.range(borrowed(&description.range)).owned(txn)?,
         txn: txn.clone(),
         cursor: DetachedCursor::new(table),
     };

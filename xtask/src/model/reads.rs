@@ -139,7 +139,11 @@ fn get<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, key: &[u8]
     let value = table.get(txn, key)?;
     let expected = model.get(key);
     expect_bytes("get", value, expected.map(ModelValue::bytes))?;
-    expect_same("contains", table.contains(txn, key)?, expected.is_some())?;
+    expect_same(
+        "contains",
+        table.contains_key(txn, key)?,
+        expected.is_some(),
+    )?;
     let expected_record = expected.map(|value| (ModelKey::from(key.to_vec()), value));
     expect_record("get_record", table.get_record(txn, key)?, expected_record)?;
     let next = table.get_or_next(txn, key)?;
@@ -216,7 +220,7 @@ fn scan<T: Transaction>(
     direction: Direction,
     records_max: usize,
 ) -> ModelResult {
-    let mut engine = table.range(txn, borrowed(range))?;
+    let mut engine = table.range(borrowed(range)).iter(txn)?;
     let mut expected = model.range(range);
     for step in 0..records_max {
         let (record, expected) = if direction.is_forwards(step) {
@@ -244,13 +248,13 @@ fn scan_prefix<T: Transaction>(
         .range(&after)
         .take_while(|(key, _)| key.starts_with(prefix))
         .collect();
-    let mut engine = table.prefix(txn, prefix)?;
+    let mut engine = table.prefix(prefix).iter(txn)?;
     for record in expected.iter().take(200) {
         expect_record("a prefix", engine.next().transpose()?, Some(record.clone()))?;
     }
     if expected.len() <= 200 {
         expect_record("after a prefix", engine.next().transpose()?, None)?;
     }
-    let last = table.prefix(txn, prefix)?.next_back().transpose()?;
+    let last = table.prefix(prefix).iter(txn)?.next_back().transpose()?;
     expect_record("the last of a prefix", last, expected.last().cloned())
 }

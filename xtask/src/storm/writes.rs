@@ -170,7 +170,7 @@ impl WorkerThread<'_, '_> {
             _ => {
                 let after = first + self.rng.u64(1..30);
                 let range = (first, 0)..(after, 0);
-                tables.bulk.remove_range(txn, range).map(drop)
+                tables.bulk.range(range).remove(txn).map(drop)
             }
         }
     }

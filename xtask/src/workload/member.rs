@@ -221,7 +221,9 @@ pub(super) fn make(
             }
             RecordChange::RemoveRange { first, after } => {
                 let (first, after) = (key_bytes(first), key_bytes(after));
-                table.remove_range(txn, first.as_slice()..after.as_slice())?;
+                table
+                    .range(first.as_slice()..after.as_slice())
+                    .remove(txn)?;
             }
         }
     }

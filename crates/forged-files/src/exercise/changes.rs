@@ -152,8 +152,8 @@ fn change_plain(
         }
         4 => table.remove_many(txn, &slices).map(drop),
         5 => txn.nested(|txn| table.insert_new(txn, key, value).map(drop)),
-        6 => table.remove_range(txn, key..).map(drop),
-        7 => table.remove_range(txn, ..key).map(drop),
+        6 => table.range(key..).remove(txn).map(drop),
+        7 => table.range(..key).remove(txn).map(drop),
         8 => {
             let records = (0..50u64).map(|i| (i.to_le_bytes(), [3; 300]));
             let options = BulkOptions::default();
@@ -179,9 +179,9 @@ fn change_plain(
         18..=20 => {
             let target = txn.create_table_with::<Bytes, Bytes>("target", info.options)?;
             match step {
-                18 => table.copy_range(txn, .., &target).map(drop),
-                19 => table.move_range(txn, .., &target).map(drop),
-                _ => table.move_range(txn, ..key, &target).map(drop),
+                18 => table.range(..).copy_to(txn, &target).map(drop),
+                19 => table.range(..).move_to(txn, &target).map(drop),
+                _ => table.range(..key).move_to(txn, &target).map(drop),
             }
         }
         21 => table.draw_sequence(txn, 3).map(drop),

@@ -68,10 +68,10 @@ fn table_in<T: Transaction>(
         exercise_pair(collector, txn, table, (key, value))?;
     }
     let parts = [1, 2, 3, 7, 1000][collector.rng.usize(0..5)];
-    let parts = collector.note("a split", table.split(txn, .., parts));
+    let parts = collector.note("a split", table.range(..).split(txn, parts));
     let mut sum = 0;
-    for part in parts.into_iter().flatten() {
-        sum += collector.exhaust("a part", part);
+    for part in parts.iter().flatten() {
+        sum += collector.exhaust("a part", part.iter(txn)?);
     }
     collector.agree("a scan and its parts differ", &there, &sum);
     let _ = (table.stat(txn), table.len(txn), table.is_empty(txn));
@@ -92,7 +92,7 @@ fn count_keys<T: Transaction>(
 ) -> Result<(u64, Vec<u8>)> {
     let mut value_count = 0;
     let mut last = Vec::new();
-    for key in table.keys(txn)? {
+    for key in table.range(..).keys(txn)? {
         let Some((key, _)) = collector.note("a scan of keys", key) else {
             break;
         };
@@ -136,18 +136,19 @@ fn exercise_pair<T: Transaction>(
     }
     let rank = collector.note("a rank", table.rank(txn, key, value));
     let before = (Bound::Unbounded, Bound::Excluded((key, value)));
-    let count = collector.note("a count of pairs", table.count_range_pairs(txn, before));
+    let count = collector.note("a count of pairs", table.range_pairs(before).count(txn));
     if rank.is_some() {
         collector.agree("a rank and a count of pairs differ", &rank, &count);
     }
     let number = rank.unwrap_or_else(|| collector.rng.u64(..));
     collector.note("the n-th pair", table.nth(txn, number));
-    collector.note("a count", table.count_range(txn, ..key));
-    collector.note("an estimate", table.estimate_range(txn, key..));
-    collector.note("an estimate", table.estimate_range_pairs(txn, before));
-    collector.exhaust("pairs", table.range_pairs(txn, before)?.rev().take(40));
-    collector.exhaust("pairs", table.range(txn, key..)?.take(40));
-    collector.note("pairs that split", table.split_pairs(txn, key.., 5));
+    collector.note("a count", table.range(..key).count(txn));
+    collector.note("an estimate", table.range(key..).estimate(txn));
+    collector.note("an estimate", table.range_pairs(before).estimate(txn));
+    collector.exhaust("pairs", table.range_pairs(before).iter(txn)?.rev().take(40));
+    collector.exhaust("pairs", table.range(key..).iter(txn)?.take(40));
+    collector.note("pairs that split", table.range(key..).split(txn, 5));
+    collector.note("pairs that split", table.range_pairs(before).split(txn, 5));
     Ok(())
 }
 
@@ -158,15 +159,15 @@ pub(super) fn owned(
     info: &TableInfo,
 ) -> Result<()> {
     let table: Multi = txn.open_multi_table(&info.name)?;
-    collector.exhaust("an owned scan of pairs", table.range_owned(txn, ..)?);
-    collector.exhaust("an owned scan back", table.range_owned(txn, ..)?.rev());
+    collector.exhaust("an owned scan of pairs", table.range(..).owned(txn)?);
+    collector.exhaust("an owned scan back", table.range(..).owned(txn)?.rev());
     let pairs = some_pairs(collector, txn, &table);
     for (key, value) in &pairs {
         collector.exhaust("owned values", table.values_owned(txn, key)?);
         let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
         collector.exhaust(
             "owned pairs",
-            table.range_pairs_owned(txn, before)?.rev().take(9),
+            table.range_pairs(before).owned(txn)?.rev().take(9),
         );
     }
     Ok(())
@@ -194,9 +195,9 @@ pub(super) fn change(
         3 => table.set(txn, key, value).map(drop),
         4 => (pairs.iter()).try_for_each(|(key, value)| table.remove(txn, key, value).map(drop)),
         5 => table.insert_values(txn, key, &values).map(drop),
-        6 => table.remove_pairs(txn, from).map(drop),
+        6 => table.range_pairs(from).remove(txn).map(drop),
         7 => table.remove_key(txn, key).map(drop),
-        8 => table.remove_range(txn, ..&key[..]).map(drop),
+        8 => table.range(..&key[..]).remove(txn).map(drop),
         9 => table.insert_new_key(txn, key, value).map(drop),
         10 => table.insert_packed(txn, key, &value.repeat(3)).map(drop),
         11 => table.replace(txn, key, value, other).map(drop),
@@ -211,8 +212,8 @@ pub(super) fn change(
             let options = table.options(txn)?;
             let target = txn.create_multi_table_with::<Bytes, Bytes>("target", options)?;
             match step {
-                17 => table.copy_range(txn, .., &target).map(drop),
-                _ => table.move_range(txn, &key[..].., &target).map(drop),
+                17 => table.range(..).copy_to(txn, &target).map(drop),
+                _ => table.range(&key[..]..).move_to(txn, &target).map(drop),
             }
         }
         19 => {

@@ -103,29 +103,33 @@ fn table_in<T: Transaction>(
         collector.note("a lookup", table.get(txn, key));
         collector.note("a lookup of a record", table.get_record(txn, key));
         collector.note("a lookup of the next", table.get_or_next(txn, key));
-        collector.note("a lookup", table.contains(txn, key));
-        collector.exhaust("a range", table.range(txn, *key..)?.take(40));
-        collector.exhaust("a range back", table.range(txn, ..*key)?.rev().take(40));
-        if let Some(prefix) = collector.note("a prefix", table.prefix(txn, &key[..key.len() / 2])) {
+        collector.note("a lookup", table.contains_key(txn, key));
+        collector.exhaust("a range", table.range(*key..).iter(txn)?.take(40));
+        collector.exhaust(
+            "a range back",
+            table.range(..*key).iter(txn)?.rev().take(40),
+        );
+        if let Some(prefix) =
+            collector.note("a prefix", table.prefix(&key[..key.len() / 2]).iter(txn))
+        {
             collector.exhaust("a prefix", prefix.take(40));
         }
         let rank = collector.note("a rank", table.rank(txn, key));
-        let count = collector.note("a count", table.count_range(txn, ..*key));
+        let count = collector.note("a count", table.range(..*key).count(txn));
         if rank.is_some() {
             collector.agree("a rank and a count differ", &rank, &count);
         }
         let number = rank.unwrap_or_else(|| collector.rng.u64(..));
         collector.note("the n-th record", table.nth(txn, number));
-        collector.note("an estimate", table.estimate_range(txn, *key..));
+        collector.note("an estimate", table.range(*key..).estimate(txn));
     }
     let (a, b) = (slices[0], slices[slices.len() / 2]);
-    collector.note("a count", table.count_range(txn, a.min(b)..a.max(b)));
+    collector.note("a count", table.range(a.min(b)..a.max(b)).count(txn));
     let parts = [1, 2, 3, 7, 1000][collector.rng.usize(0..5)];
-    collector.note("keys that split", table.split_keys(txn, .., parts));
-    let parts = collector.note("a split", table.split(txn, .., parts));
+    let parts = collector.note("a split", table.range(..).split(txn, parts));
     let mut sum = 0;
-    for part in parts.into_iter().flatten() {
-        sum += collector.exhaust("a part", part);
+    for part in parts.iter().flatten() {
+        sum += collector.exhaust("a part", part.iter(txn)?);
     }
     collector.agree("a scan and its parts differ", &there, &sum);
     cursors::borrowing(collector, table.cursor(txn)?, &slices, &[])?;
@@ -153,16 +157,16 @@ fn owned(collector: &mut FindingCollector<'_>, txn: &ReadTxn) {
 fn owned_in(collector: &mut FindingCollector<'_>, txn: &ReadTxn, info: &TableInfo) -> Result<()> {
     let table: Plain = txn.open_table(&info.name)?;
     let keys = some_keys(collector, txn, &table);
-    collector.exhaust("an owned range", table.range_owned(txn, ..)?);
-    collector.exhaust("an owned range back", table.range_owned(txn, ..)?.rev());
-    for part in table.split_owned(txn, .., 3)? {
-        collector.exhaust("an owned part", part);
+    collector.exhaust("an owned range", table.range(..).owned(txn)?);
+    collector.exhaust("an owned range back", table.range(..).owned(txn)?.rev());
+    for part in table.range(..).split(txn, 3)? {
+        collector.exhaust("an owned part", part.owned(txn)?);
     }
     for key in &keys {
         collector.note("an owned lookup", table.get_owned(txn, key));
         collector.exhaust(
             "an owned range",
-            table.range_owned(txn, &key[..]..)?.take(5),
+            table.range(&key[..]..).owned(txn)?.take(5),
         );
     }
     Ok(())

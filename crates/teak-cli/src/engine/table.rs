@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::text::{Order, TableKind, ValueKind};
 use teak::codec::Bytes;
 use teak::{
-    BulkOptions, KeyOrder, MultiTable, PairDifference, ReadTxn, Table, TableOptions, Transaction,
+    BulkOptions, Difference, KeyOrder, MultiTable, ReadTxn, Table, TableOptions, Transaction,
     ValueSize, WriteTxn,
 };
 
@@ -186,7 +186,7 @@ impl AnyTable {
         (from, to): (&KeyBound, &KeyBound),
         direction: Direction,
         limit: usize,
-        mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
+        visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let bounds = (
             from.as_ref().map(Vec::as_slice),
@@ -194,62 +194,58 @@ impl AnyTable {
         );
         match self {
             Self::One(table) => {
-                let mut records = table.range(txn, bounds)?;
-                for _ in 0..limit {
-                    let Some(record) = direction.next(&mut records) else {
-                        break;
-                    };
-                    let (key, value) = record?;
-                    visit(&key, value)?;
-                }
+                let records = table.range(bounds).iter(txn)?;
+                show_records(records, direction, limit, visit)
             }
             Self::Several(table) => {
-                let mut pairs = table.range(txn, bounds)?;
-                for _ in 0..limit {
-                    let Some(pair) = direction.next(&mut pairs) else {
-                        break;
-                    };
-                    let (key, value) = pair?;
-                    visit(&key, &value)?;
-                }
+                let records = table.range(bounds).iter(txn)?;
+                show_records(records, direction, limit, visit)
             }
         }
-        Ok(())
     }
 
     /// Shows the records that differ between two states to `visit`, in the order of keys.
     pub(crate) fn for_each_change(
         &self,
         (older, newer): (&ReadTxn, &ReadTxn),
-        mut visit: impl FnMut(RecordChange<'_>) -> Result<(), Failure>,
+        visit: impl FnMut(RecordChange<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let table = match self {
-            Self::One(table) => table,
-            Self::Several(table) => {
-                for difference in table.differences(older, newer)? {
-                    let (key, old, new) = match difference? {
-                        PairDifference::Removed { key, value } => (key, Some(value), None),
-                        PairDifference::Inserted { key, value } => (key, None, Some(value)),
-                    };
-                    visit(RecordChange {
-                        key: &key,
-                        old: old.as_deref(),
-                        new: new.as_deref(),
-                    })?;
-                }
-                return Ok(());
-            }
-        };
-        for difference in table.differences(older, newer)? {
-            let difference = difference?;
-            visit(RecordChange {
-                key: difference.key(),
-                old: difference.old_value().copied(),
-                new: difference.new_value().copied(),
-            })?;
+        match self {
+            Self::One(table) => show_changes(table.differences(older, newer)?, visit),
+            Self::Several(table) => show_changes(table.differences(older, newer)?, visit),
         }
-        Ok(())
     }
+}
+
+fn show_records<V: AsRef<[u8]>>(
+    mut records: impl DoubleEndedIterator<Item = teak::Result<(Vec<u8>, V)>>,
+    direction: Direction,
+    limit: usize,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    for _ in 0..limit {
+        let Some(record) = direction.next(&mut records) else {
+            break;
+        };
+        let (key, value) = record?;
+        visit(&key, value.as_ref())?;
+    }
+    Ok(())
+}
+
+fn show_changes<V: AsRef<[u8]>>(
+    differences: impl Iterator<Item = teak::Result<Difference<Vec<u8>, V>>>,
+    mut visit: impl FnMut(RecordChange<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    for difference in differences {
+        let difference = difference?;
+        visit(RecordChange {
+            key: difference.key(),
+            old: difference.old_value().map(AsRef::as_ref),
+            new: difference.new_value().map(AsRef::as_ref),
+        })?;
+    }
+    Ok(())
 }
 
 fn key_order(order: Order) -> KeyOrder {

@@ -1,16 +1,17 @@
 //! Bulk loading.
 
-use super::{Table, WriteTxn, codec::Codec, key_checks::check_key, sealed::Sealed};
+use super::{Table, WriteTxn, codec::Codec, key_checks::RecordCheck, kind::Kind, sealed::Sealed};
 use crate::{
     Result,
     btree::{
-        PageSink, PageSource, TreeRoot,
-        bulk::{TreeAppender, TreeBuilder},
+        PageSink, TreeRoot,
+        bulk::{RecordLoader, TreeAppender, TreeBuilder},
         insert::Existing,
+        multi::{batch::PairAppender, bulk::PairBuilder},
         mutable_tree::Tree,
         sort::{SortedMerge, Sorter},
     },
-    page::{key::KeyOrder, value::StoredValue},
+    page::value::StoredValue,
 };
 use std::path::PathBuf;
 
@@ -53,10 +54,11 @@ pub enum BulkProgress {
 /// Progress is reported after this many records, and at the beginning and end of building.
 const PROGRESS_STEP: u64 = 1024;
 
-impl<K: Codec, V: Codec> Table<K, V> {
-    /// Loads records that are sorted by key. Pages are built from the leaves up; each is written
-    /// once and full. If the table already has records, only keys after its last one are accepted.
-    /// Returns the number of records.
+impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
+    /// Loads records that are sorted by key, and in a multi-value table also by value. Pages are
+    /// built from the leaves up, those of keys with many values too; each is written once and full.
+    /// If the table already has records, only records after its last one are accepted. Returns the
+    /// number of records.
     ///
     /// ```
     /// # use teak::{Database, codec::{U32, Unit}};
@@ -73,16 +75,18 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::NotSorted`](crate::Error::NotSorted) with the index of the record that is not after
     /// the one before it; the transaction can then only be rolled back.
-    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong) or
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound); [`Error::Io`](crate::Error::Io) or
+    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if a key or value does not have
+    /// the size of the table's; [`Error::Io`](crate::Error::Io) or
     /// [`Error::Full`](crate::Error::Full) if there is no space.
     pub fn bulk_load<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
         &self,
         txn: &mut WriteTxn,
         records: impl IntoIterator<Item = (Key, Value)>,
     ) -> Result<u64> {
-        let records = records.into_iter().map(Ok);
-        self.load_sorted(txn, records)
+        self.load_sorted(txn, records.into_iter().map(Ok))
     }
 
     pub(super) fn load_sorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
@@ -90,29 +94,41 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &mut WriteTxn,
         records: impl Iterator<Item = Result<(Key, Value)>>,
     ) -> Result<u64> {
-        let page_size = txn.source().page_size();
-        self.root(txn)?;
-        let records = IteratorRecords(records);
+        let check = RecordCheck::new(self, txn)?;
         self.change(txn, |tree| {
-            if tree.root().is_empty() {
-                build(tree, page_size, records)
-            } else {
-                append(tree, page_size, records)
-            }
+            load::<M, _>(tree, check, IteratorRecords(records))
         })
     }
 
     /// Loads records in any order. They are sorted in memory and in temporary files, and then built
     /// into pages as by [`Table::bulk_load`]. If a key occurs several times, its last record
-    /// counts. If the table already has records, the new ones are inserted in order and replace
-    /// those with the same key. Returns the number of distinct keys.
+    /// counts; in a multi-value table a pair that occurs several times is loaded once. If the table
+    /// already has records, the new ones are inserted in order, and replace those with the same key
+    /// in a table with one value per key. Returns the number of distinct records.
+    ///
+    /// ```
+    /// # use teak::{BulkOptions, Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let pairs = [("teak", 5u32), ("oak", 7), ("teak", 3), ("oak", 7)];
+    /// let pairs = pairs.map(|(key, value)| (key, value.to_be_bytes()));
+    /// let count = lines.bulk_load_unsorted(&mut txn, pairs, BulkOptions::default(), &mut |_| ())?;
+    /// assert_eq!(count, 3);
+    /// assert_eq!(lines.first_value(&txn, "teak")?, Some(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Io`](crate::Error::Io) if a temporary file cannot be written or read, or if there
     /// is no space; [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong),
     /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
-    /// [`Error::Full`](crate::Error::Full).
+    /// [`Error::Full`](crate::Error::Full); [`Error::InvalidArgument`](crate::Error::InvalidArgument)
+    /// if a key or value does not have the size of the table's. A record that the table cannot hold
+    /// is found before anything changes.
     pub fn bulk_load_unsorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
         &self,
         txn: &mut WriteTxn,
@@ -120,31 +136,23 @@ impl<K: Codec, V: Codec> Table<K, V> {
         options: BulkOptions,
         progress: &mut dyn FnMut(BulkProgress),
     ) -> Result<u64> {
-        let mut root = *self.root(txn)?;
-        let page_size = txn.source().page_size();
-        let mut sorter = sorter(txn, &root, options);
+        let mut check = RecordCheck::new(self, txn)?;
+        let mut sorter = sorter(txn, &check.root, options);
         for (key, value) in records {
-            check_key(&root, page_size, key.as_ref())?;
-            root.key_len = root.key_len.max(if root.order == KeyOrder::Integer {
-                key.as_ref().len() as u16
-            } else {
-                0
-            });
+            check.check(key.as_ref(), value.as_ref())?;
             push(&mut sorter, key.as_ref(), value.as_ref(), progress)?;
         }
         let sorted = sorted(sorter, progress)?;
-        self.change(txn, |tree| {
-            if tree.root().is_empty() {
-                build(tree, page_size, sorted)
-            } else {
-                insert_all(tree, sorted)
-            }
+        let check = RecordCheck::new(self, txn)?;
+        self.change(txn, |tree| match tree.root().is_empty() {
+            true => load::<M, _>(tree, check, sorted),
+            false => insert_all::<M, _>(tree, sorted),
         })
     }
 }
 
 /// Creates the sorter for a table.
-pub(super) fn sorter(txn: &WriteTxn, root: &TreeRoot, options: BulkOptions) -> Sorter {
+fn sorter(txn: &WriteTxn, root: &TreeRoot, options: BulkOptions) -> Sorter {
     let directory = match options.directory {
         Some(directory) => directory,
         None => txn.engine().directory(),
@@ -153,7 +161,7 @@ pub(super) fn sorter(txn: &WriteTxn, root: &TreeRoot, options: BulkOptions) -> S
 }
 
 /// Adds one record to the sorter, and reports progress.
-pub(super) fn push(
+fn push(
     sorter: &mut Sorter,
     key: &[u8],
     value: &[u8],
@@ -168,10 +176,7 @@ pub(super) fn push(
 }
 
 /// Sorts all records.
-pub(super) fn sorted(
-    sorter: Sorter,
-    progress: &mut dyn FnMut(BulkProgress),
-) -> Result<SortedRecords<'_>> {
+fn sorted(sorter: Sorter, progress: &mut dyn FnMut(BulkProgress)) -> Result<SortedRecords<'_>> {
     Ok(SortedRecords {
         total: sorter.records(),
         merge: sorter.finish()?,
@@ -180,13 +185,13 @@ pub(super) fn sorted(
 }
 
 /// A source of sorted records.
-pub(super) trait RecordSource {
+trait RecordSource {
     /// Passes each record to `take`.
     fn each(self, take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()>;
 }
 
 /// Records of an iterator.
-pub(super) struct IteratorRecords<I>(pub(super) I);
+struct IteratorRecords<I>(I);
 
 impl<Key, Value, I> RecordSource for IteratorRecords<I>
 where
@@ -204,7 +209,7 @@ where
 }
 
 /// Records that were pushed in any order and have been sorted; reports how many were taken.
-pub(super) struct SortedRecords<'p> {
+struct SortedRecords<'p> {
     merge: SortedMerge,
     total: u64,
     progress: &'p mut dyn FnMut(BulkProgress),
@@ -228,39 +233,44 @@ impl RecordSource for SortedRecords<'_> {
     }
 }
 
-/// Builds an empty tree.
-fn build<S: PageSink>(
+/// Builds an empty tree, or adds records after the last one.
+fn load<M: Kind, S: PageSink>(
     tree: &mut Tree<'_, S>,
-    page_size: usize,
+    check: RecordCheck,
     records: impl RecordSource,
 ) -> Result<u64> {
-    let mut builder = TreeBuilder::new(tree);
-    records.each(|key, value| {
-        check_key(builder.root(), page_size, key)?;
-        builder.push(key, StoredValue::inline(value))
-    })?;
-    builder.finish()
+    match (M::IS_MULTI, tree.root().is_empty()) {
+        (false, true) => load_into(TreeBuilder::new(tree), check, records),
+        (false, false) => load_into(TreeAppender::new(tree)?, check, records),
+        (true, true) => load_into(PairBuilder::new(tree), check, records),
+        (true, false) => load_into(PairAppender::new(tree)?, check, records),
+    }
 }
 
-/// Adds records after the last one.
-fn append<S: PageSink>(
-    tree: &mut Tree<'_, S>,
-    page_size: usize,
+fn load_into(
+    mut loader: impl RecordLoader,
+    mut check: RecordCheck,
     records: impl RecordSource,
 ) -> Result<u64> {
-    let mut appender = TreeAppender::new(tree)?;
     records.each(|key, value| {
-        check_key(appender.root(), page_size, key)?;
-        appender.push(key, StoredValue::inline(value))
+        check.check(key, value)?;
+        loader.push(key, value)
     })?;
-    appender.finish()
+    loader.finish()
 }
 
-fn insert_all<S: PageSink>(tree: &mut Tree<'_, S>, records: impl RecordSource) -> Result<u64> {
+fn insert_all<M: Kind, S: PageSink>(
+    tree: &mut Tree<'_, S>,
+    records: impl RecordSource,
+) -> Result<u64> {
     let (mut count, mut hint) = (0, Vec::new());
     records.each(|key, value| {
-        let value = StoredValue::inline(value);
-        tree.insert_with_hint(&mut hint, key, value, Existing::Replace)?;
+        if M::IS_MULTI {
+            tree.insert_pair(key, value)?;
+        } else {
+            let value = StoredValue::inline(value);
+            tree.insert_with_hint(&mut hint, key, value, Existing::Replace)?;
+        }
         count += 1;
         Ok(())
     })?;

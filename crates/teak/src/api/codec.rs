@@ -18,8 +18,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod encode_as;
 mod ordered;
 
+pub use encode_as::EncodeAs;
 pub use ordered::{
     F32, F64, NativeF32, NativeF64, NativeI32, NativeI64, NativeU32, NativeU64, Ordered,
     ordered_json_integer,
@@ -193,6 +195,12 @@ macro_rules! integer_codec {
 
             fn to_owned(item: $integer) -> $integer {
                 item
+            }
+        }
+
+        impl EncodeAs<$name> for $integer {
+            fn encode_as(&self) -> impl AsRef<[u8]> {
+                $name::encode(self)
             }
         }
 

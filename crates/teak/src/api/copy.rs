@@ -1,33 +1,46 @@
 //! Copying and moving records from one table to another in batches.
 
 use super::{
-    Table, WriteTxn,
+    Iter, Range, Table, WriteTxn,
     codec::{Bytes, Codec},
-    key_checks::{OwnedBounds, as_slices, encoded_bounds},
+    kind::Kind,
+    sealed::Sealed,
 };
-use crate::{Error, KeyRange, Result, btree::TreeRoot, read::catalog};
-use std::ops::{Bound, RangeBounds};
+use crate::{
+    Error, KeyRange, Result,
+    btree::{
+        TreeRoot,
+        multi::{cursor::PairBound, range_parts::as_slices},
+    },
+    read::catalog,
+};
+use std::ops::Bound;
 
 /// Bytes of records held in memory at once, unless a single record is larger.
-pub(super) const BATCH_BYTES: usize = 1 << 20;
+const BATCH_BYTES: usize = 1 << 20;
 
 /// Approximate memory per record beside its key and value: two vectors, two slices, and the
 /// allocator's overhead.
-pub(super) const RECORD_COST_BYTES: usize = 100;
+const RECORD_COST_BYTES: usize = 100;
 
 /// The fate of the source records after copying.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum SourceRecords {
+enum SourceRecords {
     Keep,
     Remove,
 }
 
-impl<K: Codec, V: Codec> Table<K, V> {
-    /// Copies all records of a range to another table, which may have another order. Records there
-    /// with the same keys are replaced. If the comparison of the target table treats several of the
-    /// keys as equal, one of these records is kept there. Returns the number of copied records,
-    /// including those that were replaced again. Memory use is about one megabyte of records, or
-    /// one record if it is larger. If the call fails, nothing has changed.
+/// Records as bytes.
+type Batch = Vec<(Vec<u8>, Vec<u8>)>;
+
+impl<K: Codec, V: Codec, M: Kind> Range<'_, K, V, M> {
+    /// Copies all records of the range to another table, which may have other orders. In a table
+    /// with one value per key, records there with the same keys are replaced. If the comparison of
+    /// the target table treats several of the keys as equal, one of these records is kept there. In
+    /// a multi-value table, the values that its keys already have stay. Returns the number of
+    /// copied records, including those that were replaced again or were there already. Memory use
+    /// is about one megabyte of records, or one record if it is larger. If the call fails, nothing
+    /// has changed.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -37,7 +50,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// let counts = txn.create_table::<Str, U32>("counts")?;
     /// let some = txn.create_table::<Str, U32>("some")?;
     /// counts.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
-    /// assert_eq!(counts.copy_range(&mut txn, "b".., &some)?, 2);
+    /// assert_eq!(counts.range("b"..).copy_to(&mut txn, &some)?, 2);
     /// assert_eq!(some.get(&txn, "oak")?, Some(3));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -45,20 +58,15 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] if both tables are the same, if the target cannot hold some of
-    /// the keys, or if a bound is an integer of another length than the keys;
-    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::KeyTooLong`]; [`Error::Io`] or
-    /// [`Error::Full`] if there is no space.
-    pub fn copy_range<'k>(
-        &self,
-        txn: &mut WriteTxn,
-        range: impl RangeBounds<K::Item<'k>>,
-        target: &Self,
-    ) -> Result<u64> {
-        let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
-        txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Keep))
+    /// the records, or if a bound is an integer of another length than the keys or the values;
+    /// [`Error::TableNotFound`], [`Error::TableMismatch`] or [`Error::Corrupted`];
+    /// [`Error::KeyTooLong`] or [`Error::ValueTooLong`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space.
+    pub fn copy_to(&self, txn: &mut WriteTxn, target: &Table<K, V, M>) -> Result<u64> {
+        txn.nested(|txn| self.transfer(txn, target, SourceRecords::Keep))
     }
 
-    /// Moves all records of a range to another table, like [`Table::copy_range`], and returns their
+    /// Moves all records of the range to another table, like [`Range::copy_to`], and returns their
     /// number. All of them are removed from this table. If the comparison of the target table
     /// treats several of the keys as equal, one of these records is kept there and the others are
     /// lost.
@@ -68,67 +76,60 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
-    /// let old = txn.create_table::<Str, U32>("old")?;
-    /// counts.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
-    /// assert_eq!(counts.move_range(&mut txn, .."f", &old)?, 2);
-    /// assert_eq!((counts.len(&txn)?, old.len(&txn)?), (1, 2));
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let old = txn.create_multi_table::<Str, U32>("old")?;
+    /// lines.insert_many(&mut txn, &[("ash", 1), ("ash", 4), ("oak", 2)])?;
+    /// assert_eq!(lines.range(.."f").move_to(&mut txn, &old)?, 2);
+    /// assert_eq!((lines.len(&txn)?, old.len(&txn)?), (1, 2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] if both tables are the same, if the target cannot hold some of
-    /// the keys, or if a bound is an integer of another length than the keys;
-    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::KeyTooLong`]; [`Error::Io`] or
-    /// [`Error::Full`] if there is no space.
-    pub fn move_range<'k>(
-        &self,
-        txn: &mut WriteTxn,
-        range: impl RangeBounds<K::Item<'k>>,
-        target: &Self,
-    ) -> Result<u64> {
-        let bounds = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
-        txn.nested(|txn| self.transfer(txn, bounds, target, SourceRecords::Remove))
+    /// the records, or if a bound is an integer of another length than the keys or the values;
+    /// [`Error::TableNotFound`], [`Error::TableMismatch`] or [`Error::Corrupted`];
+    /// [`Error::KeyTooLong`] or [`Error::ValueTooLong`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space.
+    pub fn move_to(&self, txn: &mut WriteTxn, target: &Table<K, V, M>) -> Result<u64> {
+        txn.nested(|txn| self.transfer(txn, target, SourceRecords::Remove))
     }
 
     fn transfer(
         &self,
         txn: &mut WriteTxn,
-        (mut low, high): OwnedBounds,
-        target: &Self,
+        target: &Table<K, V, M>,
         source_records: SourceRecords,
     ) -> Result<u64> {
-        refuse_same(self.name(), target.name())?;
+        self.check(&*self.table.root(txn)?)?;
+        refuse_same(self.table.name(), target.name())?;
         let (from, to) = (
-            self.retype::<Bytes, Bytes>(),
+            self.table.retype::<Bytes, Bytes>(),
             target.retype::<Bytes, Bytes>(),
         );
         // Resolve the target also if there is nothing to copy, so that its errors are reported.
         to.root(txn)?;
-        let mut count = 0;
-        loop {
-            let batch = from.some_records(txn, as_slices(&low), as_slices(&high))?;
-            let (Some((first, _)), Some((last, _))) = (batch.first(), batch.last()) else {
-                return Ok(count);
-            };
-            from.refuse_disorder(
-                &*from.root(txn)?,
-                &low,
-                batch.iter().map(|(key, _)| &key[..]),
-            )?;
+        let bound =
+            |(key, value): &(Vec<u8>, Vec<u8>)| (key.clone(), M::IS_MULTI.then(|| value.clone()));
+        let mut batch = from.some_records(txn, self.low(), self.high())?;
+        let (mut count, mut before) = (0, None);
+        while let (Some(first), Some(last)) = (batch.first(), batch.last()) {
+            from.refuse_disorder(&*from.root(txn)?, before.as_ref(), &batch)?;
             let records: Vec<_> = batch
                 .iter()
                 .map(|(key, value)| (&key[..], &value[..]))
                 .collect();
             to.insert_many(txn, &records)?;
+            let (first, last) = (Bound::Included(bound(first)), bound(last));
             if source_records == SourceRecords::Remove {
-                let copied = (Bound::Included(&first[..]), Bound::Included(&last[..]));
-                from.remove_range(txn, copied)?;
+                let copied = from.range_of(first, Bound::Included(last.clone()));
+                copied.remove(txn)?;
             }
             count += batch.len() as u64;
-            low = Bound::Excluded(last.clone());
+            let next = from.some_records(txn, as_slices(&Bound::Excluded(last)), self.high())?;
+            before = std::mem::replace(&mut batch, next).pop();
         }
+        Ok(count)
     }
 }
 
@@ -148,7 +149,7 @@ pub(super) fn out_of_order(root: &TreeRoot, table: &[u8], before: &[u8], key: &[
 }
 
 /// Refuses to copy a table to itself.
-pub(super) fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
+fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
     if source != target {
         return Ok(());
     }
@@ -157,42 +158,42 @@ pub(super) fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
     Err(Error::InvalidArgument(text))
 }
 
-impl Table<Bytes, Bytes> {
-    /// Refuses keys, read from `low` on, that do not ascend. The table is damaged then, and
-    /// continuing after the last of them might never end.
-    fn refuse_disorder<'k>(
+impl<M: Kind> Table<Bytes, Bytes, M> {
+    /// Refuses records that do not ascend. The table is damaged then, and continuing after the last
+    /// of them might never end.
+    fn refuse_disorder(
         &self,
         root: &TreeRoot,
-        low: &'k Bound<Vec<u8>>,
-        keys: impl Iterator<Item = &'k [u8]>,
+        before: Option<&(Vec<u8>, Vec<u8>)>,
+        records: &Batch,
     ) -> Result<()> {
-        let mut before = match low {
-            Bound::Excluded(key) => Some(&key[..]),
-            _ => None,
-        };
-        for key in keys {
-            if let Some(before) = before.filter(|before| root.order.compare(before, key).is_ge()) {
-                return Err(out_of_order(root, self.name(), before, key));
+        let all = before.into_iter().chain(records);
+        for (a, b) in all.clone().zip(all.skip(1)) {
+            let order = match M::IS_MULTI {
+                true => root.compare_pairs((&a.0, &a.1), (&b.0, &b.1)),
+                false => root.order.compare(&a.0, &b.0),
+            };
+            if order.is_ge() {
+                return Err(out_of_order(root, self.name(), &a.0, &b.0));
             }
-            before = Some(key);
         }
         Ok(())
     }
 
     /// Reads the first records of a range.
-    #[allow(clippy::type_complexity)]
     fn some_records(
         &self,
         txn: &WriteTxn,
-        low: Bound<&[u8]>,
-        high: Bound<&[u8]>,
-    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let mut records = Vec::new();
-        let mut len = 0;
-        for record in self.range(txn, (low, high))? {
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Result<Batch> {
+        let state = (txn.source() as _, *self.root(txn)?);
+        let (mut records, mut len) = (Vec::new(), 0);
+        for record in Iter::<Bytes, Bytes, M>::new(state, self.shared_name(), low, high)? {
             let (key, value) = record?;
+            let value = M::into_owned::<Bytes>(value);
             len += key.len() + value.len() + RECORD_COST_BYTES;
-            records.push((key, value.to_vec()));
+            records.push((key, value));
             if len >= BATCH_BYTES {
                 break;
             }

@@ -3,7 +3,7 @@
 mod moves;
 mod steps;
 
-use super::{key_checks::check_target, range::Source};
+use super::{key_checks::check_target, kind::Source};
 use crate::{
     Error, Result,
     btree::{

@@ -4,17 +4,16 @@
 #![allow(private_interfaces)]
 
 use super::{
-    ReadTxn, Table,
+    Range, ReadTxn, Table,
     codec::Codec,
-    key_checks::{as_slices, encoded_bounds},
-    range::Source,
+    kind::{Kind, Single, StateWalk, TreeState},
     sealed::Sealed,
 };
 use crate::{
     Error, Result,
     btree::{
-        PageSource, TreeRoot,
-        differences::{self, ChangeKind},
+        TreeRoot,
+        differences::{ChangeKind, DifferenceWalk},
     },
     instance::engine::Engine,
     maintain::dropped,
@@ -22,12 +21,7 @@ use crate::{
     read::{catalog, located::located},
     write::transaction,
 };
-use std::{
-    fmt,
-    marker::PhantomData,
-    ops::{Bound, RangeBounds},
-    sync::Arc,
-};
+use std::{fmt, marker::PhantomData, ops::Bound, sync::Arc};
 
 /// A record that differs between two states; see [`Table::differences`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,7 +33,8 @@ pub enum Difference<K, V> {
         /// Its value.
         value: V,
     },
-    /// Both have it, with different values.
+    /// Both have it, with different values. In a multi-value table, where a record is a pair of key
+    /// and value, there are no such differences.
     Changed {
         /// Its key.
         key: K,
@@ -93,35 +88,33 @@ impl<K, V> Difference<K, V> {
     }
 }
 
-/// The records in which two states of a table differ, in key order; see [`Table::differences`].
-pub struct Differences<'t, K, V> {
-    walk: differences::DifferenceWalk<'t, dyn PageSource + Sync + 't>,
+/// The records in which two states of a table differ, in their order; see [`Table::differences`].
+pub struct Differences<'t, K, V, M: Kind = Single> {
+    walk: M::Walk<'t>,
     name: Arc<[u8]>,
     is_done: bool,
     types: PhantomData<fn() -> (K, V)>,
 }
 
-impl<'t, K: Codec, V: Codec> Differences<'t, K, V> {
-    fn take(&mut self) -> Result<Option<Difference<K::Owned, V::Item<'t>>>> {
-        let Some(kind) = self.walk.next()? else {
-            return Ok(None);
-        };
+impl<'t, K: Codec, V: Codec, M: Kind> Differences<'t, K, V, M> {
+    /// Decodes the current difference, which has this kind.
+    fn decode(&mut self, kind: ChangeKind) -> Result<Difference<K::Owned, M::Value<'t, V>>> {
         let key = K::to_owned(K::decode(self.walk.key())?);
-        Ok(Some(match kind {
+        Ok(match kind {
             ChangeKind::Inserted => Difference::Inserted {
                 key,
-                value: self.walk.new_value(V::decode)?,
+                value: self.walk.new_value::<V>()?,
             },
             ChangeKind::Removed => Difference::Removed {
                 key,
-                value: self.walk.old_value(V::decode)?,
+                value: self.walk.old_value::<V>()?,
             },
             ChangeKind::Changed => Difference::Changed {
                 key,
-                old: self.walk.old_value(V::decode)?,
-                new: self.walk.new_value(V::decode)?,
+                old: self.walk.old_value::<V>()?,
+                new: self.walk.new_value::<V>()?,
             },
-        }))
+        })
     }
 
     /// Adds to a damage error which keys of the table are affected.
@@ -132,20 +125,21 @@ impl<'t, K: Codec, V: Codec> Differences<'t, K, V> {
     }
 }
 
-impl<'t, K: Codec, V: Codec> Iterator for Differences<'t, K, V> {
-    type Item = Result<Difference<K::Owned, V::Item<'t>>>;
+impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Differences<'t, K, V, M> {
+    type Item = Result<Difference<K::Owned, M::Value<'t, V>>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
             return None;
         }
-        let taken = self.take();
-        self.is_done = !matches!(taken, Ok(Some(_)));
-        taken.map_err(|error| self.located(error)).transpose()
+        let found = self.walk.next().transpose();
+        let taken = found.map(|kind| kind.and_then(|kind| self.decode(kind)));
+        self.is_done = !matches!(taken, Some(Ok(_)));
+        taken.map(|taken| taken.map_err(|error| self.located(error)))
     }
 }
 
-impl<K, V> fmt::Debug for Differences<'_, K, V> {
+impl<K, V, M: Kind> fmt::Debug for Differences<'_, K, V, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Differences")
             .field("is_done", &self.is_done)
@@ -153,10 +147,52 @@ impl<K, V> fmt::Debug for Differences<'_, K, V> {
     }
 }
 
-impl<K: Codec, V: Codec> Table<K, V> {
-    /// Returns the records in which two states differ, in key order. Subtrees that the states share
-    /// are not read, so the time depends on the number of changes, not on the size of the table. A
-    /// state without the table counts as one in which the table is empty.
+impl<K: Codec, V: Codec, M: Kind> Range<'_, K, V, M> {
+    /// Like [`Table::differences`], for the records of the range.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let older = database.begin_read()?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let counts = txn.create_table::<Str, U64>("counts")?;
+    /// # counts.insert_many(&mut txn, &[("ash", 1), ("oak", 2), ("teak", 3)])?;
+    /// # txn.commit()?;
+    /// # let newer = database.begin_read()?;
+    /// assert_eq!(counts.range("b".."p").differences(&older, &newer)?.count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] if neither state has the table; [`Error::TableMismatch`] if it is
+    /// of the other kind; [`Error::InvalidArgument`] if the states belong to two databases, if the
+    /// table was dropped and created again with other orders in between, or if a bound is an
+    /// integer of another length than the keys or the values; [`Error::Corrupted`] or
+    /// [`Error::Decode`].
+    pub fn differences<'t>(
+        &self,
+        older: &'t ReadTxn,
+        newer: &'t ReadTxn,
+    ) -> Result<Differences<'t, K, V, M>> {
+        let [older, newer] = self.table.states(older, newer)?;
+        self.check(&older.1)?;
+        self.check(&newer.1)?;
+        Ok(Differences {
+            walk: StateWalk::new(older, newer, self.low(), self.high()),
+            name: self.table.shared_name(),
+            is_done: false,
+            types: PhantomData,
+        })
+    }
+}
+
+impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
+    /// Returns the records in which two states differ, in the order of [`Table::iter`]. Subtrees
+    /// that the states share are not read, neither those of keys nor those of the values of a key.
+    /// So the time depends on the number of changes, not on the size of the table. A state without
+    /// the table counts as one in which the table is empty.
     ///
     /// The states may be given in reverse order: inserted records then count as removed.
     ///
@@ -186,73 +222,48 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] if neither state has the table; [`Error::InvalidArgument`] if the
-    /// states belong to two databases, or if the table was dropped and created again with another
-    /// key order in between; [`Error::Corrupted`] or [`Error::Decode`].
-    pub fn differences<'t>(
-        &self,
-        older: &'t ReadTxn,
-        newer: &'t ReadTxn,
-    ) -> Result<Differences<'t, K, V>> {
-        let [older, newer] = self.states(older, newer)?;
-        Ok(self.walk(older, newer, Bound::Unbounded, Bound::Unbounded))
-    }
-
-    /// Like [`Table::differences`], for a range of keys.
+    /// In a multi-value table the records are pairs:
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::{Database, Difference::{Inserted, Removed}, codec::{Str, U64}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let older = database.begin_read()?;
-    /// # let mut txn = database.begin_write()?;
-    /// # let counts = txn.create_table::<Str, U64>("counts")?;
-    /// # counts.insert_many(&mut txn, &[("ash", 1), ("oak", 2), ("teak", 3)])?;
-    /// # txn.commit()?;
-    /// # let newer = database.begin_read()?;
-    /// assert_eq!(counts.differences_in(&older, &newer, "b".."p")?.count(), 1);
+    /// let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U64>("lines")?;
+    /// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 12)])?;
+    /// txn.commit()?;
+    /// let older = database.begin_read()?;
+    ///
+    /// let mut txn = database.begin_write()?;
+    /// lines.insert(&mut txn, "teak", 5)?;
+    /// lines.remove(&mut txn, "oak", 7)?;
+    /// txn.commit()?;
+    /// let newer = database.begin_read()?;
+    ///
+    /// let differences: Vec<_> = lines.differences(&older, &newer)?.collect::<teak::Result<_>>()?;
+    /// assert_eq!(differences, [
+    ///     Removed { key: "oak".to_owned(), value: 7 },
+    ///     Inserted { key: "teak".to_owned(), value: 5 },
+    /// ]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`] if neither state has the table; [`Error::InvalidArgument`] if the
-    /// states belong to two databases, if the table was dropped and created again with another key
-    /// order in between, or if a bound is an integer of another length than the keys;
-    /// [`Error::Corrupted`] or [`Error::Decode`].
-    pub fn differences_in<'t, 'k>(
+    /// [`Error::TableNotFound`] if neither state has the table; [`Error::TableMismatch`] if it is
+    /// of the other kind; [`Error::InvalidArgument`] if the states belong to two databases, or if
+    /// the table was dropped and created again with other orders in between; [`Error::Corrupted`]
+    /// or [`Error::Decode`].
+    pub fn differences<'t>(
         &self,
         older: &'t ReadTxn,
         newer: &'t ReadTxn,
-        range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<Differences<'t, K, V>> {
-        let [older, newer] = self.states(older, newer)?;
-        let (low, high) = encoded_bounds::<K>(&older.1, &range)?;
-        encoded_bounds::<K>(&newer.1, &range)?;
-        Ok(self.walk(older, newer, as_slices(&low), as_slices(&high)))
+    ) -> Result<Differences<'t, K, V, M>> {
+        self.range(..).differences(older, newer)
     }
 
     /// Returns both states of the tree.
-    fn states<'t>(
-        &self,
-        older: &'t ReadTxn,
-        newer: &'t ReadTxn,
-    ) -> Result<[(Source<'t>, TreeRoot); 2]> {
-        let states = self.any_states(older, newer)?;
-        match states.iter().any(|(_, root)| root.is_multi()) {
-            true => Err(self.is_other("a key has several values in it, which `MultiTable` is for")),
-            false => Ok(states),
-        }
-    }
-
-    /// Returns both states of the tree, whether a key has one value in it or several.
-    pub(super) fn any_states<'t>(
-        &self,
-        older: &'t ReadTxn,
-        newer: &'t ReadTxn,
-    ) -> Result<[(Source<'t>, TreeRoot); 2]> {
+    fn states<'t>(&self, older: &'t ReadTxn, newer: &'t ReadTxn) -> Result<[TreeState<'t>; 2]> {
         refuse_other_database(older.engine(), newer.engine())?;
         let root = |txn: &ReadTxn| -> Result<Option<TreeRoot>> {
             let root = txn.root_of(self.handle(txn), self.name())?;
@@ -268,6 +279,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let orders = |root: &TreeRoot| (root.order, root.kind.values);
         if orders(&old) != orders(&new) {
             return Err(self.reordered(orders(&old), orders(&new)));
+        }
+        if old.is_multi() != M::IS_MULTI {
+            return Err(self.other_kind());
         }
         Ok([(older.source(), old), (newer.source(), new)])
     }
@@ -287,21 +301,6 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Error::InvalidArgument(format!(
             "table {name:?} was dropped between these states and created again with another order of keys or values ({old}, then {new}), so they cannot be compared; read all of both"
         ))
-    }
-
-    fn walk<'t>(
-        &self,
-        older: (Source<'t>, TreeRoot),
-        newer: (Source<'t>, TreeRoot),
-        low: Bound<&[u8]>,
-        high: Bound<&[u8]>,
-    ) -> Differences<'t, K, V> {
-        Differences {
-            walk: differences::DifferenceWalk::new(older, newer, low, high),
-            name: self.shared_name(),
-            is_done: false,
-            types: PhantomData,
-        }
     }
 }
 
@@ -353,7 +352,7 @@ impl ReadTxn {
         let state = |txn: &Self| *txn.snapshot().catalog();
         let (low, high) = (Bound::Unbounded, Bound::Unbounded);
         let (old, new) = ((older.source(), state(older)), (self.source(), state(self)));
-        let mut walk = differences::DifferenceWalk::new(old, new, low, high);
+        let mut walk = DifferenceWalk::new(old, new, low, high);
         let mut tables = Vec::new();
         while let Some(kind) = walk.next()? {
             let change = match kind {

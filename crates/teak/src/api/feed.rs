@@ -2,7 +2,7 @@
 
 use super::{
     Database, Differences, ReadTxn, Table, TableChange, Transaction, codec::Codec,
-    differences::refuse_other_database, sealed::Sealed,
+    differences::refuse_other_database, kind::Kind, sealed::Sealed,
 };
 use crate::{Result, TransactionId};
 use std::time::Duration;
@@ -171,7 +171,7 @@ impl Changes {
         self.newer.changed_tables(&self.older)
     }
 
-    /// Returns the changed records of a table; see [`Table::differences`].
+    /// Returns the changed records of a table of any kind; see [`Table::differences`].
     ///
     /// # Errors
     ///
@@ -179,7 +179,10 @@ impl Changes {
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the table was dropped and
     /// created again with another key order in between;
     /// [`Error::Corrupted`](crate::Error::Corrupted) or [`Error::Decode`](crate::Error::Decode).
-    pub fn of<K: Codec, V: Codec>(&self, table: &Table<K, V>) -> Result<Differences<'_, K, V>> {
+    pub fn of<K: Codec, V: Codec, M: Kind>(
+        &self,
+        table: &Table<K, V, M>,
+    ) -> Result<Differences<'_, K, V, M>> {
         table.differences(&self.older, &self.newer)
     }
 }

@@ -1,13 +1,17 @@
 //! Refuses keys and values that a table cannot hold.
 
-use super::{codec::Codec, table_handle::ONE_VALUE};
+use super::{
+    kind::Kind,
+    sealed::Sealed as _,
+    table_handle::{ONE_VALUE, Table},
+    transaction::write::WriteTxn,
+};
 use crate::{
     Error, Result,
-    btree::{TreeRoot, seek_target::SeekTarget},
+    btree::{PageSource, TreeRoot, seek_target::SeekTarget},
     page::{key::KeyOrder, max_key_len},
     read::catalog,
 };
-use std::ops::{Bound, RangeBounds};
 
 /// Refuses keys that the table cannot hold.
 pub(super) fn check_key(root: &TreeRoot, page_size: usize, key: &[u8]) -> Result<()> {
@@ -79,22 +83,37 @@ pub(super) fn check_target(root: &TreeRoot, name: &[u8], target: SeekTarget<'_>)
     check_probe(root, key)
 }
 
-pub(super) type OwnedBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
-
-pub(super) fn encoded_bounds<'k, K: Codec>(
-    root: &TreeRoot,
-    range: &impl RangeBounds<K::Item<'k>>,
-) -> Result<OwnedBounds> {
-    let encode = |bound: Bound<&K::Item<'k>>| {
-        let bound = bound.map(|key| K::encode(key).as_ref().to_vec());
-        if let Bound::Included(key) | Bound::Excluded(key) = &bound {
-            check_probe(root, key)?;
-        }
-        Ok(bound)
-    };
-    Ok((encode(range.start_bound())?, encode(range.end_bound())?))
+/// Refuses records that a table cannot hold; they are passed one after the other.
+pub(super) struct RecordCheck {
+    pub(super) root: TreeRoot,
+    page_size: usize,
 }
 
-pub(super) fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
-    bound.as_ref().map(Vec::as_slice)
+impl RecordCheck {
+    pub(super) fn new<K, V, M: Kind>(table: &Table<K, V, M>, txn: &WriteTxn) -> Result<Self> {
+        Ok(Self {
+            root: *table.root(txn)?,
+            page_size: txn.source().page_size(),
+        })
+    }
+
+    /// Refuses a record. The first one of an empty table fixes the sizes of later ones.
+    pub(super) fn check(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        check_key(&self.root, self.page_size, key)?;
+        if self.root.is_multi() {
+            self.check_value(value)?;
+        }
+        if self.root.order == KeyOrder::Integer {
+            self.root.key_len = key.len() as u16;
+        }
+        Ok(())
+    }
+
+    fn check_value(&mut self, value: &[u8]) -> Result<()> {
+        self.root.refuse_value(self.page_size, value)?;
+        if self.root.kind.first_decides {
+            self.root.kind.value_size = value.len() as u16;
+        }
+        Ok(())
+    }
 }

@@ -3,6 +3,7 @@
 
 mod add_comparison;
 mod backup;
+mod bounds;
 mod bulk;
 mod cached;
 mod check;
@@ -16,20 +17,21 @@ mod detached_cursor;
 mod differences;
 mod feed;
 mod get_record;
+mod iter;
 mod key_checks;
+mod kind;
 mod multi;
 mod named_snapshots;
 mod opening;
 mod options;
-mod order;
 mod pages;
 mod permissions;
 mod point;
 mod range;
+mod records;
 mod restore;
 mod salvage;
 mod sealed;
-mod sequence;
 mod sync;
 mod table;
 mod table_handle;
@@ -72,6 +74,7 @@ pub use crate::{
     write::{marks::Marks, named::SnapshotInfo},
 };
 pub use backup::DenseProgress;
+pub use bounds::Bounds;
 pub use bulk::{BulkOptions, BulkProgress};
 pub use cached::{CacheOutcome, CachedLookup};
 pub use count::Estimate;
@@ -81,17 +84,17 @@ pub use detached_cursor::{DetachedCursor, delete_scope::DeleteScope};
 pub use differences::{Difference, Differences, TableChange};
 pub use feed::{ChangeFeed, Changes};
 pub use get_record::Exactness;
-pub use multi::{
-    Keys, MultiTable, OwnedPairs, OwnedValues, PairDifference, PairDifferences, Pairs, Values,
-};
+pub use iter::{Iter, Keys, OwnedIter};
+pub use kind::{Kind, Multi, Single};
+pub use multi::{OwnedValues, Values};
 pub use options::{Create, Options, ReadAhead, Sharing};
 pub use point::{Action, Swap};
-pub use range::{OwnedRange, Range};
+pub use range::Range;
 pub use restore::{RestoreProgress, restore};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage};
-pub use table_handle::Table;
+pub use table_handle::{MultiTable, Table};
 pub use table_info::{TableInfo, TableStat};
 pub use table_options::{TableOptions, ValueSize};
 pub use transaction::{

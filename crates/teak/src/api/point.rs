@@ -288,7 +288,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///         _ => (Action::remove(), false),
     ///     })
     /// })?;
-    /// assert!(!left && !counts.contains(&txn, "oak")?);
+    /// assert!(!left && !counts.contains_key(&txn, "oak")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -359,41 +359,6 @@ impl<K: Codec, V: Codec> Table<K, V> {
             tree.insert(key, StoredValue::inline(&value), Existing::Replace)
         })?;
         Ok(())
-    }
-
-    /// Inserts a record after the last one, without a search. For many such records
-    /// [`Table::bulk_load`] is faster: it stays at the last leaf.
-    ///
-    /// ```
-    /// # use teak::{Database, Error, codec::{Str, U32}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
-    /// counts.append(&mut txn, "oak", 1)?;
-    /// counts.append(&mut txn, "teak", 2)?;
-    /// assert!(matches!(counts.append(&mut txn, "ash", 3), Err(Error::NotSorted { index: 2 })));
-    /// assert_eq!(counts.len(&txn)?, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSorted`], with the number of records in the table, if the key is not after the
-    /// last one; nothing changes then, and the transaction can continue. [`Error::KeyTooLong`] or
-    /// [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there is no space.
-    pub fn append(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
-        let (key, value) = (K::encode(&key), V::encode(&value));
-        let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
-        check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
-        self.change(txn, |tree| {
-            Ok(match tree.append(key, value)? {
-                true => Ok(()),
-                false => Err(Error::NotSorted {
-                    index: tree.root().records,
-                }),
-            })
-        })?
     }
 }
 

@@ -1,328 +1,472 @@
-//! Iterators over ranges.
+//! Ranges of a table.
 
-use super::{ReadTxn, codec::Codec, sealed::Sealed, value_guard::ValueGuard};
+use super::{
+    Estimate, Iter, Keys, OwnedIter, ReadTxn, Table, Transaction, WriteTxn,
+    bounds::Bounds,
+    codec::{Codec, EncodeAs},
+    iter::Ignored,
+    key_checks::{check_probe, check_value_probe},
+    kind::{Kind, Multi, Single},
+    sealed::Sealed,
+};
 use crate::{
     Error, Result,
     btree::{
-        PageSource, TreeRoot,
-        cursor::{self, TreeCursor, is_void},
-        position::Position,
-        reading::{reading, reading_from},
+        RootRef, TreeRoot,
+        multi::{
+            count::{count_pairs, estimate_pairs, split},
+            range_parts::{OwnedPairBound, as_slices, touched_keys},
+        },
     },
-    read::located::located,
+    page::key::KeyOrder,
 };
-use std::{fmt, marker::PhantomData, ops::Bound, sync::Arc};
+use std::{
+    fmt,
+    iter::{self, Rev},
+    ops::Bound,
+};
 
-/// A source of pages that iterators can take to other threads.
-pub(super) type Source<'t> = &'t (dyn PageSource + Sync);
-
-/// Whether the two ends of a range, which move towards each other, have met.
-fn have_crossed(root: &TreeRoot, front: &Position, back: &Position) -> Result<bool> {
-    if front.is_at(back) {
-        return Ok(true);
-    }
-    match front.record() {
-        Some(_) => Ok(false),
-        None => Err(out_of_order(root)),
-    }
-}
-
-/// The state of an iteration. The first error ends it.
-#[derive(Debug, Default)]
-pub(super) struct IterationState {
-    pub(super) is_done: bool,
-    /// The error that the next call returns.
-    failure: Option<Error>,
-}
-
-impl IterationState {
-    /// `None` if the iteration is over, or the error of an earlier step if there was one.
-    #[inline]
-    pub(super) fn begin(&mut self) -> Option<Result<()>> {
-        if self.is_done {
-            return None;
-        }
-        Some(self.failure.take().map_or(Ok(()), Err))
-    }
-
-    /// Records the result of the step after a record. The record itself is complete, so an error is
-    /// left to the next call.
-    #[inline]
-    pub(super) fn note(&mut self, have_crossed: Result<bool>) {
-        match have_crossed {
-            Ok(have_crossed) => self.is_done = have_crossed,
-            Err(error) => self.failure = Some(error),
-        }
-    }
-}
-
-/// One end of a range passed the other.
-#[cold]
-pub(super) fn out_of_order(root: &TreeRoot) -> Error {
-    Error::corrupted(root.page, "scan", "the keys of this tree are not in order")
-}
-
-/// The records of a range, in key order; see [`Table::range`](super::Table::range).
-pub struct Range<'t, K, V> {
-    root: TreeRoot,
-    name: Arc<[u8]>,
-    /// On the next record from the front.
-    front: TreeCursor<'t, dyn PageSource + Sync + 't>,
-    /// On the record after the last one.
-    back: TreeCursor<'t, dyn PageSource + Sync + 't>,
-    progress: IterationState,
-    types: PhantomData<fn() -> (K, V)>,
-}
-
-impl<'t, K: Codec, V: Codec> Range<'t, K, V> {
-    pub(super) fn new(
-        source: Source<'t>,
-        root: TreeRoot,
-        name: Arc<[u8]>,
-        low: Bound<&[u8]>,
-        high: Bound<&[u8]>,
-    ) -> Result<Self> {
-        let mut range = Self {
-            root,
-            name,
-            front: TreeCursor::new(source, root),
-            back: TreeCursor::new(source, root),
-            progress: IterationState::default(),
-            types: PhantomData,
-        };
-        let sought = range.seek_bounds(low, high);
-        range.progress.is_done = sought.map_err(|error| range.located(error, &range.front))?;
-        Ok(range)
-    }
-
-    /// Seeks both ends; returns whether the range is empty.
-    fn seek_bounds(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
-        if is_void(&self.root, low, high) {
-            return Ok(true);
-        }
-        self.front.seek_bound(low)?;
-        self.back.seek_end(high)?;
-        self.have_crossed()
-    }
-
-    fn have_crossed(&self) -> Result<bool> {
-        have_crossed(&self.root, self.front.position(), self.back.position())
-    }
-
-    /// Adds to a damage error at one end which keys of the table are affected.
-    #[cold]
-    fn located(&self, error: Error, end: &TreeCursor<'t, dyn PageSource + Sync + 't>) -> Error {
-        located(error, end.source(), &self.root, &self.name, Some(end.key()))
-    }
-
-    fn read(
-        cursor: &mut TreeCursor<'t, dyn PageSource + Sync + 't>,
-    ) -> Result<RangeItem<'t, K, V>> {
-        cursor.read_here()?;
-        let key = K::to_owned(K::decode(cursor.key())?);
-        let value = cursor.decode(V::decode)?;
-        Ok((key, value))
-    }
-
-    fn take_front(&mut self) -> Result<RangeItem<'t, K, V>> {
-        let record = Self::read(&mut self.front)?;
-        let stepped = self.front.step().and_then(|_| self.have_crossed());
-        self.progress.note(stepped);
-        Ok(record)
-    }
-
-    fn take_back(&mut self) -> Result<RangeItem<'t, K, V>> {
-        if !self.back.step_back()? {
-            return Err(out_of_order(&self.root));
-        }
-        self.progress.is_done = self.have_crossed()?;
-        Self::read(&mut self.back)
-    }
-}
-
-/// The item type of a [`Range`].
-type RangeItem<'t, K, V> = (<K as Codec>::Owned, <V as Codec>::Item<'t>);
-
-impl<'t, K: Codec, V: Codec> Iterator for Range<'t, K, V> {
-    type Item = Result<(K::Owned, V::Item<'t>)>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let record = self.progress.begin()?.and_then(|()| self.take_front());
-        Some(record.map_err(|error| {
-            self.progress.is_done = true;
-            self.located(error, &self.front)
-        }))
-    }
-}
-
-impl<K: Codec, V: Codec> DoubleEndedIterator for Range<'_, K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let record = self.progress.begin()?.and_then(|()| self.take_back());
-        Some(record.map_err(|error| {
-            self.progress.is_done = true;
-            self.located(error, &self.back)
-        }))
-    }
-}
-
-impl<K, V> fmt::Debug for Range<'_, K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Range")
-            .field("is_done", &self.progress.is_done)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The records of a range, holding the transaction; see
-/// [`Table::range_owned`](super::Table::range_owned). Values are bytes.
+/// A range of a table: see [`Table::range`], [`Table::prefix`] and [`MultiTable::range_pairs`].
+/// Each of its methods takes a transaction, and can be called again with another one. A range that
+/// ends before it begins is empty.
 ///
 /// ```
-/// # use teak::{Database, codec::{Str, Bytes}};
+/// # use teak::{Database, codec::{Str, U32}};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// # let words = txn.create_table::<Str, Bytes>("words")?;
-/// # words.insert(&mut txn, "teak", b"tree")?;
-/// # txn.commit()?;
-/// let range = words.range_owned(&database.begin_read()?, ..)?;
-/// let thread = std::thread::spawn(move || range.count());
-/// assert_eq!(thread.join().unwrap(), 1);
+/// let counts = txn.create_table::<Str, U32>("counts")?;
+/// counts.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
+/// let middle = counts.range("b".."p");
+/// assert_eq!(middle.count(&txn)?, 2);
+/// let names: Vec<_> = middle.keys(&txn)?.collect::<teak::Result<_>>()?;
+/// assert_eq!(names, ["elm", "oak"]);
+/// assert_eq!(middle.remove(&mut txn)?, 2);
+/// assert_eq!(middle.iter(&txn)?.count(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct OwnedRange<K, V> {
-    txn: ReadTxn,
-    root: TreeRoot,
-    name: Arc<[u8]>,
-    /// The next record from the front.
-    front: Position,
-    /// The record after the last one.
-    back: Position,
-    progress: IterationState,
-    types: PhantomData<fn() -> (K, V)>,
+///
+/// [`MultiTable::range_pairs`]: crate::MultiTable::range_pairs
+pub struct Range<'r, K, V, M = Single> {
+    pub(super) table: &'r Table<K, V, M>,
+    low: OwnedPairBound,
+    high: OwnedPairBound,
+    origin: RangeOrigin,
 }
 
-impl<K: Codec, V: Codec> OwnedRange<K, V> {
-    pub(super) fn new(
-        txn: ReadTxn,
-        root: TreeRoot,
-        name: Arc<[u8]>,
-        low: Bound<&[u8]>,
-        high: Bound<&[u8]>,
-    ) -> Result<Self> {
-        let mut range = Self {
-            txn,
-            root,
-            name,
-            front: Position::default(),
-            back: Position::default(),
-            progress: IterationState::default(),
-            types: PhantomData,
+/// How a range was made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RangeOrigin {
+    Bounds,
+    /// From a prefix, which makes sense only in byte order.
+    Prefix,
+}
+
+impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
+    /// Returns a range of keys: any range of the standard library, or a tuple of two [`Bound`]s;
+    /// [`Bounds`] has examples.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_many(&mut txn, &[("oak", 1), ("teak", 5), ("ash", 7), ("teak", 2)])?;
+    /// let pairs: Vec<_> = lines.range("b"..).iter(&txn)?.collect::<teak::Result<_>>()?;
+    /// let expected = [("oak", 1), ("teak", 2), ("teak", 5)];
+    /// assert_eq!(pairs, expected.map(|(key, value)| (key.to_owned(), value)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn range<B: Bounds>(&self, bounds: B) -> Range<'_, K, V, M>
+    where
+        B::Of: EncodeAs<K>,
+    {
+        let encoded = |bound: Bound<&B::Of>| bound.map(|key| (bytes_of::<K, _>(key), None));
+        self.range_of(encoded(bounds.low()), encoded(bounds.high()))
+    }
+
+    /// Returns the range of all keys that, as bytes, begin with `prefix`. Only for tables in byte
+    /// order; in others the methods of the range return [`Error::InvalidArgument`].
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.insert_many(&mut txn, &[("elder", 1), ("elm", 2), ("oak", 3)])?;
+    /// assert_eq!(counts.prefix(b"el").count(&txn)?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn prefix(&self, prefix: &[u8]) -> Range<'_, K, V, M> {
+        let end = prefix_end(prefix).map(|end| (end, None));
+        Range {
+            origin: RangeOrigin::Prefix,
+            ..self.range_of(
+                Bound::Included((prefix.to_vec(), None)),
+                end.map_or(Bound::Unbounded, Bound::Excluded),
+            )
+        }
+    }
+
+    /// Returns the range between two encoded bounds.
+    pub(super) fn range_of(&self, low: OwnedPairBound, high: OwnedPairBound) -> Range<'_, K, V, M> {
+        Range {
+            table: self,
+            low,
+            high,
+            origin: RangeOrigin::Bounds,
+        }
+    }
+}
+
+impl<K: Codec, V: Codec> Table<K, V, Multi> {
+    /// Returns a range of pairs, whose bounds are tuples of key and value.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use std::ops::Bound::{Excluded, Unbounded};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_many(&mut txn, &[("oak", 1), ("oak", 4), ("teak", 2), ("teak", 5)])?;
+    /// let range = lines.range_pairs(("oak", 2)..("teak", 5));
+    /// let pairs: Vec<_> = range.iter(&txn)?.collect::<teak::Result<_>>()?;
+    /// assert_eq!(pairs, [("oak".to_owned(), 4), ("teak".to_owned(), 2)]);
+    /// assert_eq!(lines.range_pairs((Excluded(("oak", 4)), Unbounded)).count(&txn)?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn range_pairs<X, Y>(&self, bounds: impl Bounds<Of = (X, Y)>) -> Range<'_, K, V, Multi>
+    where
+        X: EncodeAs<K>,
+        Y: EncodeAs<V>,
+    {
+        let encoded = |bound: Bound<&(X, Y)>| {
+            bound.map(|(key, value)| (bytes_of::<K, _>(key), Some(bytes_of::<V, _>(value))))
         };
-        let sought = range.seek_bounds(low, high);
-        range.progress.is_done = sought.map_err(|error| range.located(error, &range.front))?;
-        Ok(range)
+        self.range_of(encoded(bounds.low()), encoded(bounds.high()))
+    }
+}
+
+fn bytes_of<C, T: EncodeAs<C>>(item: &T) -> Vec<u8> {
+    item.encode_as().as_ref().to_vec()
+}
+
+impl<'r, K, V, M> Range<'r, K, V, M> {
+    /// The lower bound as bytes: a key and, if the bound is among the values of the key, a value.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::U64};
+    /// # use std::ops::Bound;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// let range = squares.range(5..);
+    /// assert_eq!(range.low(), Bound::Included((&5u64.to_be_bytes()[..], None)));
+    /// assert_eq!(range.high(), Bound::Unbounded);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn low(&self) -> Bound<(&[u8], Option<&[u8]>)> {
+        as_slices(&self.low)
     }
 
-    /// Seeks both ends; returns whether the range is empty.
-    fn seek_bounds(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<bool> {
-        if is_void(&self.root, low, high) {
-            return Ok(true);
+    /// The upper bound as bytes: a key and, if the bound is among the values of the key, a value.
+    #[must_use]
+    pub fn high(&self) -> Bound<(&[u8], Option<&[u8]>)> {
+        as_slices(&self.high)
+    }
+}
+
+impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
+    /// Refuses bounds that the table cannot have.
+    pub(super) fn check(&self, root: &TreeRoot) -> Result<()> {
+        if self.origin == RangeOrigin::Prefix && root.order != KeyOrder::Bytes {
+            let text = "keys with a common prefix are adjacent only in tables in byte order";
+            return Err(Error::InvalidArgument(text.into()));
         }
-        let source = self.txn.source();
-        reading(source, || {
-            self.front.seek_bound(source, &self.root, low)?;
-            self.back.seek_end(source, &self.root, high)
+        for bound in [&self.low, &self.high] {
+            if let Bound::Included((key, value)) | Bound::Excluded((key, value)) = bound {
+                check_probe(root, key)?;
+                value
+                    .as_ref()
+                    .map_or(Ok(()), |value| check_value_probe(root, value))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the root of the table, if the table can have such bounds.
+    fn root<'t, T: Sealed>(&self, txn: &'t T) -> Result<RootRef<'t>> {
+        let root = self.table.root(txn)?;
+        self.check(&root)?;
+        Ok(root)
+    }
+
+    /// Returns an iterator over the records, from both ends: in key order, and the values of a key
+    /// in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys or the values.
+    pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Iter<'t, K, V, M>> {
+        let state = (txn.source() as _, *self.root(txn)?);
+        Iter::new(state, self.table.shared_name(), self.low(), self.high())
+    }
+
+    /// Returns an iterator over the records from the last one to the first one.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::U64};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// squares.insert_many(&mut txn, &[(1, 1), (2, 4), (3, 9)])?;
+    /// let last = squares.range(..3).rev(&txn)?.next().transpose()?;
+    /// assert_eq!(last, Some((2, 4)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys or the values.
+    pub fn rev<'t, T: Transaction>(&self, txn: &'t T) -> Result<Rev<Iter<'t, K, V, M>>> {
+        self.iter(txn).map(Iterator::rev)
+    }
+
+    /// Returns an iterator over the keys, from both ends. In a multi-value table each key comes
+    /// once, with the number of all its values; a bound that is a pair counts as its key, included.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_many(&mut txn, &[("oak", 1), ("teak", 5), ("teak", 2)])?;
+    /// let keys: Vec<_> = lines.range(..).keys(&txn)?.collect::<teak::Result<_>>()?;
+    /// assert_eq!(keys, [("oak".to_owned(), 1), ("teak".to_owned(), 2)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys or the values.
+    pub fn keys<'t, T: Transaction>(&self, txn: &'t T) -> Result<Keys<'t, K, M>> {
+        let state = (txn.source() as _, *self.root(txn)?);
+        let of_key = |bound| touched_keys(bound).map(|key| (key, None));
+        let (low, high) = (of_key(self.low()), of_key(self.high()));
+        Keys::new(state, self.table.shared_name(), low, high)
+    }
+
+    /// Returns an iterator over the values, from both ends, in the order of [`Range::iter`].
+    ///
+    /// ```
+    /// # use teak::{Database, codec::U64};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// squares.insert_many(&mut txn, &[(1, 1), (2, 4), (3, 9)])?;
+    /// let sum: u64 = squares.range(2..).values(&txn)?.sum::<teak::Result<_>>()?;
+    /// assert_eq!(sum, 13);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys or the values.
+    pub fn values<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+    ) -> Result<impl DoubleEndedIterator<Item = Result<M::Value<'t, V>>> + use<'t, K, V, M, T>>
+    {
+        let state = (txn.source() as _, *self.root(txn)?);
+        let name = self.table.shared_name();
+        let records = Iter::<Ignored, V, M>::new(state, name, self.low(), self.high())?;
+        Ok(records.map(|record| record.map(|((), value)| value)))
+    }
+
+    /// Returns an iterator over the records that holds the transaction, for other threads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys or the values.
+    pub fn owned(&self, txn: &ReadTxn) -> Result<OwnedIter<K, V, M>> {
+        let (root, name) = (*self.root(txn)?, self.table.shared_name());
+        OwnedIter::new(txn.clone(), root, name, self.low(), self.high())
+    }
+
+    /// Returns the number of records; in a multi-value table, of pairs. A counted table takes two
+    /// descents, and as many among the values of a bound that is a pair. In other tables all leaves
+    /// of the range are read, but no values, and no leaves of keys with many values; prefer
+    /// [`Range::estimate`] for large ranges.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::U64};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// squares.insert_many(&mut txn, &[(1, 1), (2, 4), (3, 9), (7, 49)])?;
+    /// assert_eq!(squares.range(2..7).count(&txn)?, 2);
+    /// assert_eq!(squares.range(2..=7).count(&txn)?, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys or the values.
+    pub fn count<T: Transaction>(&self, txn: &T) -> Result<u64> {
+        self.table.reading(txn, |source, root| {
+            self.check(root)?;
+            count_pairs(source, root, self.low(), self.high())
+        })
+    }
+
+    /// Estimates the number of records, or of pairs in a multi-value table, with a lower and an
+    /// upper bound. Besides the paths to both ends, at most 64 pages of each level of the tree are
+    /// read, whatever the range. The result is exact in counted tables, for ranges of few leaves,
+    /// and for the whole table.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{U64, Bytes}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let blocks = txn.create_table::<U64, Bytes>("blocks")?;
+    /// for number in 0..20_000 {
+    ///     blocks.insert(&mut txn, number, &[0; 40])?;
+    /// }
+    /// let about = blocks.range(1000..).estimate(&txn)?;
+    /// assert!(about.at_least <= 19_000 && 19_000 <= about.at_most);
+    /// assert!(about.records.abs_diff(19_000) < 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys or the values.
+    pub fn estimate<T: Transaction>(&self, txn: &T) -> Result<Estimate> {
+        self.table.reading(txn, |source, root| {
+            self.check(root)?;
+            estimate_pairs(source, root, self.low(), self.high()).map(Estimate::from)
+        })
+    }
+
+    /// Splits the range into `parts` parts with about as many records each, to be read by several
+    /// threads in parallel. There are never more parts than records, and at most 65,536. The parts
+    /// differ by one record at most if the table is counted, or if keys have one value and the
+    /// range has few leaves. In a multi-value table a part may begin and end among the values of a
+    /// key. If the bounds are pairs and the table is not counted, there may be fewer parts, and
+    /// those at the ends may be smaller.
+    ///
+    /// The parts are ranges of the same table. [`Range::low`] of all parts but the first is where
+    /// one begins, for work that other processes do.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::U64};
+    /// # use std::ops::Bound;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// for number in 0..1000 {
+    ///     squares.insert(&mut txn, number, number * number)?;
+    /// }
+    /// let parts = squares.range(..).split(&txn, 4)?;
+    /// let sum: u64 = std::thread::scope(|scope| {
+    ///     let threads: Vec<_> = parts
+    ///         .iter()
+    ///         .map(|part| scope.spawn(|| part.values(&txn)?.sum::<teak::Result<u64>>()))
+    ///         .collect();
+    ///     threads.into_iter().map(|thread| thread.join().unwrap()).sum::<teak::Result<u64>>()
+    /// })?;
+    /// assert_eq!(sum, 332_833_500);
+    /// assert_eq!(parts[1].low(), Bound::Included((&250u64.to_be_bytes()[..], None)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] for 0 parts, or if a bound is an integer of another length than
+    /// the keys or the values; [`Error::TableNotFound`] or [`Error::Corrupted`].
+    pub fn split<T: Transaction>(&self, txn: &T, parts: usize) -> Result<Vec<Self>> {
+        if parts == 0 {
+            let text = "a range cannot be split into 0 parts; ask for at least one";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        let starts = self.table.reading(txn, |source, root| {
+            self.check(root)?;
+            split(source, root, self.low(), self.high(), parts)
         })?;
-        self.have_crossed()
+        let ends = starts.iter().cloned().map(Bound::Excluded);
+        let ends = ends.chain([self.high.clone()]).collect::<Vec<_>>();
+        let starts = starts.into_iter().map(Bound::Included);
+        let starts = iter::once(self.low.clone()).chain(starts);
+        let part = |(low, high)| Self { low, high, ..*self };
+        Ok(starts.zip(ends).map(part).collect())
     }
 
-    fn have_crossed(&self) -> Result<bool> {
-        have_crossed(&self.root, &self.front, &self.back)
-    }
-
-    /// Takes a record at one end.
-    fn take(
-        &mut self,
-        take: impl FnOnce(&mut Self) -> Result<(K::Owned, ValueGuard)>,
-    ) -> Option<Result<(K::Owned, ValueGuard)>> {
-        let source = self.txn.source();
-        let (faults, page_size) = (source.faults(), source.page_size());
-        let begun = self.progress.begin()?;
-        let record = begun.and_then(|()| reading_from(faults, page_size, || take(self)));
-        if record.is_err() {
-            self.progress.is_done = true;
-        }
-        Some(record)
-    }
-
-    /// Adds to a damage error at one end which keys of the table are affected.
-    #[cold]
-    fn located(&self, error: Error, end: &Position) -> Error {
-        let (source, mut key) = (self.txn.source(), Vec::new());
-        let is_read = cursor::record_at(source, end, &mut key).is_ok();
-        let key = is_read.then_some(&key[..]);
-        located(error, source, &self.root, &self.name, key)
-    }
-
-    fn record(&self, position: &Position) -> Result<(K::Owned, ValueGuard)> {
-        let mut key = Vec::new();
-        cursor::record_at(self.txn.source(), position, &mut key)?;
-        match ValueGuard::at(&self.txn, position.clone())? {
-            Some(value) => Ok((K::to_owned(K::decode(&key)?), value)),
-            None => Err(out_of_order(&self.root)),
-        }
-    }
-
-    fn take_front(&mut self) -> Result<(K::Owned, ValueGuard)> {
-        let record = self.record(&self.front)?;
-        let stepped = self.front.next(self.txn.source(), &self.root);
-        let stepped = stepped.and_then(|_| self.have_crossed());
-        self.progress.note(stepped);
-        Ok(record)
-    }
-
-    fn take_back(&mut self) -> Result<(K::Owned, ValueGuard)> {
-        if !self.back.prev(self.txn.source(), &self.root)? {
-            return Err(out_of_order(&self.root));
-        }
-        self.progress.is_done = self.have_crossed()?;
-        self.record(&self.back)
+    /// Removes all records of the range, whole subtrees at a time; returns how many there were.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_many(&mut txn, &[("oak", 1), ("oak", 4), ("teak", 2)])?;
+    /// assert_eq!(lines.range_pairs(("oak", 2)..).remove(&mut txn)?, 2);
+    /// assert_eq!(lines.len(&txn)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
+    /// an integer of another length than the keys or the values; [`Error::Io`] or [`Error::Full`]
+    /// if there is no space for the changed pages.
+    pub fn remove(&self, txn: &mut WriteTxn) -> Result<u64> {
+        self.root(txn)?;
+        (self.table).change(txn, |tree| tree.remove_pairs_in(self.low(), self.high()))
     }
 }
 
-impl<K: Codec, V: Codec> Iterator for OwnedRange<K, V> {
-    type Item = Result<(K::Owned, ValueGuard)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let record = self.take(Self::take_front)?;
-        Some(record.map_err(|error| self.located(error, &self.front)))
+impl<K, V, M> Clone for Range<'_, K, V, M> {
+    fn clone(&self) -> Self {
+        Self {
+            low: self.low.clone(),
+            high: self.high.clone(),
+            ..*self
+        }
     }
 }
 
-impl<K: Codec, V: Codec> DoubleEndedIterator for OwnedRange<K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let record = self.take(Self::take_back)?;
-        Some(record.map_err(|error| self.located(error, &self.back)))
-    }
-}
-
-impl<K, V> fmt::Debug for OwnedRange<K, V> {
+impl<K, V, M> fmt::Debug for Range<'_, K, V, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedRange")
-            .field("is_done", &self.progress.is_done)
+        f.debug_struct("Range")
+            .field("low", &self.low)
+            .field("high", &self.high)
             .finish_non_exhaustive()
     }
 }
 
 /// Returns the first key after all those that begin with `prefix`; `None` if there is none.
-pub(super) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut end = prefix[..=last].to_vec();
     end[last] += 1;
     Some(end)
 }
-
-#[cfg(test)]
-#[path = "range_tests.rs"]
-mod tests;

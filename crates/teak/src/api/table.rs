@@ -1,152 +1,49 @@
-//! Tables: typed handles to trees.
+//! Operations on tables of both kinds.
 
 use super::{
-    Cursor, OwnedRange, Range, ReadTxn, Transaction, WriteTxn,
+    Cursor, Iter, Table, TableOptions, Transaction, WriteTxn,
     codec::Codec,
-    key_checks::{as_slices, check_key, encoded_bounds},
-    range::prefix_end,
+    count::check_counted,
+    key_checks::{RecordCheck, check_probe},
+    kind::{Kind, Source},
     sealed::Sealed,
-    table_handle::Table,
     table_info::TableStat,
-    table_options::TableOptions,
-    value_guard::ValueGuard,
 };
 use crate::{
     Error, Result,
-    btree::{
-        PageSource, TreeRoot,
-        insert::{Existing, Inserted},
-        lookup,
-        mutable_tree::Tree,
-        position::Position,
-        reading::{reading, reading_twice},
-    },
-    page::{key::KeyOrder, value::StoredValue},
-    read::located::located,
+    btree::{TreeRoot, lookup, mutable_tree::Tree, reading::reading_twice},
+    page::value::StoredValue,
     write::pages::WritePages,
 };
-use std::{
-    ops::{Bound, RangeBounds},
-    sync::Arc,
-};
+use std::{cmp::Ordering, ops::Bound};
 
-impl<K, V> Table<K, V> {
-    /// Changes the tree of the table.
-    pub(super) fn change<R>(
-        &self,
-        txn: &mut WriteTxn,
-        change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
-    ) -> Result<R> {
-        let handle = self.handle(txn);
-        txn.inner.change(handle, &self.name, change)
-    }
-}
-
-impl<K: Codec, V: Codec> Table<K, V> {
-    /// Returns the value of a key, borrowed from the transaction.
+impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
+    /// Returns whether the table has this key.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.insert(&mut txn, "teak", 9)?;
+    /// assert!(counts.contains_key(&txn, "teak")? && !counts.contains_key(&txn, "oak")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
-    #[inline]
-    pub fn get<'t, T: Transaction>(
-        &self,
-        txn: &'t T,
-        key: K::Item<'_>,
-    ) -> Result<Option<V::Item<'t>>> {
-        let root = self.root(txn)?;
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if the key is
+    /// an integer of another length than the keys.
+    pub fn contains_key<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
         let key = K::encode(&key);
-        let source = txn.source();
-        let value = reading_twice(source, || match lookup::get(source, &root, key.as_ref())? {
-            Some(value) => V::decode(lookup::load(source, root.page, value)?).map(Some),
-            None => Ok(None),
-        });
-        value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
+        self.reading(txn, |source, root| {
+            check_probe(root, key.as_ref())?;
+            Ok(lookup::get(source, root, key.as_ref())?.is_some())
+        })
     }
 
-    /// Adds to a damage error which keys of the table are affected.
-    #[cold]
-    pub(super) fn located<T: Transaction>(
-        &self,
-        error: Error,
-        txn: &T,
-        root: &TreeRoot,
-        key: Option<&[u8]>,
-    ) -> Error {
-        located(error, txn.source(), root, &self.name, key)
-    }
-
-    /// Returns the bytes of the value of a key; the result holds the transaction.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`].
-    pub fn get_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<Option<ValueGuard>> {
-        let root = self.root(txn)?;
-        let key = K::encode(&key);
-        let mut position = Position::default();
-        let source = txn.source();
-        let value = reading(source, || {
-            match position.seek(source, &root, key.as_ref())? {
-                Some(true) => ValueGuard::at(txn, position),
-                _ => Ok(None),
-            }
-        });
-        value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
-    }
-
-    /// Returns the values of many keys, in the order of the given keys. All lookups descend the
-    /// tree together, so that their memory latencies overlap. This is several times as fast as one
-    /// lookup after the other.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
-    pub fn get_many<'t, T: Transaction>(
-        &self,
-        txn: &'t T,
-        keys: &[K::Item<'_>],
-    ) -> Result<Vec<Option<V::Item<'t>>>> {
-        let root = self.root(txn)?;
-        let source = txn.source();
-        let mut values = Vec::with_capacity(keys.len());
-        let found = reading_twice(source, || {
-            values.clear();
-            let mut add = |value: Option<StoredValue<'t>>| {
-                values.push(match value {
-                    Some(value) => Some(V::decode(lookup::load(source, root.page, value)?)?),
-                    None => None,
-                });
-                Ok(())
-            };
-            lookup::get_many(source, &root, keys.iter().map(K::encode), &mut add)
-        });
-        match found {
-            Ok(()) => Ok(values),
-            Err(error) => {
-                let key = keys.get(values.len()).map(K::encode);
-                let key = key.as_ref().map(AsRef::as_ref);
-                Err(self.located(error, txn, &root, key))
-            }
-        }
-    }
-
-    /// Returns whether a record has this key.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`].
-    pub fn contains<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
-        let root = self.root(txn)?;
-        let source = txn.source();
-        let value = reading_twice(source, || {
-            lookup::get(source, &root, K::encode(&key).as_ref())
-        });
-        let value = value.map_err(|error| self.located(error, txn, &root, None))?;
-        Ok(value.is_some())
-    }
-
-    /// Returns the number of records.
+    /// Returns the number of records; in a multi-value table, of pairs of key and value.
     ///
     /// # Errors
     ///
@@ -182,53 +79,127 @@ impl<K: Codec, V: Codec> Table<K, V> {
         Ok(TableOptions::of_root(&*self.root(txn)?))
     }
 
-    /// Returns the first record.
+    /// Returns an iterator over all records, from both ends: in key order, and the values of a key
+    /// in their order. [`Table::range`] has iterators over a part of them, over keys, and over
+    /// values.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`].
+    pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Iter<'t, K, V, M>> {
+        let state = (txn.source() as _, *self.root(txn)?);
+        Iter::new(
+            state,
+            self.shared_name(),
+            Bound::Unbounded,
+            Bound::Unbounded,
+        )
+    }
+
+    /// Returns a cursor over the raw bytes of the table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] if the table does not exist.
+    pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
+        let root = *self.root(txn)?;
+        Ok(Cursor::new(txn.source(), root, self.shared_name()))
+    }
+
+    /// Returns the first record, with the first value of its key.
     ///
     /// # Errors
     ///
     /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
-    pub fn first<'t, T: Transaction>(&self, txn: &'t T) -> Result<Option<(K::Owned, V::Item<'t>)>> {
+    #[allow(clippy::type_complexity)]
+    pub fn first<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+    ) -> Result<Option<(K::Owned, M::Value<'t, V>)>> {
         self.iter(txn)?.next().transpose()
     }
 
-    /// Returns the last record.
+    /// Returns the last record, with the last value of its key.
     ///
     /// # Errors
     ///
     /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
-    pub fn last<'t, T: Transaction>(&self, txn: &'t T) -> Result<Option<(K::Owned, V::Item<'t>)>> {
+    #[allow(clippy::type_complexity)]
+    pub fn last<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+    ) -> Result<Option<(K::Owned, M::Value<'t, V>)>> {
         self.iter(txn)?.next_back().transpose()
     }
 
-    /// Inserts a record, or replaces the value of the key. Writing a value that is stored already
-    /// changes nothing.
+    /// Returns record `number` in the order of [`Table::iter`], counted from 0; `None` if there are
+    /// not that many. Only for counted tables
+    /// ([`TableOptions::counted`](crate::TableOptions::counted)); takes one descent, and another
+    /// among the values of a key.
+    ///
+    /// ```
+    /// # use teak::{Database, TableOptions, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let options = TableOptions::new().counted(true);
+    /// let lines = txn.create_multi_table_with::<Str, U32>("lines", options)?;
+    /// lines.insert_many(&mut txn, &[("ash", 7), ("oak", 1), ("oak", 4), ("teak", 2)])?;
+    /// assert_eq!(lines.nth(&txn, 2)?, Some(("oak".to_owned(), 4)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space.
-    pub fn insert(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
-        self.put(txn, &key, &value, Existing::Replace).map(drop)
-    }
-
-    /// Inserts a record if no record has this key; returns whether it did.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space.
-    pub fn insert_new(
+    /// [`Error::InvalidArgument`] if the table is not counted; [`Error::TableNotFound`],
+    /// [`Error::Corrupted`] or [`Error::Decode`].
+    #[allow(clippy::type_complexity)]
+    pub fn nth<'t, T: Transaction>(
         &self,
-        txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
-    ) -> Result<bool> {
-        Ok(self.put(txn, &key, &value, Existing::Keep)? == Inserted::New)
+        txn: &'t T,
+        number: u64,
+    ) -> Result<Option<(K::Owned, M::Value<'t, V>)>> {
+        self.reading(txn, |source, root| {
+            check_counted(root, self.name())?;
+            M::nth::<K, V>((source, *root), number)
+        })
     }
 
-    /// Inserts many records, or replaces their values. They are applied in key order, whatever
-    /// their order in the argument, which is faster than one insert after the other. If a key
-    /// occurs several times, its last record counts. Returns how many keys are new.
+    /// Compares two keys in the order of the table. They need not be in the table.
+    ///
+    /// ```
+    /// # use std::cmp::Ordering;
+    /// # use teak::{Database, KeyOrder, TableOptions, codec::Bytes};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let options = TableOptions::new().order(KeyOrder::ReverseBytes);
+    /// let words = txn.create_table_with::<Bytes, Bytes>("words", options)?;
+    /// assert_eq!(words.compare_keys(&txn, b"ab", b"ba")?, Ordering::Greater);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if a key is an integer of another length than the keys;
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`].
+    pub fn compare_keys<T: Transaction>(
+        &self,
+        txn: &T,
+        a: K::Item<'_>,
+        b: K::Item<'_>,
+    ) -> Result<Ordering> {
+        let root = self.root(txn)?;
+        let (a, b) = (K::encode(&a), K::encode(&b));
+        check_probe(&root, a.as_ref())?;
+        check_probe(&root, b.as_ref())?;
+        Ok(root.order.compare(a.as_ref(), b.as_ref()))
+    }
+
+    /// Inserts many records. They are applied in key order, whatever their order in the argument,
+    /// which is faster than one insert after the other. In a table with one value per key they
+    /// replace stored values, and if a key occurs several times, its last record counts. Returns
+    /// how many keys, or pairs in a multi-value table, are new.
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -243,8 +214,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// # Errors
     ///
-    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space. A key that the table cannot hold is found before anything changes.
+    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
+    /// [`Error::InvalidArgument`] if a key or value does not have the size of the table's;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space. A record that the table cannot hold
+    /// is found before anything changes.
     pub fn insert_many(
         &self,
         txn: &mut WriteTxn,
@@ -254,83 +227,55 @@ impl<K: Codec, V: Codec> Table<K, V> {
             .iter()
             .map(|(key, value)| (K::encode(key), V::encode(value)))
             .collect();
-        let mut root = *self.root(txn)?;
-        let page_size = txn.source().page_size();
-        for (key, _) in &encoded {
-            check_key(&root, page_size, key.as_ref())?;
-            if root.order == KeyOrder::Integer {
-                root.key_len = key.as_ref().len() as u16;
-            }
+        let mut check = RecordCheck::new(self, txn)?;
+        for (key, value) in &encoded {
+            check.check(key.as_ref(), value.as_ref())?;
         }
-        self.change(txn, |tree| tree.insert_many(&encoded))
+        self.change(txn, |tree| match M::IS_MULTI {
+            true => tree.insert_pairs(&encoded),
+            false => tree.insert_many(&encoded),
+        })
     }
 
-    fn put(
-        &self,
-        txn: &mut WriteTxn,
-        key: &K::Item<'_>,
-        value: &V::Item<'_>,
-        existing: Existing,
-    ) -> Result<Inserted> {
-        let (key, value) = (K::encode(key), V::encode(value));
-        let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
-        check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
-        let handle = self.handle(txn);
-        txn.inner.insert(handle, &self.name, key, value, existing)
-    }
-
-    /// Removes a record; returns whether there was one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space for the changed pages.
-    pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
-        let key = K::encode(&key);
-        self.root(txn)?;
-        let handle = self.handle(txn);
-        txn.inner.remove(handle, &self.name, key.as_ref())
-    }
-
-    /// Removes many records, in key order; returns how many there were. A key that occurs twice
-    /// counts once.
+    /// Inserts a record after the last one. In a table with one value per key this takes no search.
+    /// For many such records [`Table::bulk_load`] is faster: it stays at the last leaf.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::{Database, Error, codec::{Str, U32}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let counts = txn.create_table::<Str, U32>("counts")?;
-    /// counts.insert_many(&mut txn, &[("teak", 1), ("oak", 2), ("ash", 3)])?;
-    /// assert_eq!(counts.remove_many(&mut txn, &["teak", "elm", "ash"])?, 2);
+    /// counts.append(&mut txn, "oak", 1)?;
+    /// counts.append(&mut txn, "teak", 2)?;
+    /// assert!(matches!(counts.append(&mut txn, "ash", 3), Err(Error::NotSorted { index: 2 })));
+    /// assert_eq!(counts.len(&txn)?, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space for the changed pages.
-    pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[K::Item<'_>]) -> Result<u64> {
-        let encoded: Vec<_> = keys.iter().map(K::encode).collect();
-        self.root(txn)?;
-        self.change(txn, |tree| tree.remove_many(&encoded))
-    }
-
-    /// Removes all records in a range, whole subtrees at a time; returns how many there were.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space for the changed pages.
-    pub fn remove_range<'k>(
-        &self,
-        txn: &mut WriteTxn,
-        range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<u64> {
-        let (low, high) = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
-        self.change(txn, |tree| {
-            tree.remove_range(as_slices(&low), as_slices(&high))
-        })
+    /// [`Error::NotSorted`], with the number of records in the table, if it is not after the last
+    /// one; nothing changes then, and the transaction can continue. [`Error::KeyTooLong`],
+    /// [`Error::ValueTooLong`] or [`Error::TableNotFound`]; [`Error::InvalidArgument`] if the key
+    /// or value does not have the size of the table's; [`Error::Io`] or [`Error::Full`] if there is
+    /// no space.
+    pub fn append(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
+        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.as_ref(), value.as_ref());
+        RecordCheck::new(self, txn)?.check(key, value)?;
+        let (is_after, index) = self.change(txn, |tree| {
+            let index = tree.root().records;
+            let is_after = match M::IS_MULTI {
+                true => tree.append_pair(key, value)?,
+                false => tree.append(key, StoredValue::inline(value))?,
+            };
+            Ok((is_after, index))
+        })?;
+        match is_after {
+            true => Ok(()),
+            false => Err(Error::NotSorted { index }),
+        }
     }
 
     /// Removes all records. The pages of a huge table are released in parts, like those of a
@@ -341,101 +286,69 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
     /// is no space for the changed pages.
     pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
-        self.root(txn)?;
         self.change(txn, |tree| tree.clear()).map(drop)
     }
+}
 
-    /// Returns an iterator over the records of a range of keys, from both ends. A range that ends
-    /// before it begins is empty.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
-    /// an integer of another length than the keys.
-    pub fn range<'t, 'k, T: Transaction>(
+impl<K, V, M: Kind> Table<K, V, M> {
+    /// Changes the tree of the table.
+    pub(super) fn change<R>(
         &self,
-        txn: &'t T,
-        range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<Range<'t, K, V>> {
-        let root = self.root(txn)?;
-        let (low, high) = encoded_bounds::<K>(&root, &range)?;
-        Range::new(
-            txn.source(),
-            *root,
-            Arc::clone(&self.name),
-            as_slices(&low),
-            as_slices(&high),
-        )
+        txn: &mut WriteTxn,
+        change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
+    ) -> Result<R> {
+        self.root(txn)?;
+        let handle = self.handle(txn);
+        txn.inner.change(handle, self.name(), change)
     }
 
-    /// Returns an iterator over all records, from both ends.
+    /// Reads the table's tree; on damage the error names the affected keys of the table.
+    pub(super) fn reading<'t, T: Sealed, R>(
+        &self,
+        txn: &'t T,
+        read: impl Fn(Source<'t>, &TreeRoot) -> Result<R>,
+    ) -> Result<R> {
+        let (source, root) = (txn.source(), self.root(txn)?);
+        let result = reading_twice(source, || read(source, &root));
+        result.map_err(|error| self.located(error, txn, &root, None))
+    }
+
+    /// Returns the next number of the table's sequence, which is how many were drawn so far. See
+    /// [`Table::draw_sequence`].
     ///
     /// # Errors
     ///
     /// [`Error::TableNotFound`] or [`Error::Corrupted`].
-    pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Range<'t, K, V>> {
-        Range::new(
-            txn.source(),
-            *self.root(txn)?,
-            Arc::clone(&self.name),
-            Bound::Unbounded,
-            Bound::Unbounded,
-        )
+    pub fn sequence<T: Transaction>(&self, txn: &T) -> Result<u64> {
+        Ok(self.root(txn)?.sequence)
     }
 
-    /// Returns an iterator over all records whose keys, as bytes, begin with `prefix`. Only for
-    /// tables in byte order.
+    /// Draws `count` numbers from the sequence of the table, and returns the first. It and the
+    /// `count - 1` numbers after it belong to the caller. Each table has one sequence, which begins
+    /// at 0 and is independent of the records. It is part of the table's state: rolling back a
+    /// transaction or savepoint undoes its draws, and so does a rollback to a named snapshot.
+    /// Clearing the table does not change it.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U64}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// let people = txn.create_table::<U64, Str>("people")?;
+    /// let ada = people.draw_sequence(&mut txn, 1)?;
+    /// people.insert(&mut txn, ada, "Ada")?;
+    /// let more = people.draw_sequence(&mut txn, 10)?;
+    /// assert_eq!((ada, more, people.sequence(&txn)?), (0, 1, 11));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] for a table in another order; [`Error::TableNotFound`] or
-    /// [`Error::Corrupted`].
-    pub fn prefix<'t, T: Transaction>(&self, txn: &'t T, prefix: &[u8]) -> Result<Range<'t, K, V>> {
-        let root = self.root(txn)?;
-        if root.order != KeyOrder::Bytes {
-            let text = "keys with a common prefix are adjacent only in tables in byte order";
-            return Err(Error::InvalidArgument(text.into()));
-        }
-        let end = prefix_end(prefix);
-        let high = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        Range::new(
-            txn.source(),
-            *root,
-            Arc::clone(&self.name),
-            Bound::Included(prefix),
-            high,
-        )
-    }
-
-    /// Like [`Table::range`], but the iterator holds the transaction.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
-    /// an integer of another length than the keys.
-    pub fn range_owned<'k>(
-        &self,
-        txn: &ReadTxn,
-        range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<OwnedRange<K, V>> {
-        let root = self.root(txn)?;
-        let (low, high) = encoded_bounds::<K>(&root, &range)?;
-        OwnedRange::new(
-            txn.clone(),
-            *root,
-            Arc::clone(&self.name),
-            as_slices(&low),
-            as_slices(&high),
-        )
-    }
-
-    /// Returns a cursor over the raw bytes of the table.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] if the table does not exist.
-    pub fn cursor<'t, T: Transaction>(&self, txn: &'t T) -> Result<Cursor<'t>> {
-        let root = *self.root(txn)?;
-        Ok(Cursor::new(txn.source(), root, Arc::clone(&self.name)))
+    /// [`Error::SequenceExhausted`] if the numbers up to 2^64 - 1 do not suffice; nothing was drawn
+    /// then. [`Error::TableNotFound`]; [`Error::TableMismatch`] if the table is of the other kind;
+    /// [`Error::TransactionBroken`] or [`Error::Corrupted`].
+    pub fn draw_sequence(&self, txn: &mut WriteTxn, count: u64) -> Result<u64> {
+        self.root(txn)?;
+        txn.draw_sequence(self.name(), count)
     }
 }

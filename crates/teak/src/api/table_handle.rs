@@ -1,8 +1,16 @@
 //! Table handles, by which a transaction finds a table's root.
 
-use super::{codec::Codec, sealed::Sealed};
+use super::{
+    codec::Codec,
+    kind::{Kind, Multi, Single},
+    sealed::Sealed,
+};
 use crate::{
-    Error, Result, btree::RootRef, instance::engine::Engine, read::catalog, write::transaction,
+    Error, Result,
+    btree::{RootRef, TreeRoot},
+    instance::engine::Engine,
+    read::{catalog, located::located},
+    write::transaction,
 };
 use std::{fmt, marker::PhantomData, sync::Arc};
 
@@ -26,30 +34,57 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 /// assert_eq!(all, [("Elbrus".to_owned(), 5642), ("Mont Blanc".to_owned(), 4806)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Table<K, V> {
-    pub(super) name: Arc<[u8]>,
+///
+/// The third parameter is the [kind](Kind) of the table: a key has one value, or several, as in a
+/// [`MultiTable`].
+pub struct Table<K, V, M = Single> {
+    name: Arc<[u8]>,
     /// The engine that assigned the handle number, and the number.
     engine: u64,
     handle: usize,
-    types: PhantomData<fn() -> (K, V)>,
+    types: PhantomData<Types<K, V, M>>,
 }
+
+type Types<K, V, M> = fn() -> (K, V, M);
+
+/// A handle to a table in which a key has a sorted set of distinct values, of codec `V`. It is
+/// cheap to clone, and every method takes the transaction.
+///
+/// A single value is stored beside its key, as in a [`Table`] of the kind [`Single`]. Several
+/// values form a small set there, and many form a tree of their own: access to ten million values
+/// of one key is as fast as to ten million keys. The number of values of a key is known without
+/// counting. The number of keys is not stored: [`Table::len`] counts pairs of key and value.
+///
+/// ```
+/// use teak::{Database, codec::{Str, U32}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+/// lines.insert(&mut txn, "teak", 12)?;
+/// lines.insert(&mut txn, "teak", 3)?;
+/// lines.insert(&mut txn, "oak", 7)?;
+/// assert!(!lines.insert(&mut txn, "teak", 12)?, "the pair is there");
+/// txn.commit()?;
+///
+/// let txn = database.begin_read()?;
+/// assert_eq!(lines.count(&txn, "teak")?, 2);
+/// assert_eq!(lines.values(&txn, "teak")?.collect::<teak::Result<Vec<_>>>()?, [3, 12]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type MultiTable<K, V> = Table<K, V, Multi>;
 
 const SEVERAL_VALUES: &str = "a key has several values in it, which `MultiTable` is for";
 
 pub(super) const ONE_VALUE: &str = "a key has one value in it, which `Table` is for";
 
-impl<K, V> Clone for Table<K, V> {
+impl<K, V, M> Clone for Table<K, V, M> {
     fn clone(&self) -> Self {
-        Self {
-            name: Arc::clone(&self.name),
-            engine: self.engine,
-            handle: self.handle,
-            types: PhantomData,
-        }
+        self.with_types()
     }
 }
 
-impl<K, V> fmt::Debug for Table<K, V> {
+impl<K, V, M> fmt::Debug for Table<K, V, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table")
             .field("name", &catalog::printable(&self.name))
@@ -57,12 +92,21 @@ impl<K, V> fmt::Debug for Table<K, V> {
     }
 }
 
-impl<K, V> Table<K, V> {
+impl<K, V, M> Table<K, V, M> {
     pub(super) fn new(engine: &Arc<Engine>, name: &[u8]) -> Self {
         Self {
             engine: engine.id(),
             handle: engine.handle(name),
             name: name.into(),
+            types: PhantomData,
+        }
+    }
+
+    fn with_types<K2, V2>(&self) -> Table<K2, V2, M> {
+        Table {
+            name: Arc::clone(&self.name),
+            engine: self.engine,
+            handle: self.handle,
             types: PhantomData,
         }
     }
@@ -90,39 +134,20 @@ impl<K, V> Table<K, V> {
 
     /// Returns the same table with other types.
     #[must_use]
-    pub fn retype<K2: Codec, V2: Codec>(&self) -> Table<K2, V2> {
-        Table {
-            name: Arc::clone(&self.name),
-            engine: self.engine,
-            handle: self.handle,
-            types: PhantomData,
-        }
+    pub fn retype<K2: Codec, V2: Codec>(&self) -> Table<K2, V2, M> {
+        self.with_types()
     }
 
-    // Without this, compilers emit a call, which costs a tenth of a lookup.
-    #[inline(always)]
-    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
-        match txn.root_of(self.handle(txn), &self.name)? {
-            Some(root) if !root.is_multi() => Ok(root),
-            root => Err(self.missing_table_error(root.is_some(), SEVERAL_VALUES)),
-        }
-    }
-
-    /// Returns the root of the table if a key may have several values in it.
-    #[inline]
-    pub(super) fn multi_root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
-        match txn.root_of(self.handle(txn), &self.name)? {
-            Some(root) if root.is_multi() => Ok(root),
-            root => Err(self.missing_table_error(root.is_some(), ONE_VALUE)),
-        }
-    }
-
+    /// Adds to a damage error which keys of the table are affected.
     #[cold]
-    fn missing_table_error(&self, exists: bool, detail: &str) -> Error {
-        match exists {
-            true => self.is_other(detail),
-            false => transaction::not_found(&self.name),
-        }
+    pub(super) fn located<T: Sealed>(
+        &self,
+        error: Error,
+        txn: &T,
+        root: &TreeRoot,
+        key: Option<&[u8]>,
+    ) -> Error {
+        located(error, txn.source(), root, &self.name, key)
     }
 
     /// The table is of another kind than the handle.
@@ -132,5 +157,34 @@ impl<K, V> Table<K, V> {
             name: catalog::printable(&self.name),
             detail: detail.to_owned(),
         }
+    }
+}
+
+impl<K, V, M: Kind> Table<K, V, M> {
+    /// Returns the root of the table, which must be of this kind.
+    // Without this, compilers emit a call, which costs a tenth of a lookup.
+    #[inline(always)]
+    pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
+        match txn.root_of(self.handle(txn), &self.name)? {
+            Some(root) if root.is_multi() == M::IS_MULTI => Ok(root),
+            root => Err(self.missing_table_error(root.is_some())),
+        }
+    }
+
+    #[cold]
+    fn missing_table_error(&self, exists: bool) -> Error {
+        match exists {
+            true => self.other_kind(),
+            false => transaction::not_found(&self.name),
+        }
+    }
+
+    /// The table is of the other kind.
+    #[cold]
+    pub(super) fn other_kind(&self) -> Error {
+        self.is_other(match M::IS_MULTI {
+            true => ONE_VALUE,
+            false => SEVERAL_VALUES,
+        })
     }
 }

@@ -9,12 +9,16 @@ pub(super) mod savepoints;
 mod tables;
 pub(super) mod write;
 
+use self::read::ReadTxn;
 use super::{
-    Marks, codec::Codec, multi::MultiTable, sealed::Sealed, table_handle::Table,
+    Marks,
+    codec::Codec,
+    kind::Kind,
+    sealed::Sealed,
+    table_handle::{MultiTable, Table},
     table_info::TableInfo,
 };
-use crate::{Result, TransactionId, instance::engine::Engine, write::transaction::not_found};
-use std::sync::Arc;
+use crate::{Result, TransactionId, write::transaction::not_found};
 
 /// A transaction that tables are read through: a [`ReadTxn`](crate::ReadTxn) or a
 /// [`WriteTxn`](crate::WriteTxn).
@@ -32,11 +36,7 @@ pub trait Transaction: Sealed {
     /// [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch);
     /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
-        let table = Table::new(existing(self, name.as_ref())?, name.as_ref());
-        let (root, table_key) = (table.root(self)?, (table.handle(self), name.as_ref()));
-        self.engine()
-            .refuse_disorder(self.source(), &root, table_key)?;
-        Ok(table)
+        open(self, name.as_ref(), OrderCheck::Checked)
     }
 
     /// Opens a multi-value table. The handle is not tied to this transaction.
@@ -52,11 +52,7 @@ pub trait Transaction: Sealed {
         &self,
         name: impl AsRef<[u8]>,
     ) -> Result<MultiTable<K, V>> {
-        let table = MultiTable::new(existing(self, name.as_ref())?, name.as_ref());
-        let (root, table_key) = (table.root(self)?, (table.handle(self), name.as_ref()));
-        self.engine()
-            .refuse_disorder(self.source(), &root, table_key)?;
-        Ok(table)
+        open(self, name.as_ref(), OrderCheck::Checked)
     }
 
     /// Opens a table without checking that its keys are in the order of its comparison. Use it to
@@ -94,9 +90,7 @@ pub trait Transaction: Sealed {
         &self,
         name: impl AsRef<[u8]>,
     ) -> Result<Table<K, V>> {
-        let table = Table::new(existing(self, name.as_ref())?, name.as_ref());
-        table.root(self)?;
-        Ok(table)
+        open(self, name.as_ref(), OrderCheck::Unchecked)
     }
 
     /// Opens a multi-value table, without checking that its keys are in the
@@ -112,9 +106,7 @@ pub trait Transaction: Sealed {
         &self,
         name: impl AsRef<[u8]>,
     ) -> Result<MultiTable<K, V>> {
-        let table = MultiTable::new(existing(self, name.as_ref())?, name.as_ref());
-        table.root(self)?;
-        Ok(table)
+        open(self, name.as_ref(), OrderCheck::Unchecked)
     }
 
     /// Lists all tables in the order of their names, including those that require a newer version
@@ -128,6 +120,27 @@ pub trait Transaction: Sealed {
     /// The application's marks, as this transaction sees them; see
     /// [`WriteTxn::set_marks`](crate::WriteTxn::set_marks).
     fn marks(&self) -> Marks;
+}
+
+impl Transaction for ReadTxn {
+    #[inline]
+    fn id(&self) -> TransactionId {
+        self.reader.transaction()
+    }
+
+    fn marks(&self) -> Marks {
+        self.reader.marks()
+    }
+
+    fn tables(&self) -> Result<Vec<TableInfo>> {
+        self.refuse_cancelled()?;
+        let mut tables = Vec::new();
+        self.reader.for_each_table(|name, entry| {
+            tables.push(TableInfo::new(name, &entry));
+            Ok(())
+        })?;
+        Ok(tables)
+    }
 }
 
 /// A number that no table has and that has no root.
@@ -148,13 +161,29 @@ pub(super) fn number_of<T: Sealed + ?Sized>(txn: &T, name: &[u8]) -> Result<Opti
     }
 }
 
-/// Returns the database if it has a table of this name, of any kind.
-fn existing<'t, T: Sealed + ?Sized>(txn: &'t T, name: &[u8]) -> Result<&'t Arc<Engine>> {
+/// Whether a table is opened only if its keys are in the order of its comparison.
+#[derive(PartialEq, Eq)]
+enum OrderCheck {
+    Checked,
+    Unchecked,
+}
+
+/// Opens an existing table, which must be of this kind.
+fn open<K, V, M: Kind>(
+    txn: &(impl Sealed + ?Sized),
+    name: &[u8],
+    order_check: OrderCheck,
+) -> Result<Table<K, V, M>> {
     let engine = txn.engine();
-    match engine.named(number_of(txn, name))? {
-        Some(_) => Ok(engine),
-        None => Err(not_found(name)),
+    if engine.named(number_of(txn, name))?.is_none() {
+        return Err(not_found(name));
     }
+    let table = Table::new(engine, name);
+    let root = table.root(txn)?;
+    if order_check == OrderCheck::Checked {
+        engine.refuse_disorder(txn.source(), &root, (table.handle(txn), name))?;
+    }
+    Ok(table)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use super::{
     PageSink,
-    bulk::{TreeAppender, TreeBuilder},
+    bulk::{RecordLoader, TreeAppender, TreeBuilder},
     insert::{Existing, Inserted, ValueExtentBytes},
     lookup::{announce_leaves, find_leaf},
     mutable_tree::Tree,
@@ -59,13 +59,17 @@ impl<S: PageSink> Tree<'_, S> {
         let order = in_order(self.root.order, records.len(), |index| {
             records[index].0.as_ref()
         });
-        let record = |index: usize| {
+        let bytes = |index: usize| {
             let (key, value) = &records[index];
-            (key.as_ref(), StoredValue::inline(value.as_ref()))
+            (key.as_ref(), value.as_ref())
+        };
+        let record = |index: usize| {
+            let (key, value) = bytes(index);
+            (key, StoredValue::inline(value))
         };
         if self.root.is_empty() {
             let mut builder = TreeBuilder::new(self);
-            for (key, value) in order.into_iter().map(record) {
+            for (key, value) in order.into_iter().map(bytes) {
                 builder.push(key, value)?;
             }
             return builder.finish();
@@ -103,7 +107,7 @@ impl<S: PageSink> Tree<'_, S> {
         }
         if !after.is_empty() {
             let mut appender = TreeAppender::new(self)?;
-            for (key, value) in after.iter().copied().map(record) {
+            for (key, value) in after.iter().copied().map(bytes) {
                 appender.push(key, value)?;
             }
             appender.finish()?;

@@ -20,6 +20,15 @@ use crate::{
     },
 };
 
+/// Adds records to a tree in their order.
+pub(crate) trait RecordLoader {
+    /// Adds a record, which must be after the last one.
+    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Completes the tree; returns how many records were added.
+    fn finish(self) -> Result<u64>;
+}
+
 /// A tree under construction.
 #[derive(Debug)]
 pub(crate) struct TreeBuilder<'t, 's, S> {
@@ -35,31 +44,28 @@ impl<'t, 's, S: PageSink> TreeBuilder<'t, 's, S> {
         Self { tree, state }
     }
 
-    /// The present root.
-    pub(crate) fn root(&self) -> &TreeRoot {
-        self.tree.root
-    }
-
-    /// Adds a record, whose key must be after the last one.
-    pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
-        self.state.refuse_unsorted(self.tree.root, key)?;
-        self.push_in_order(key, value)
-    }
-
     /// Adds a record whose key is known to be after the last one.
-    pub(super) fn push_in_order(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
+    pub(super) fn push_in_order(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if self.tree.root.records == 0 {
             self.tree.fix_key_len(key);
         }
         let mut extent = ValueExtentBytes::default();
+        let value = StoredValue::inline(value);
         let kept = self.tree.store_value(key.len(), value, &mut extent)?;
         self.state.push_leaf_value(self.tree, key, kept)?;
         self.tree.root.records += 1;
         Ok(())
     }
+}
 
-    /// Completes all pages and sets the root; returns the number of records.
-    pub(crate) fn finish(self) -> Result<u64> {
+impl<S: PageSink> RecordLoader for TreeBuilder<'_, '_, S> {
+    #[inline]
+    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.state.refuse_unsorted(self.tree.root, key)?;
+        self.push_in_order(key, value)
+    }
+
+    fn finish(self) -> Result<u64> {
         self.state.finish(self.tree)
     }
 }
@@ -278,32 +284,6 @@ impl<'t, 's, S: PageSink> TreeAppender<'t, 's, S> {
         })
     }
 
-    /// The present root.
-    pub(crate) fn root(&self) -> &TreeRoot {
-        self.tree.root
-    }
-
-    /// Adds a record, whose key must be after the last one.
-    pub(crate) fn push(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<()> {
-        if self.tree.root.order.stored_to(&self.last_key, key).is_ge() {
-            return Err(Error::NotSorted { index: self.count });
-        }
-        if self.count == 0 {
-            self.tree.insert(key, value, Existing::Replace)?;
-            let path = self.last_path()?;
-            self.path = self.tree.own_path(path)?;
-        } else {
-            let mut extent = ValueExtentBytes::default();
-            let kept = self.tree.store_value(key.len(), value, &mut extent)?;
-            self.tree.root.records += 1;
-            self.push_leaf_value(key, kept)?;
-        }
-        self.last_key.clear();
-        self.last_key.extend_from_slice(key);
-        self.count += 1;
-        Ok(())
-    }
-
     fn last_path(&self) -> Result<Vec<PathStep>> {
         let mut position = Position::default();
         position.last(&*self.tree.sink, self.tree.root)?;
@@ -357,9 +337,31 @@ impl<'t, 's, S: PageSink> TreeAppender<'t, 's, S> {
         children.append(&mut self.ended);
         tree.replace_children(&path, depth, slots_in_parent(&path), children)
     }
+}
 
-    /// Completes the last leaf; returns how many records were added.
-    pub(crate) fn finish(mut self) -> Result<u64> {
+impl<S: PageSink> RecordLoader for TreeAppender<'_, '_, S> {
+    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.tree.root.order.stored_to(&self.last_key, key).is_ge() {
+            return Err(Error::NotSorted { index: self.count });
+        }
+        let value = StoredValue::inline(value);
+        if self.count == 0 {
+            self.tree.insert(key, value, Existing::Replace)?;
+            let path = self.last_path()?;
+            self.path = self.tree.own_path(path)?;
+        } else {
+            let mut extent = ValueExtentBytes::default();
+            let kept = self.tree.store_value(key.len(), value, &mut extent)?;
+            self.tree.root.records += 1;
+            self.push_leaf_value(key, kept)?;
+        }
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<u64> {
         if let Some(mut after) = self.after.take() {
             self.ended.push(after.end(self.tree)?);
             self.attach()?;

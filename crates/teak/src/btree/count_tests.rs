@@ -3,11 +3,11 @@ use crate::{
     PageNumber, Result,
     btree::{
         PageSink, PageSource, TreeRoot,
-        bulk::TreeBuilder,
+        bulk::{RecordLoader, TreeBuilder},
         cursor::record_at,
         estimate::estimate,
-        key_ranges::split,
         memory::MemoryPages,
+        multi::count::split,
         mutable_tree::Tree,
         position::Position,
         tests::{Fixture, random_key, random_value, roots},
@@ -16,7 +16,7 @@ use crate::{
         header::Header,
         inner::{self, Inner},
         key::KeyOrder,
-        value::{StoredValue, ValueExtent},
+        value::ValueExtent,
     },
 };
 use fastrand::Rng;
@@ -49,6 +49,19 @@ fn sorted(fixture: &Fixture) -> Vec<Vec<u8>> {
     keys
 }
 
+/// The first key of each part of a range except the first part.
+pub(in crate::btree) fn split_keys<S: PageSource>(
+    source: &S,
+    root: &TreeRoot,
+    low: Bound<&[u8]>,
+    high: Bound<&[u8]>,
+    parts: usize,
+) -> Result<Vec<Vec<u8>>> {
+    let of_key = |key| (key, None);
+    let starts = split(source, root, low.map(of_key), high.map(of_key), parts)?;
+    Ok(starts.into_iter().map(|(key, _)| key).collect())
+}
+
 /// A tree of `records` records in full pages.
 pub(in crate::btree) fn loaded(records: u64, is_counted: bool) -> (MemoryPages, TreeRoot) {
     let mut pages = MemoryPages::new(4096);
@@ -57,8 +70,7 @@ pub(in crate::btree) fn loaded(records: u64, is_counted: bool) -> (MemoryPages, 
     let mut builder = TreeBuilder::new(&mut tree);
     for number in 0..records {
         let value = vec![b'v'; 20 + (number % 11) as usize];
-        let value = StoredValue::inline(&value);
-        builder.push(&number.to_be_bytes(), value).unwrap();
+        builder.push(&number.to_be_bytes(), &value).unwrap();
     }
     builder.finish().unwrap();
     (pages, root)
@@ -153,7 +165,7 @@ fn a_tree_without_records_has_none_anywhere() {
         assert!(nth(&pages, &root, 0).unwrap().is_none());
         assert_eq!(count(&pages, &root, low, high).unwrap(), 0);
         assert_eq!(estimate(&pages, &root, low, high).unwrap().at_most, 0);
-        assert!(split(&pages, &root, low, high, 9).unwrap().is_empty());
+        assert!(split_keys(&pages, &root, low, high, 9).unwrap().is_empty());
         let mut position = Position::default();
         assert!(!position.skip(&pages, &root, 1).unwrap());
         assert!(!position.skip(&pages, &root, -1).unwrap());
@@ -247,7 +259,7 @@ fn counts_read_at_most_two_paths_of_counting_trees() {
     });
     assert!(of_rank < 2 * depth && of_nth == depth && of_count < 4 * depth);
     let of_split = reads(&pages, |source| {
-        assert_eq!(split(source, &root, low, high, 10).unwrap().len(), 9);
+        assert_eq!(split_keys(source, &root, low, high, 10).unwrap().len(), 9);
     });
     assert!(of_split <= 4 * depth + 9 * (depth + 1), "{of_split}");
 }
@@ -342,7 +354,7 @@ fn hostile_bytes_cause_no_panic() {
             let _ = nth(&pages, &root, random.u64(..20_000));
             let _ = ends(&pages, &root, low, high);
             let _ = count(&pages, &root, low, high);
-            let _ = split(&pages, &root, low, high, 7);
+            let _ = split_keys(&pages, &root, low, high, 7);
             if let Ok(about) = estimate(&pages, &root, low, high) {
                 assert!(about.at_least <= about.records && about.records <= about.at_most);
             }

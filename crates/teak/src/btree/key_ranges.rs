@@ -1,84 +1,20 @@
-//! Splits a range into parts with about as many records each.
-//!
-//! In a counted tree, the cuts are records by their number. In other trees the pages of a level are
-//! listed, from the top down, until they have enough entries for each part: entries of one level
-//! weigh about the same, and the entries of leaves are records.
+//! The pages of a level that have enough entries to split a range into parts.
 
 use crate::btree::{
     PageSource, TreeRoot,
-    count::{self, Ends},
-    cursor::record_at,
+    count::Ends,
     enter,
     position::{PathStep, Position},
     visit_inner, visit_leaf,
 };
 use crate::{Error, PageNumber, Result};
-use std::ops::{Bound, Range};
+use std::ops::Range;
 
 /// The maximum number of parts, so that the lists stay short.
 pub(crate) const PARTS_MAX: usize = 1 << 16;
 
 /// The minimum number of entries of a part, if they are not records.
 const ENTRIES_OF_A_PART: usize = 64;
-
-/// Returns the first key of each part of a range except the first part.
-pub(crate) fn split<S: PageSource + ?Sized>(
-    source: &S,
-    root: &TreeRoot,
-    low: Bound<&[u8]>,
-    high: Bound<&[u8]>,
-    parts: usize,
-) -> Result<Vec<Vec<u8>>> {
-    let parts = parts.min(PARTS_MAX);
-    match count::ends(source, root, low, high)? {
-        Some(ends) if root.counted => split_counted(source, root, &ends, parts),
-        Some(ends) => split_listed(source, root, &ends, parts),
-        None => Ok(Vec::new()),
-    }
-}
-
-fn split_counted<S: PageSource + ?Sized>(
-    source: &S,
-    root: &TreeRoot,
-    ends: &Ends,
-    parts: usize,
-) -> Result<Vec<Vec<u8>>> {
-    let first = count::before(source, root, &ends.low)?;
-    let records = count::between(source, root, ends)?;
-    let mut keys = Vec::new();
-    for cut in cuts(records, parts) {
-        let found = count::nth(source, root, first + cut)?;
-        let Some((leaf, index)) = found.and_then(|(position, _)| position.record()) else {
-            break;
-        };
-        keys.push(first_key(source, leaf, 0, index)?);
-    }
-    Ok(keys)
-}
-
-fn split_listed<S: PageSource + ?Sized>(
-    source: &S,
-    root: &TreeRoot,
-    ends: &Ends,
-    parts: usize,
-) -> Result<Vec<Vec<u8>>> {
-    let listed = SplitLevel::new(source, root, ends, parts)?;
-    let mut keys = Vec::new();
-    let mut pages = listed.pages.iter();
-    let (mut page, mut passed) = (pages.next(), 0);
-    for cut in cuts(listed.entry_count() as u64, parts) {
-        while let Some((number, range)) = page {
-            let at = cut as usize - passed;
-            if at < range.len() {
-                keys.push(first_key(source, *number, listed.level, range.start + at)?);
-                break;
-            }
-            passed += range.len();
-            page = pages.next();
-        }
-    }
-    Ok(keys)
-}
 
 /// The pages of the highest level that has enough entries between two ends, or the leaves, and
 /// which of their entries are between the ends.
@@ -206,19 +142,6 @@ pub(crate) fn first_below<S: PageSource + ?Sized>(
     }
     let count = index + 1;
     Ok(Position::on(vec![PathStep { page, index, count }]))
-}
-
-/// The key of an entry of a leaf, or the first key below that of an inner page.
-fn first_key<S: PageSource + ?Sized>(
-    source: &S,
-    page: PageNumber,
-    level: u8,
-    index: usize,
-) -> Result<Vec<u8>> {
-    let mut key = Vec::new();
-    let position = first_below(source, page, level, index)?;
-    record_at(source, &position, &mut key)?;
-    Ok(key)
 }
 
 #[cfg(test)]

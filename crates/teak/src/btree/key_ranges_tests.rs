@@ -1,6 +1,9 @@
-use super::{PARTS_MAX, cuts, split};
+use super::{PARTS_MAX, cuts};
 use crate::btree::{
-    count::{count, tests::loaded},
+    count::{
+        count,
+        tests::{loaded, split_keys},
+    },
     tests::{Fixture, bytes_root, random_key, random_value, roots},
 };
 use fastrand::Rng;
@@ -13,7 +16,7 @@ fn parts_of(fixture: &Fixture, low: &Bound<Vec<u8>>, high: &Bound<Vec<u8>>, n: u
         low.as_ref().map(Vec::as_slice),
         high.as_ref().map(Vec::as_slice),
     );
-    let keys = split(pages, root, slices.0, slices.1, n).unwrap();
+    let keys = split_keys(pages, root, slices.0, slices.1, n).unwrap();
     assert!(keys.iter().all(|key| fixture.model.contains_key(key)));
     let mut starts = vec![slices.0];
     starts.extend(keys.iter().map(|key| Bound::Included(&key[..])));
@@ -82,7 +85,7 @@ fn small_ranges_are_split_by_records() {
     let (pages, root) = loaded(20_000, false);
     let keys = [4000_u64, 4010].map(u64::to_be_bytes);
     let (low, high) = (Bound::Excluded(&keys[0][..]), Bound::Included(&keys[1][..]));
-    let cut = split(&pages, &root, low, high, 5).unwrap();
+    let cut = split_keys(&pages, &root, low, high, 5).unwrap();
     let numbers: Vec<_> = [4003_u64, 4005, 4007, 4009].map(u64::to_be_bytes).to_vec();
     assert_eq!(cut, numbers);
 }
@@ -90,7 +93,7 @@ fn small_ranges_are_split_by_records() {
 #[test]
 fn the_number_of_parts_has_a_maximum() {
     let (pages, root) = loaded(70_000, true);
-    let keys = split(
+    let keys = split_keys(
         &pages,
         &root,
         Bound::Unbounded,

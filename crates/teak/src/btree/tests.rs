@@ -4,7 +4,7 @@ mod fixed;
 
 use super::{
     PageSink, TreeRoot,
-    bulk::{TreeAppender, TreeBuilder},
+    bulk::{RecordLoader, TreeAppender, TreeBuilder},
     cursor::{TreeCursor, record_at},
     insert::{Existing, Inserted},
     lookup,
@@ -334,7 +334,7 @@ fn a_hint_of_the_parent_matches_the_descent() {
         let mut keys: Vec<_> = (0..20_000).map(key).collect();
         keys.sort_by(|a, b| root.order.compare(a, b));
         keys.iter()
-            .for_each(|key| builder.push(key, StoredValue::inline(&[7; 100])).unwrap());
+            .for_each(|key| builder.push(key, &[7; 100]).unwrap());
         builder.finish().unwrap();
         assert_eq!(fixture.root.depth, 3, "pages above leaves have neighbours");
         let mut random = Rng::with_seed(9);
@@ -494,7 +494,7 @@ fn a_built_tree_is_valid_and_full() {
         let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
         let mut builder = TreeBuilder::new(&mut tree);
         for (key, value) in &sorted {
-            builder.push(key, StoredValue::inline(value)).unwrap();
+            builder.push(key, value).unwrap();
         }
         assert_eq!(builder.finish().unwrap(), sorted.len() as u64);
         fixture.audit();
@@ -532,10 +532,10 @@ fn appending_agrees_with_a_model() {
             let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
             let mut appender = TreeAppender::new(&mut tree).unwrap();
             for (key, value) in &appended {
-                appender.push(key, StoredValue::inline(value)).unwrap();
+                appender.push(key, value).unwrap();
             }
             let last = &appended[appended.len() - 1].0;
-            let error = appender.push(last, StoredValue::inline(b"")).unwrap_err();
+            let error = appender.push(last, b"").unwrap_err();
             assert!(matches!(error, crate::Error::NotSorted { .. }), "{error}");
             assert_eq!(appender.finish().unwrap(), appended.len() as u64);
             fixture.model.extend(appended);
@@ -581,8 +581,8 @@ fn building_refuses_unsorted_input() {
     let mut fixture = Fixture::new(4096, bytes_root());
     let mut tree = fixture.tree();
     let mut builder = TreeBuilder::new(&mut tree);
-    builder.push(b"b", StoredValue::inline(b"")).unwrap();
-    let error = builder.push(b"b", StoredValue::inline(b"")).unwrap_err();
+    builder.push(b"b", b"").unwrap();
+    let error = builder.push(b"b", b"").unwrap_err();
     assert!(
         matches!(error, crate::Error::NotSorted { index: 1 }),
         "{error}"

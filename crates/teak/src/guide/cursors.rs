@@ -2,8 +2,12 @@
 //!
 //! # How do I read a range?
 //!
-//! [`Table::range`] takes any Rust range of keys and returns an iterator from both ends.
-//! [`Table::iter`] is all records, [`Table::prefix`] those whose key begins with some bytes.
+//! [`Table::range`] takes any Rust range of keys and returns a [`Range`](crate::Range), which is a
+//! value: its methods take the transaction. [`Range::iter`](crate::Range::iter) returns an iterator
+//! from both ends; other methods return the [keys](crate::Range::keys) or the
+//! [values](crate::Range::values), or [remove](crate::Range::remove),
+//! [copy](crate::Range::copy_to) and [count](crate::Range::count) the records. [`Table::iter`] is
+//! all records, [`Table::prefix`] the range of keys that begin with some bytes.
 //!
 //! ```
 //! # use teak::{Database, codec::{Str, U64}};
@@ -13,12 +17,10 @@
 //! let heights = txn.create_table::<Str, U64>("heights")?;
 //! heights.insert_many(&mut txn, &[("ash", 30), ("elm", 40), ("oak", 35), ("teak", 45)])?;
 //!
-//! let names = |records: teak::Range<'_, Str, U64>| -> teak::Result<Vec<String>> {
-//!     records.map(|record| Ok(record?.0)).collect()
-//! };
-//! assert_eq!(names(heights.range(&txn, "b".."p")?)?, ["elm", "oak"]);
-//! assert_eq!(names(heights.range(&txn, "oak"..)?)?, ["oak", "teak"]);
-//! assert_eq!(names(heights.prefix(&txn, b"a")?)?, ["ash"]);
+//! let names = |range: teak::Range<'_, Str, U64>| range.keys(&txn)?.collect::<teak::Result<Vec<_>>>();
+//! assert_eq!(names(heights.range("b".."p"))?, ["elm", "oak"]);
+//! assert_eq!(names(heights.range("oak"..))?, ["oak", "teak"]);
+//! assert_eq!(names(heights.prefix(b"a"))?, ["ash"]);
 //! let (tallest_last, _) = heights.iter(&txn)?.next_back().expect("four records")?;
 //! assert_eq!(tallest_last, "teak");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -32,8 +34,8 @@
 //!
 //! | | borrows the transaction | table may change meanwhile | moves to another thread | speed per record |
 //! |---|---|---|---|---|
-//! | [`Range`](crate::Range), [`Cursor`](crate::Cursor) | yes | no | no | 15 to 20 ns |
-//! | [`OwnedRange`](crate::OwnedRange) | holds a [`ReadTxn`](crate::ReadTxn) | (a snapshot) | yes | somewhat more |
+//! | [`Iter`](crate::Iter), [`Cursor`](crate::Cursor) | yes | no | no | 15 to 20 ns |
+//! | [`OwnedIter`](crate::OwnedIter) | holds a [`ReadTxn`](crate::ReadTxn) | (a snapshot) | yes | somewhat more |
 //! | [`DetachedCursor`] | no; each call names it | yes | yes | 100 ns; its [`scan`](DetachedCursor::scan) 16 ns |
 //!
 //! Ranges are for loops. Cursors move in both directions, over raw bytes. Detached cursors are for
@@ -94,15 +96,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! To remove everything between two keys, [`Table::remove_range`] drops whole pages.
+//! To remove everything between two keys, [`Range::remove`](crate::Range::remove) drops whole pages.
 //!
 //! # How do I count?
 //!
 //! | question | method | cost |
 //! |---|---|---|
 //! | records of the table | [`Table::len`] | the root is read |
-//! | records of a range | [`Table::count_range`](crate::Table::count_range) | the pages of the range; two descents if the table is [counted](crate::TableOptions::counted) |
-//! | about how many records a range has | [`Table::estimate_range`](crate::Table::estimate_range) | two descents |
+//! | records of a range | [`Range::count`](crate::Range::count) | the pages of the range; two descents if the table is [counted](crate::TableOptions::counted) |
+//! | about how many records a range has | [`Range::estimate`](crate::Range::estimate) | two descents |
 //! | the rank of a key; the n-th record | [`Table::rank`](crate::Table::rank), [`Table::nth`](crate::Table::nth) | one descent if the table is counted |
 //!
 //! A counted table stores the number of records below each child, which takes 8 bytes per child and
@@ -110,9 +112,9 @@
 //!
 //! # How do I scan with several threads?
 //!
-//! [`Table::split`](crate::Table::split) cuts a range into parts of similar size, each an iterator
-//! of the same transaction. [`Table::split_owned`](crate::Table::split_owned) returns parts that can
-//! move to threads of their own.
+//! [`Range::split`](crate::Range::split) cuts a range into parts of similar size, which are ranges
+//! of the same table. Scoped threads read them through one transaction. For other threads,
+//! [`Range::owned`](crate::Range::owned) returns an iterator that holds the transaction.
 //!
 //! # How do I find what changed?
 //!

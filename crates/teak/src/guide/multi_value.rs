@@ -33,10 +33,10 @@
 //! |---|---|
 //! | the smallest, the greatest | [`first_value`](MultiTable::first_value), [`last_value`](MultiTable::last_value) |
 //! | all, in order, from both ends | [`values`](MultiTable::values) |
-//! | whether a pair, a key is there | [`contains`](MultiTable::contains), [`contains_key`](MultiTable::contains_key) |
+//! | whether a pair, a key is there | [`contains`](MultiTable::contains), [`contains_key`](crate::Table::contains_key) |
 //! | how many values a key has | [`count`](MultiTable::count) |
-//! | all pairs, a range of keys, a range of pairs | [`iter`](MultiTable::iter), [`range`](MultiTable::range), [`range_pairs`](MultiTable::range_pairs) |
-//! | each key once | [`keys`](MultiTable::keys) |
+//! | all pairs, a range of keys, a range of pairs | [`iter`](crate::Table::iter), [`range`](crate::Table::range), [`range_pairs`](MultiTable::range_pairs) |
+//! | each key once, with the number of its values | [`Range::keys`](crate::Range::keys) |
 //! | values of one size as one slice per page | [`for_each_packed`](MultiTable::for_each_packed) |
 //!
 //! A [`Cursor`](crate::Cursor) moves by pair, by key, and among the values of a key. A
@@ -79,8 +79,8 @@
 //! ```
 //!
 //! [`MultiTable::set`] leaves one value, [`MultiTable::modify`] changes the value that a closure
-//! decides on, [`MultiTable::insert_many`] and [`MultiTable::remove_many`] apply thousands of pairs
-//! in key order, and [`MultiTable::bulk_load_unsorted`] builds a table from unsorted pairs.
+//! decides on, [`insert_many`](crate::Table::insert_many) and [`MultiTable::remove_many`] apply thousands of pairs
+//! in key order, and [`bulk_load_unsorted`](crate::Table::bulk_load_unsorted) builds a table from unsorted pairs.
 //!
 //! # How are the values stored?
 //!

@@ -132,7 +132,7 @@
 //! # for number in 0..1000 { numbers.insert(&mut txn, number, &[7; 500])?; }
 //! # txn.commit()?;
 //! let mut txn = database.begin_write()?;
-//! numbers.remove_range(&mut txn, 100..)?;
+//! numbers.range(100..).remove(&mut txn)?;
 //! txn.commit()?;
 //! let done = database.compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))?;
 //! assert!(done.obstacle.is_none());

@@ -52,7 +52,7 @@ fn count(database: &Database) -> u64 {
         Err(Error::TableNotFound { .. }) => return 0,
         table => table.unwrap(),
     };
-    let keys = table.range(&txn, ..).unwrap();
+    let keys = table.range(..).iter(&txn).unwrap();
     let keys: Vec<_> = keys.map(|record| record.unwrap().0).collect();
     let count = keys.len() as u64;
     assert_eq!(keys, (0..count).collect::<Vec<_>>());

@@ -71,7 +71,7 @@ fn remove_some(txn: &mut WriteTxn, tables: &mut Tables, round: u32) -> Result<()
     let table = txn.create_table::<Bytes, Bytes>("coins")?;
     let low = [(round * 11) as u8];
     let high = [(round * 11) as u8 | 0x3f];
-    table.remove_range(txn, &low[..]..&high[..])?;
+    table.range(&low[..]..&high[..]).remove(txn)?;
     let coins = tables.entry("coins").or_default();
     coins.retain(|key, _| key[..] < low[..] || key[..] >= high[..]);
     Ok(())

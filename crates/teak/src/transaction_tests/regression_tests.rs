@@ -95,7 +95,7 @@ fn a_handle_of_another_database_never_opens_another_table() {
     assert!(is_missing(users.get(&txn, "k"), "users"));
     assert!(is_missing(users.insert(&mut txn, "u", "user"), "users"));
     assert!(is_missing(users.remove(&mut txn, "k"), "users"));
-    assert!(is_missing(users.remove_range(&mut txn, ..), "users"));
+    assert!(is_missing(users.range(..).remove(&mut txn), "users"));
     assert!(is_missing(users.clear(&mut txn), "users"));
     txn.commit().unwrap();
     let read = other.begin_read().unwrap();

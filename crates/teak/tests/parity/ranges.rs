@@ -37,15 +37,15 @@ fn estimates() {
     let (low, high) = (1000u32.to_be_bytes(), 31_000u32.to_be_bytes());
     let range = &low[..]..&high[..];
     for table in [&exact, &about] {
-        assert_eq!(table.count_range(&txn, range.clone()).unwrap(), 30_000);
-        let estimate = table.estimate_range(&txn, range.clone()).unwrap();
+        assert_eq!(table.range(range.clone()).count(&txn).unwrap(), 30_000);
+        let estimate = table.range(range.clone()).estimate(&txn).unwrap();
         assert!((estimate.at_least..=estimate.at_most).contains(&30_000));
         assert!(estimate.records.abs_diff(30_000) < 3000, "{estimate:?}");
     }
-    assert!(exact.estimate_range(&txn, range).unwrap().is_exact());
+    assert!(exact.range(range).estimate(&txn).unwrap().is_exact());
     assert_eq!(exact.rank(&txn, &low).unwrap(), 1000);
     let nothing = &high[..]..&low[..];
-    assert_eq!(about.estimate_range(&txn, nothing).unwrap().at_most, 0);
+    assert_eq!(about.range(nothing).estimate(&txn).unwrap().at_most, 0);
 }
 
 /// `cursor_delete_range`.
@@ -54,9 +54,9 @@ fn range_delete() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let removed = words.remove_range(&mut txn, &b"elm"[..]..=&b"oak"[..]);
+    let removed = words.range(&b"elm"[..]..=&b"oak"[..]).remove(&mut txn);
     assert_eq!(removed.unwrap(), 3);
-    assert_eq!(words.remove_range(&mut txn, ..).unwrap(), 2);
+    assert_eq!(words.range(..).remove(&mut txn).unwrap(), 2);
 }
 
 /// `cursor_bunch_delete`: BEFORE and AFTER, with the current record and without, WHOLE,
@@ -108,8 +108,11 @@ fn copying_and_moving() {
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let others = txn.create_table::<Bytes, Bytes>("others").unwrap();
-    assert_eq!(words.copy_range(&mut txn, .., &others).unwrap(), 5);
-    assert_eq!(others.move_range(&mut txn, &b"f"[..].., &words).unwrap(), 3);
+    assert_eq!(words.range(..).copy_to(&mut txn, &others).unwrap(), 5);
+    assert_eq!(
+        others.range(&b"f"[..]..).move_to(&mut txn, &words).unwrap(),
+        3
+    );
     assert_eq!(
         (words.len(&txn).unwrap(), others.len(&txn).unwrap()),
         (5, 2)

@@ -46,7 +46,7 @@ fn snapshot_that_is_gone() {
     assert!(matches!(txn.park(), Err(Error::SnapshotLost)));
     assert!(!database.cancel_reader(&reader).unwrap(), "it has ended");
     let txn = database.begin_read().unwrap();
-    assert!(words.contains(&txn, b"ash").unwrap());
+    assert!(words.contains_key(&txn, b"ash").unwrap());
 }
 
 /// All possible reactions to a slow reader.

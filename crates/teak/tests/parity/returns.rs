@@ -60,9 +60,9 @@ fn estimates_of_one_record_and_of_none() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b", "c", "d"]);
-    let one = table.estimate_range(&txn, &b"c"[..]..&b"d"[..]).unwrap();
+    let one = table.range(&b"c"[..]..&b"d"[..]).estimate(&txn).unwrap();
     assert_eq!((one.at_least, one.records, one.at_most), (1, 1, 1));
-    let none = table.estimate_range(&txn, &b"d"[..]..&b"c"[..]).unwrap();
+    let none = table.range(&b"d"[..]..&b"c"[..]).estimate(&txn).unwrap();
     assert_eq!((none.records, none.at_most), (0, 0));
 }
 
@@ -85,7 +85,7 @@ fn a_range_up_to_the_last_record() {
     table.bulk_load(&mut txn, numbers).unwrap();
     let last = table.last(&txn).unwrap().unwrap().0;
     let range = (Bound::Unbounded, Bound::Excluded(last));
-    assert_eq!(table.remove_range(&mut txn, range).unwrap(), 50_001);
+    assert_eq!(table.range(range).remove(&mut txn).unwrap(), 50_001);
     assert_eq!(table.first(&txn).unwrap(), Some((last, "text")));
 }
 

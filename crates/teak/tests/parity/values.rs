@@ -197,11 +197,11 @@ fn ranges_of_pairs() {
         Bound::Included((&b"a"[..], &b"3"[..])),
         Bound::Excluded((&b"c"[..], &b"2"[..])),
     );
-    assert_eq!(table.range_pairs(&txn, range).unwrap().count(), 5);
-    assert_eq!(table.remove_pairs(&mut txn, range).unwrap(), 5);
+    assert_eq!(table.range_pairs(range).iter(&txn).unwrap().count(), 5);
+    assert_eq!(table.range_pairs(range).remove(&mut txn).unwrap(), 5);
     assert_eq!(table.len(&txn).unwrap(), 4);
     assert_eq!(
-        table.remove_range(&mut txn, &b"a"[..]..&b"b"[..]).unwrap(),
+        table.range(&b"a"[..]..&b"b"[..]).remove(&mut txn).unwrap(),
         2
     );
 }

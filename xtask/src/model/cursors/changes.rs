@@ -82,10 +82,8 @@ impl ModelCursor {
                 self.update(txn, model, here, (value, record))?;
             }
         }
-        match self.model(tables) {
-            Some(model) => self.verify(txn, model),
-            None => Ok(()),
-        }
+        let model = self.model(tables);
+        model.map_or(Ok(()), |model| self.verify(&*txn, model))
     }
 
     fn insert(

@@ -45,8 +45,8 @@ impl ModelEpisode {
                 }
                 let [source, target]: [RawTable; 2] = [txn.open_table(from)?, txn.open_table(to)?];
                 let copied = match moves {
-                    true => source.move_range(txn, bounds, &target)?,
-                    false => source.copy_range(txn, bounds, &target)?,
+                    true => source.range(bounds).move_to(txn, &target)?,
+                    false => source.range(bounds).copy_to(txn, &target)?,
                 };
                 (copied, records.len())
             }
@@ -56,8 +56,8 @@ impl ModelEpisode {
                 let [source, target]: [RawMultiTable; 2] =
                     [txn.open_multi_table(from)?, txn.open_multi_table(to)?];
                 let copied = match moves {
-                    true => source.move_range(txn, bounds, &target)?,
-                    false => source.copy_range(txn, bounds, &target)?,
+                    true => source.range(bounds).move_to(txn, &target)?,
+                    false => source.range(bounds).copy_to(txn, &target)?,
                 };
                 (copied, pairs.len())
             }

@@ -60,8 +60,8 @@ pub(crate) fn perform(
         MultiChange::InsertNewKey(pair) => insert_new_key(txn, table, model, pair),
         MultiChange::InsertValues(key, values) => {
             let added = table.insert_values(txn, key, &slices(values))?;
-            let expected = model.insert_all(&pairs_of(key, values));
-            expect_same("insert_values", added, expected)
+            let pairs = pairs_of(key, values);
+            expect_same("insert_values", added, model.insert_all(&pairs))
         }
         MultiChange::InsertPacked(key, values) => insert_packed(txn, table, model, (key, values)),
         MultiChange::InsertMany(pairs) => {
@@ -71,15 +71,8 @@ pub(crate) fn perform(
         MultiChange::Replace(key, old, new) => replace(txn, table, model, (key, old, new)),
         MultiChange::SetValues(key, values) => set_values(txn, table, model, (key, values)),
         MultiChange::Nested(changes, keep) => nested(txn, table, model, (changes, *keep)),
-        MultiChange::Append(pair) => {
-            let last = model.prev(None);
-            expect_appended(model, pair, last, table.append(txn, &pair.0, &pair.1))
-        }
-        MultiChange::AppendValue(pair) => {
-            let last = model.values(&pair.0).next_back();
-            let last = last.map(|value| (pair.0.clone(), value));
-            expect_appended(model, pair, last, table.append_value(txn, &pair.0, &pair.1))
-        }
+        MultiChange::Append(pair) => append(txn, table, model, (pair, false)),
+        MultiChange::AppendValue(pair) => append(txn, table, model, (pair, true)),
         MultiChange::Modify(pair, new) => modify(txn, table, model, (pair, new.as_ref())),
         MultiChange::CompareAndSwap(key, old, new) => {
             let swapped = table.compare_and_swap(txn, key, old.as_deref(), new.as_deref())?;
@@ -99,12 +92,12 @@ pub(crate) fn perform(
             expect_same("remove_many", count, model.remove_all(pairs))
         }
         MultiChange::RemoveRange(range) => {
-            let count = table.remove_range(txn, borrowed(range))?;
+            let count = table.range(borrowed(range)).remove(txn)?;
             let pairs: Vec<_> = model.range(range).collect();
             expect_same("remove_range", count, model.remove_all(&pairs))
         }
         MultiChange::RemovePairs(range) => {
-            let count = table.remove_pairs(txn, borrowed_pairs(range))?;
+            let count = table.range_pairs(borrowed_pairs(range)).remove(txn)?;
             let pairs = model.range_pairs(range);
             expect_same("remove_pairs", count, model.remove_all(&pairs))
         }
@@ -117,12 +110,14 @@ pub(crate) fn perform(
         }
         MultiChange::BulkLoadWrong(pairs) => refuse_unsorted(txn, table, pairs),
         MultiChange::InsertWrong(key, len) => refuse_size(txn, table, key, *len),
-        MultiChange::Clear => {
-            table.clear(txn)?;
-            model.clear();
-            Ok(())
-        }
+        MultiChange::Clear => clear(txn, table, model),
     }
+}
+
+fn clear(txn: &mut WriteTxn, table: &RawMultiTable, model: &mut MultiModel) -> ModelResult {
+    table.clear(txn)?;
+    model.clear();
+    Ok(())
 }
 
 fn set_values(
@@ -277,13 +272,21 @@ fn modify(
     expect_bytes("modify", old.as_deref(), expected)
 }
 
-/// A pair can be appended if it is after the last one.
-fn expect_appended(
+/// Appends a pair to the table, or a value to its key, if it is after the last one.
+fn append(
+    txn: &mut WriteTxn,
+    table: &RawMultiTable,
     model: &mut MultiModel,
-    pair: &Pair,
-    last: Option<Pair>,
-    result: teak::Result<()>,
+    (pair, is_value): (&Pair, bool),
 ) -> ModelResult {
+    let last_value = model.values(&pair.0).next_back();
+    let (last, result) = match is_value {
+        true => (
+            last_value.map(|value| (pair.0.clone(), value)),
+            table.append_value(txn, &pair.0, &pair.1),
+        ),
+        false => (model.prev(None), table.append(txn, &pair.0, &pair.1)),
+    };
     if last.is_some_and(|last| !model.sorts_before(&last, pair)) {
         return expect_refused!("appending before the last", result, Error::NotSorted { .. });
     }

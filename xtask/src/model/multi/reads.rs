@@ -17,7 +17,7 @@ use std::{
     ops::{Bound, ControlFlow},
     sync::Arc,
 };
-use teak::{DetachedCursor, Exactness, PairDifference, ReadTxn, SeekOp, SeekTarget, Transaction};
+use teak::{DetachedCursor, Exactness, ReadTxn, SeekOp, SeekTarget, Transaction};
 
 /// A read of one table.
 #[derive(Clone, Debug)]
@@ -52,13 +52,13 @@ pub(crate) fn perform<T: Transaction>(
         }
         MultiRead::Keys => keys(txn, table, model),
         MultiRead::Range(range, direction, pairs_max) => scan(
-            table.range(txn, borrowed(range))?,
+            table.range(borrowed(range)).iter(txn)?,
             model.range(range),
             *direction,
             *pairs_max,
         ),
         MultiRead::RangePairs(range, direction, pairs_max) => scan(
-            table.range_pairs(txn, borrowed_pairs(range))?,
+            table.range_pairs(borrowed_pairs(range)).iter(txn)?,
             model.range_pairs(range).into_iter(),
             *direction,
             *pairs_max,
@@ -87,13 +87,13 @@ pub(crate) fn perform_owned(
             scan(values, expected, Direction::Forwards, usize::MAX)
         }
         MultiRead::Range(range, direction, pairs_max) => scan(
-            table.range_owned(txn, borrowed(range))?,
+            table.range(borrowed(range)).owned(txn)?,
             model.range(range),
             *direction,
             *pairs_max,
         ),
         MultiRead::RangePairs(range, direction, pairs_max) => scan(
-            table.range_pairs_owned(txn, borrowed_pairs(range))?,
+            table.range_pairs(borrowed_pairs(range)).owned(txn)?,
             model.range_pairs(range).into_iter(),
             *direction,
             *pairs_max,
@@ -168,9 +168,10 @@ pub(crate) fn compare(name: &[u8], older: MultiState<'_>, newer: MultiState<'_>)
     let mut differences = table.differences(older.0, newer.0)?;
     for pair in model.sorted(&changed) {
         let found = differences.next().transpose()?;
-        let found = found.map(|difference| match difference {
-            PairDifference::Inserted { key, value } => (key, value, true),
-            PairDifference::Removed { key, value } => (key, value, false),
+        let found = found.map(|difference| {
+            let (old, new) = (difference.old_value(), difference.new_value());
+            let key = difference.key().clone();
+            (key, old.or(new).cloned().unwrap_or_default(), old.is_none())
         });
         let is_inserted = new.contains(&pair);
         let expected = Some((pair.0.to_vec(), pair.1.to_vec(), is_inserted));
@@ -231,7 +232,7 @@ fn read_key<T: Transaction>(
 }
 
 fn keys<T: Transaction>(txn: &T, table: &RawMultiTable, model: &MultiModel) -> ModelResult {
-    let mut keys = table.keys(txn)?;
+    let mut keys = table.range(..).keys(txn)?;
     for (key, count) in model.keys() {
         let (found, values) = keys.next().transpose()?.unzip();
         expect_bytes("a key", found.as_deref(), Some(&key))?;

@@ -185,8 +185,8 @@ impl KindsEngine for TeakKinds {
     ) -> Result<Option<Vec<u64>>> {
         let (txn, table) = (self.database.begin_read()?, self.plain()?);
         let count = |(low, high): &KeyRange| match counting {
-            CountMethod::Exact => Ok(table.count_range(&txn, &low[..]..&high[..])?),
-            CountMethod::About => Ok(table.estimate_range(&txn, &low[..]..&high[..])?.records),
+            CountMethod::Exact => Ok(table.range(&low[..]..&high[..]).count(&txn)?),
+            CountMethod::About => Ok(table.range(&low[..]..&high[..]).estimate(&txn)?.records),
             CountMethod::Walk => {
                 let mut cursor = table.cursor(&txn)?;
                 let mut is_on_record = cursor.seek(SeekOp::GreaterOrEqual, low)?;
@@ -203,7 +203,7 @@ impl KindsEngine for TeakKinds {
 
     fn remove_range(&mut self, (low, high): &KeyRange) -> Result<u64> {
         let mut txn = self.database.begin_write()?;
-        let removed = self.plain()?.remove_range(&mut txn, &low[..]..&high[..])?;
+        let removed = self.plain()?.range(&low[..]..&high[..]).remove(&mut txn)?;
         txn.commit()?;
         Ok(removed)
     }

@@ -1,6 +1,6 @@
 //! Numbers that map to unsigned integers in the same order, and their codecs.
 
-use super::{Codec, FixedLen, wrong_len};
+use super::{Codec, FixedLen, encode_as::EncodeAs, wrong_len};
 use crate::Result;
 
 /// A number that maps to an unsigned integer of its size that sorts in the same order.
@@ -131,6 +131,12 @@ macro_rules! number_codec {
 
             fn to_owned(item: $item) -> $item {
                 item
+            }
+        }
+
+        impl EncodeAs<$name> for $item {
+            fn encode_as(&self) -> impl AsRef<[u8]> {
+                $name::encode(self)
             }
         }
 

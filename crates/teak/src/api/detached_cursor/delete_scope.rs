@@ -105,7 +105,7 @@ impl DeleteScope {
                     (true, _) => tree.remove_values_in(key, low, high),
                     (false, ScopeSide::Both) => tree.remove_range(low, high),
                     (false, _) => {
-                        let pair = |value| (key, value);
+                        let pair = |value| (key, Some(value));
                         tree.remove_pairs_in(low.map(pair), high.map(pair))
                     }
                 }

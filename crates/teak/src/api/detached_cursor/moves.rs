@@ -9,7 +9,9 @@ use crate::{
     Result,
     api::Transaction,
     btree::{
+        PageSource,
         cursor::{TreeCursor, parked::ParkedCursor},
+        multi::cursor::PairCursor,
         position::Direction,
         seek_target::{SeekOp, SeekTarget},
     },
@@ -290,45 +292,40 @@ impl CursorStep<'_, '_> {
         &mut self,
         direction: Direction,
         max: usize,
-        mut inspect: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        inspect: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<bool> {
-        let (mut is_there, mut left) = (true, max);
         match &mut self.path {
-            BorrowedPath::Pair(cursor) => {
-                while is_there && left > 0 {
-                    left -= 1;
-                    if cursor
-                        .decode(|key, value| Ok(inspect(key, value)))?
-                        .is_break()
-                    {
-                        break;
-                    }
-                    is_there = match direction {
-                        Direction::Forward => cursor.next()?,
-                        Direction::Backward => cursor.prev()?,
-                    };
-                }
-            }
+            BorrowedPath::Pair(cursor) => search(cursor, direction, max, inspect),
             BorrowedPath::Record(position) => {
                 let parked = ParkedCursor::at(mem::take(position));
-                let mut cursor = TreeCursor::resume(self.source, *self.root, parked)?;
-                while is_there && left > 0 {
-                    left -= 1;
-                    if cursor
-                        .decode(|value| Ok(inspect(cursor.key(), value)))?
-                        .is_break()
-                    {
-                        break;
-                    }
-                    is_there = match direction {
-                        Direction::Forward => cursor.next()?,
-                        // Backwards, access by index is faster; forwards it is not.
-                        Direction::Backward => cursor.prev_in_current_leaf() || cursor.prev()?,
-                    };
-                }
-                *position = cursor.park().into_position();
+                let keys = TreeCursor::resume(self.source, *self.root, parked)?;
+                let mut cursor = PairCursor::over(keys);
+                let is_there = search(&mut cursor, direction, max, inspect)?;
+                *position = cursor.into_keys().park().into_position();
+                Ok(is_there)
             }
         }
-        Ok(is_there)
     }
+}
+
+fn search<S: PageSource + ?Sized>(
+    cursor: &mut PairCursor<'_, S>,
+    direction: Direction,
+    max: usize,
+    mut inspect: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+) -> Result<bool> {
+    for _ in 0..max {
+        let inspected = cursor.decode(|key, value| Ok(inspect(key, value)))?;
+        if inspected.is_break() {
+            break;
+        }
+        let is_there = match direction {
+            Direction::Forward => cursor.next()?,
+            Direction::Backward => cursor.prev()?,
+        };
+        if !is_there {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

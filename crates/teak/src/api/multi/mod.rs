@@ -1,18 +1,15 @@
-//! Tables in which a key has several values.
+//! Operations that only tables have in which a key has several values.
 
-mod bulk;
-mod copy;
-mod count;
-mod differences;
-mod handle;
-mod owned;
-mod pair_check;
 mod point;
-mod range;
 mod read;
+mod values;
 mod write;
 
-pub use differences::{PairDifference, PairDifferences};
-pub use handle::MultiTable;
-pub use owned::{OwnedPairs, OwnedValues};
-pub use range::{Keys, Pairs, Values};
+pub use values::{OwnedValues, Values};
+
+/// The error for a table whose values have no fixed size, where they are requested as one slice.
+#[cold]
+fn not_packed() -> crate::Error {
+    let text = "values are packed only in tables whose values all have one size; create the table with `TableOptions::value_size`";
+    crate::Error::InvalidArgument(text.into())
+}

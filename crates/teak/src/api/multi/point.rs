@@ -1,12 +1,11 @@
 //! Operations on a single pair beyond inserting and removing it.
 
-use super::{handle::MultiTable, pair_check::PairCheck};
 use crate::{
     Error, Result,
     api::{
-        Action, Exactness, Transaction, WriteTxn,
+        Action, Exactness, MultiTable, Transaction, WriteTxn,
         codec::Codec,
-        key_checks::{check_probe, check_value_probe},
+        key_checks::{RecordCheck, check_probe, check_value_probe},
         table_info::TableStat,
     },
     btree::{
@@ -59,7 +58,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             let value = V::to_owned(V::decode(cursor.value())?);
             Ok(Some((exactness, key, value)))
         });
-        found.map_err(|error| self.located(error, txn, &root, key.as_ref()))
+        found.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
     }
 
     /// Returns counts of the values of a key, and of their own pages. They have no pages of their
@@ -103,7 +102,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
                 },
             }))
         });
-        found.map_err(|error| self.located(error, txn, &root, key.as_ref()))
+        found.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
     }
 
     /// Passes a stored value of a key, if the key has it, to `change` and executes its decision:
@@ -143,7 +142,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ) -> Result<R> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
-        let mut check = PairCheck::new(self, txn)?;
+        let mut check = RecordCheck::new(self, txn)?;
         check_probe(&check.root, key)?;
         check_value_probe(&check.root, value)?;
         // An error of `change` itself would break the transaction; a refusal does not.
@@ -203,7 +202,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             new.as_ref().map(V::encode),
         );
         let key = key.as_ref();
-        let mut check = PairCheck::new(self, txn)?;
+        let mut check = RecordCheck::new(self, txn)?;
         check_probe(&check.root, key)?;
         if let Some(old) = &old {
             check_value_probe(&check.root, old.as_ref())?;
@@ -251,7 +250,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ) -> Result<()> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
-        PairCheck::new(self, txn)?.check(key, value)?;
+        RecordCheck::new(self, txn)?.check(key, value)?;
         let is_after = self.change(txn, |tree| {
             let order = tree.root().value_order();
             let last = tree.last_value(key)?;
@@ -276,7 +275,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         old: &[u8],
         new: &[u8],
     ) -> Result<bool> {
-        PairCheck::new(self, txn)?.check(key, new)?;
+        RecordCheck::new(self, txn)?.check(key, new)?;
         self.change(txn, |tree| tree.swap_pair_value(key, old, new))
     }
 }

@@ -1,22 +1,10 @@
 //! Changing multi-value tables.
 
-use super::{
-    handle::MultiTable,
-    pair_check::{PairCheck, not_packed},
-    read::encoded_pair,
-};
+use super::not_packed;
 use crate::{
     Error, Result,
-    api::{
-        WriteTxn,
-        codec::Codec,
-        key_checks::{as_slices, encoded_bounds},
-    },
+    api::{MultiTable, WriteTxn, codec::Codec, key_checks::RecordCheck},
     btree::multi::replace::PairReplaced,
-};
-use std::{
-    cmp::Ordering,
-    ops::{Bound, RangeBounds},
 };
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
@@ -30,7 +18,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn insert(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
-        PairCheck::new(self, txn)?.check(key, value)?;
+        RecordCheck::new(self, txn)?.check(key, value)?;
         self.change(txn, |tree| tree.insert_pair(key, value))
     }
 
@@ -61,7 +49,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ) -> Result<Option<V::Owned>> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
-        PairCheck::new(self, txn)?.check(key, value)?;
+        RecordCheck::new(self, txn)?.check(key, value)?;
         if let Some(first) = self.first_value(txn, K::decode(key)?)? {
             return Ok(Some(first));
         }
@@ -142,7 +130,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         key: &[u8],
         mut values: Vec<&'v [u8]>,
     ) -> Result<Vec<&'v [u8]>> {
-        let mut check = PairCheck::new(self, txn)?;
+        let mut check = RecordCheck::new(self, txn)?;
         for value in &values {
             check.check(key, value)?;
         }
@@ -152,30 +140,6 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             values.dedup_by(|later, earlier| order.compare(earlier, later).is_eq());
         }
         Ok(values)
-    }
-
-    /// Inserts many pairs, in any order; returns how many of them are new.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
-    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
-    /// [`Error::Io`] or [`Error::Full`] if there is no space. A pair that the table cannot hold is
-    /// found before anything changes.
-    pub fn insert_many(
-        &self,
-        txn: &mut WriteTxn,
-        pairs: &[(K::Item<'_>, V::Item<'_>)],
-    ) -> Result<u64> {
-        let encoded: Vec<_> = pairs
-            .iter()
-            .map(|(key, value)| (K::encode(key), V::encode(value)))
-            .collect();
-        let mut check = PairCheck::new(self, txn)?;
-        for (key, value) in &encoded {
-            check.check(key.as_ref(), value.as_ref())?;
-        }
-        self.change(txn, |tree| tree.insert_pairs(&encoded))
     }
 
     /// Removes many pairs; returns how many of them were present.
@@ -205,35 +169,6 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             .map(|(key, value)| (K::encode(key), V::encode(value)))
             .collect();
         self.change(txn, |tree| tree.remove_pairs(&encoded))
-    }
-
-    /// Inserts a pair that is after all others.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSorted`] if it is not; nothing has changed then. [`Error::KeyTooLong`],
-    /// [`Error::ValueTooLong`] or [`Error::TableNotFound`]; [`Error::InvalidArgument`] if the value
-    /// does not have the size of the table's values; [`Error::Io`] or [`Error::Full`] if there is
-    /// no space.
-    pub fn append(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
-        let (key, value) = (K::encode(&key), V::encode(&value));
-        let (key, value) = (key.as_ref(), value.as_ref());
-        PairCheck::new(self, txn)?.check(key, value)?;
-        let is_after = self.change(txn, |tree| {
-            let (last_key, last_value) = tree.last_pair()?;
-            let root = tree.root();
-            let last = (&last_key[..], &last_value[..]);
-            let is_after =
-                root.is_empty() || root.compare_pairs(last, (key, value)) == Ordering::Less;
-            if is_after {
-                tree.insert_pair(key, value)?;
-            }
-            Ok(is_after)
-        })?;
-        match is_after {
-            true => Ok(()),
-            false => Err(Error::NotSorted { index: 0 }),
-        }
     }
 
     /// Replaces a value of a key by another one. If the key does not have the old one, returns
@@ -267,7 +202,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ) -> Result<bool> {
         let (key, old, new) = (K::encode(&key), V::encode(&old), V::encode(&new));
         let (key, old, new) = (key.as_ref(), old.as_ref(), new.as_ref());
-        PairCheck::new(self, txn)?.check(key, new)?;
+        RecordCheck::new(self, txn)?.check(key, new)?;
         match self.change(txn, |tree| tree.replace_pair(key, old, new))? {
             PairReplaced::Done => Ok(true),
             PairReplaced::NoOld => Ok(false),
@@ -344,74 +279,5 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn remove_key(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<u64> {
         let key = K::encode(&key);
         self.change(txn, |tree| tree.remove_key(key.as_ref()))
-    }
-
-    /// Removes all pairs of a range of keys; returns how many there were.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if a bound is an integer of another length than the keys;
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space for the changed pages.
-    pub fn remove_range<'k>(
-        &self,
-        txn: &mut WriteTxn,
-        range: impl RangeBounds<K::Item<'k>>,
-    ) -> Result<u64> {
-        let (low, high) = encoded_bounds::<K>(&*self.root(txn)?, &range)?;
-        self.change(txn, |tree| {
-            tree.remove_range(as_slices(&low), as_slices(&high))
-        })
-    }
-
-    /// Removes all pairs between two pairs; returns how many there were.
-    ///
-    /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
-    /// # use std::ops::Bound::{Included, Unbounded};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
-    /// lines.insert_many(&mut txn, &[("oak", 1), ("oak", 4), ("teak", 2)])?;
-    /// assert_eq!(lines.remove_pairs(&mut txn, (Included(("oak", 2)), Unbounded))?, 2);
-    /// assert_eq!(lines.len(&txn)?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if a bound is an integer of another length than the keys;
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space for the changed pages.
-    #[allow(clippy::type_complexity)]
-    pub fn remove_pairs(
-        &self,
-        txn: &mut WriteTxn,
-        range: (
-            Bound<(K::Item<'_>, V::Item<'_>)>,
-            Bound<(K::Item<'_>, V::Item<'_>)>,
-        ),
-    ) -> Result<u64> {
-        let root = *self.root(txn)?;
-        let (low, high) = (
-            encoded_pair::<K, V>(&root, &range.0)?,
-            encoded_pair::<K, V>(&root, &range.1)?,
-        );
-        let (low, high) = (
-            low.as_ref().map(|(key, value)| (&key[..], &value[..])),
-            high.as_ref().map(|(key, value)| (&key[..], &value[..])),
-        );
-        self.change(txn, |tree| tree.remove_pairs_in(low, high))
-    }
-
-    /// Removes all pairs.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space for the changed pages.
-    pub fn clear(&self, txn: &mut WriteTxn) -> Result<()> {
-        self.change(txn, |tree| tree.clear()).map(drop)
     }
 }

@@ -1,10 +1,8 @@
 //! Read transactions.
 
-use super::Transaction;
-use crate::api::sealed::Sealed;
 use crate::{
     Error, Result, TransactionId,
-    api::{Marks, ReaderInfo, table_info::TableInfo},
+    api::{ReaderInfo, sealed::Sealed},
     btree::{PageSource, RootRef},
     instance::engine::Engine,
     read::{
@@ -48,13 +46,13 @@ use std::{fmt, sync::Arc};
 /// ```
 #[derive(Clone)]
 pub struct ReadTxn {
-    reader: Reader,
+    pub(super) reader: Reader,
 }
 
 impl fmt::Debug for ReadTxn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadTxn")
-            .field("id", &self.id())
+            .field("id", &self.reader.transaction())
             .finish_non_exhaustive()
     }
 }
@@ -129,12 +127,12 @@ impl ReadTxn {
     pub fn refresh(&mut self) -> Result<bool> {
         let engine = self.reader.engine();
         engine.refuse_forked()?;
-        let is_current = engine.visible() == self.id() && !self.reader.is_named();
+        let is_current = engine.visible() == self.reader.transaction() && !self.reader.is_named();
         if is_current && self.refuse_cancelled().is_ok() {
             return Ok(false);
         }
         let newest = engine.begin_read()?;
-        let is_other = newest.transaction() != self.id();
+        let is_other = newest.transaction() != self.reader.transaction();
         self.reader = newest;
         Ok(is_other)
     }
@@ -155,7 +153,7 @@ impl ReadTxn {
     #[must_use]
     pub fn lag(&self) -> u64 {
         let visible = self.reader.engine().visible();
-        visible.0.saturating_sub(self.id().0)
+        visible.0.saturating_sub(self.reader.transaction().0)
     }
 
     /// Returns the entry of this transaction in [`Database::readers`](crate::Database::readers):
@@ -315,26 +313,5 @@ impl Sealed for ReadTxn {
         let engine = self.reader.engine();
         let may_read = engine.refuse_forked().is_ok() && self.refuse_cancelled().is_ok();
         may_read.then(|| (engine.id(), self.reader.transaction()))
-    }
-}
-
-impl Transaction for ReadTxn {
-    #[inline]
-    fn id(&self) -> TransactionId {
-        self.reader.transaction()
-    }
-
-    fn marks(&self) -> Marks {
-        self.reader.marks()
-    }
-
-    fn tables(&self) -> Result<Vec<TableInfo>> {
-        self.refuse_cancelled()?;
-        let mut tables = Vec::new();
-        self.reader.for_each_table(|name, entry| {
-            tables.push(TableInfo::new(name, &entry));
-            Ok(())
-        })?;
-        Ok(tables)
     }
 }

@@ -90,7 +90,7 @@ impl WriteTxn {
         options: TableOptions,
     ) -> Result<MultiTable<K, V>> {
         self.create(name.as_ref(), options.multi())?;
-        Ok(MultiTable::new(self.inner.engine(), name.as_ref()))
+        Ok(Table::new(self.inner.engine(), name.as_ref()))
     }
 
     /// Opens or creates a table of any kind, and returns its root.

@@ -52,7 +52,7 @@ use std::{fmt, sync::Arc};
 /// let (txn, squares) = (&txn, &squares);
 /// let sums = std::thread::scope(|scope| {
 ///     let sum = |part: std::ops::Range<u64>| -> teak::Result<u64> {
-///         squares.range(txn, part)?.map(|record| record.map(|(_, square)| square)).sum()
+///         squares.range(part).iter(txn)?.map(|record| record.map(|(_, square)| square)).sum()
 ///     };
 ///     let threads = [0..500, 500..1000].map(|part| scope.spawn(move || sum(part)));
 ///     threads.map(|thread| thread.join().unwrap())

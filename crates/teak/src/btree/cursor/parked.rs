@@ -36,10 +36,16 @@ impl ParkedCursor {
 impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     /// Resumes a parked cursor, in the same state of the tree.
     pub(crate) fn resume(source: &'s S, root: TreeRoot, parked: ParkedCursor) -> Result<Self> {
-        let mut cursor = Self::new(source, root);
-        (cursor.position, cursor.key) = (parked.position, parked.buffer);
+        let mut cursor = Self::resume_unread(source, root, parked);
         cursor.read_here()?;
         Ok(cursor)
+    }
+
+    /// Resumes a parked cursor without reading the record.
+    pub(crate) fn resume_unread(source: &'s S, root: TreeRoot, parked: ParkedCursor) -> Self {
+        let mut cursor = Self::new(source, root);
+        (cursor.position, cursor.key) = (parked.position, parked.buffer);
+        cursor
     }
 
     pub(crate) fn park(self) -> ParkedCursor {

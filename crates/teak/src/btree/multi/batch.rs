@@ -7,6 +7,7 @@ use crate::{
     btree::{
         PageSink, TreeRoot,
         batch::{AHEAD, PrefetchGroups},
+        bulk::RecordLoader,
         mutable_tree::Tree,
     },
 };
@@ -61,6 +62,17 @@ impl<S: PageSink> Tree<'_, S> {
             removed += u64::from(self.remove_pair(key, value)?);
         }
         Ok(removed)
+    }
+
+    /// Inserts a pair if it is after all others; returns whether it is.
+    pub(crate) fn append_pair(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let (last_key, last_value) = self.last_pair()?;
+        let last = (&last_key[..], &last_value[..]);
+        let is_after = self.root.is_empty() || self.root.compare_pairs(last, (key, value)).is_lt();
+        if is_after {
+            self.insert_pair(key, value)?;
+        }
+        Ok(is_after)
     }
 
     /// The last pair; empty in an empty tree.
@@ -127,8 +139,22 @@ impl<'t, 's, S: PageSink> PairAppender<'t, 's, S> {
         })
     }
 
-    /// Adds a pair, which must be after the last one.
-    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    fn write(&mut self) -> Result<()> {
+        let mut start = 0;
+        let values: Vec<_> = self
+            .ends
+            .iter()
+            .map(|&end| &self.bytes[std::mem::replace(&mut start, end)..end])
+            .collect();
+        self.tree.insert_values(&self.last.0, &values)?;
+        self.bytes.clear();
+        self.ends.clear();
+        Ok(())
+    }
+}
+
+impl<S: PageSink> RecordLoader for PairAppender<'_, '_, S> {
+    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let last = (&self.last.0[..], &self.last.1[..]);
         let root = &*self.tree.root;
         if root.compare_pairs(last, (key, value)).is_ge() {
@@ -150,21 +176,7 @@ impl<'t, 's, S: PageSink> PairAppender<'t, 's, S> {
         Ok(())
     }
 
-    fn write(&mut self) -> Result<()> {
-        let mut start = 0;
-        let values: Vec<_> = self
-            .ends
-            .iter()
-            .map(|&end| &self.bytes[std::mem::replace(&mut start, end)..end])
-            .collect();
-        self.tree.insert_values(&self.last.0, &values)?;
-        self.bytes.clear();
-        self.ends.clear();
-        Ok(())
-    }
-
-    /// Completes; returns how many were added.
-    pub(crate) fn finish(mut self) -> Result<u64> {
+    fn finish(mut self) -> Result<u64> {
         self.write()?;
         Ok(self.count)
     }

@@ -4,7 +4,11 @@
 use super::LeafValues;
 use crate::{
     Error, Result,
-    btree::{PageSink, TreeRoot, bulk::TreeBuild, mutable_tree::Tree},
+    btree::{
+        PageSink, TreeRoot,
+        bulk::{RecordLoader, TreeBuild},
+        mutable_tree::Tree,
+    },
     page::{
         set,
         value::{StoredValue, ValueKind},
@@ -41,31 +45,6 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
             last: Vec::new(),
             nested: None,
         }
-    }
-
-    /// Adds a pair, which must be after the last one.
-    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let index = self.tree.root.records;
-        if index == 0 {
-            self.tree.fix_key_len(key);
-            self.tree.fix_value_size(value);
-        } else {
-            let last = (&self.key[..], self.last_value());
-            if self.tree.root.compare_pairs(last, (key, value)).is_ge() {
-                return Err(Error::NotSorted { index });
-            }
-            if self.tree.root.order.stored_to(&self.key, key).is_lt() {
-                self.end_key()?;
-            }
-        }
-        if self.count == 0 {
-            self.key.clear();
-            self.key.extend_from_slice(key);
-        }
-        self.add(value)?;
-        self.count += 1;
-        self.tree.root.records += 1;
-        Ok(())
     }
 
     fn last_value(&self) -> &[u8] {
@@ -152,9 +131,34 @@ impl<'t, 's, S: PageSink> PairBuilder<'t, 's, S> {
         self.count = 0;
         Ok(())
     }
+}
 
-    /// Completes all pages and sets the root; returns the number of pairs.
-    pub(crate) fn finish(mut self) -> Result<u64> {
+impl<S: PageSink> RecordLoader for PairBuilder<'_, '_, S> {
+    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let index = self.tree.root.records;
+        if index == 0 {
+            self.tree.fix_key_len(key);
+            self.tree.fix_value_size(value);
+        } else {
+            let last = (&self.key[..], self.last_value());
+            if self.tree.root.compare_pairs(last, (key, value)).is_ge() {
+                return Err(Error::NotSorted { index });
+            }
+            if self.tree.root.order.stored_to(&self.key, key).is_lt() {
+                self.end_key()?;
+            }
+        }
+        if self.count == 0 {
+            self.key.clear();
+            self.key.extend_from_slice(key);
+        }
+        self.add(value)?;
+        self.count += 1;
+        self.tree.root.records += 1;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<u64> {
         if self.count > 0 {
             self.end_key()?;
         }

@@ -1,7 +1,16 @@
-//! Counting pairs: the number before a pair, the n-th pair, the number between two pairs, and where
-//! to split a range.
+//! Counting pairs: the n-th pair, the number between two pairs, and where to split a range. Trees
+//! whose keys have one value are counted likewise.
+//!
+//! A counted tree is split at records by their number. In other trees the pages of a level are
+//! listed, from the top down, until they have enough entries for each part: entries of one level
+//! weigh about the same, and the entries of leaves are records.
 
-use super::{KeyValues, cursor::PairBound, lookup};
+use super::{
+    KeyValues,
+    cursor::{PairBound, PairCursor},
+    lookup,
+    range_parts::{KeyPart, PairStart, RangeParts, Span, contains, touched_keys},
+};
 use crate::{
     PageNumber, Result,
     btree::{
@@ -19,34 +28,28 @@ use std::{
     ops::{Add, Bound, Range},
 };
 
-/// A key and one of its values, copied.
-pub(crate) type OwnedPair = (Vec<u8>, Vec<u8>);
-
-/// Counts the pairs between two bounds. If the tree is not counted, the leaves between them are
-/// passed, those of nested trees only at both ends.
+/// Counts the pairs between two bounds, or the records if keys have one value. If the tree is not
+/// counted, the leaves between them are passed, those of nested trees only at both ends.
 pub(crate) fn count_pairs<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
     low: PairBound<'_>,
     high: PairBound<'_>,
 ) -> Result<u64> {
-    let in_tree = |tree: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>| {
-        count::count(source, tree, low, high)
-    };
+    let in_tree = |tree: &TreeRoot, (low, high): Span<'_>| count::count(source, tree, low, high);
     sum(source, root, (low, high), in_tree, |count| count)
 }
 
-/// Estimates the number of pairs between two bounds. Few pages are read, of the tree and of the
-/// nested trees at both ends.
+/// Estimates the number of pairs or records between two bounds. Few pages are read, of the tree and
+/// of the nested trees at both ends.
 pub(crate) fn estimate_pairs<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
     low: PairBound<'_>,
     high: PairBound<'_>,
 ) -> Result<RecordEstimate> {
-    let in_tree = |tree: &TreeRoot, low: Bound<&[u8]>, high: Bound<&[u8]>| {
-        estimate::estimate(source, tree, low, high)
-    };
+    let in_tree =
+        |tree: &TreeRoot, (low, high): Span<'_>| estimate::estimate(source, tree, low, high);
     sum(source, root, (low, high), in_tree, RecordEstimate::exactly)
 }
 
@@ -57,36 +60,29 @@ fn sum<S: PageSource + ?Sized, N: Add<Output = N>>(
     source: &S,
     root: &TreeRoot,
     (low, high): (PairBound<'_>, PairBound<'_>),
-    in_tree: impl Fn(&TreeRoot, Bound<&[u8]>, Bound<&[u8]>) -> Result<N>,
+    in_tree: impl Fn(&TreeRoot, Span<'_>) -> Result<N>,
     exactly: impl Fn(u64) -> N,
 ) -> Result<N> {
-    let of_key = |key: &[u8], low, high| of_key(source, root, key, (low, high), &in_tree, &exactly);
-    if let (Some((key, from)), Some((high_key, to))) = (edge(low), edge(high)) {
-        match (root.order.compare(key, high_key), from, to) {
-            (Ordering::Less, _, _) => {}
-            (Ordering::Equal, Some(from), Some(to)) => {
-                return of_key(key, from, to);
+    let of_key = |part| of_key(source, root, part, &in_tree, &exactly);
+    match RangeParts::of(root, low, high) {
+        RangeParts::Empty => Ok(exactly(0)),
+        RangeParts::OneKey(part) => of_key(part),
+        RangeParts::Keys { whole, first, last } => {
+            let mut pairs = in_tree(root, whole)?;
+            for part in [first, last].into_iter().flatten() {
+                pairs = pairs + of_key(part)?;
             }
-            _ => return Ok(exactly(0)),
+            Ok(pairs)
         }
     }
-    let mut pairs = in_tree(root, whole_keys(low), whole_keys(high))?;
-    if let Bound::Included((key, Some(_))) | Bound::Excluded((key, Some(_))) = low {
-        pairs = pairs + of_key(key, values(low), Bound::Unbounded)?;
-    }
-    if let Bound::Included((key, Some(_))) | Bound::Excluded((key, Some(_))) = high {
-        pairs = pairs + of_key(key, Bound::Unbounded, values(high))?;
-    }
-    Ok(pairs)
 }
 
 /// Counts the values of a key between two bounds.
 fn of_key<S: PageSource + ?Sized, N>(
     source: &S,
     root: &TreeRoot,
-    key: &[u8],
-    (low, high): (Bound<&[u8]>, Bound<&[u8]>),
-    in_tree: impl Fn(&TreeRoot, Bound<&[u8]>, Bound<&[u8]>) -> Result<N>,
+    (key, (low, high)): KeyPart<'_>,
+    in_tree: impl Fn(&TreeRoot, Span<'_>) -> Result<N>,
     exactly: impl Fn(u64) -> N,
 ) -> Result<N> {
     let order = root.value_order();
@@ -115,44 +111,17 @@ fn of_key<S: PageSource + ?Sized, N>(
             Ordering::Greater => Err(0),
         }),
         Some(KeyValues::Set(set)) => positions(set.len(), &|value| set.search(order, value)),
-        Some(KeyValues::Tree(nested)) => in_tree(&nested, low, high)?,
+        Some(KeyValues::Tree(nested)) => in_tree(&nested, (low, high))?,
     })
 }
 
-/// A key, and the bound of its values on one side: `None` if the bound is past them.
-type Edge<'b> = (&'b [u8], Option<Bound<&'b [u8]>>);
-
-fn edge(bound: PairBound<'_>) -> Option<Edge<'_>> {
-    match bound {
-        Bound::Unbounded => None,
-        Bound::Excluded((key, None)) => Some((key, None)),
-        Bound::Included((key, _)) | Bound::Excluded((key, _)) => Some((key, Some(values(bound)))),
-    }
-}
-
-/// The bound for keys whose values are all on one side of it.
-fn whole_keys(bound: PairBound<'_>) -> Bound<&[u8]> {
-    match bound {
-        Bound::Included((key, Some(_))) => Bound::Excluded(key),
-        bound => bound.map(|(key, _)| key),
-    }
-}
-
-/// The bound among the values of its key.
-fn values(bound: PairBound<'_>) -> Bound<&[u8]> {
-    match bound {
-        Bound::Included((_, Some(value))) => Bound::Included(value),
-        Bound::Excluded((_, Some(value))) => Bound::Excluded(value),
-        _ => Bound::Unbounded,
-    }
-}
-
-/// Finds pair `number`, counted from 0, in a counted tree; `None` if there are not that many.
+/// Finds pair or record `number`, counted from 0, in a counted tree; `None` if there are not that
+/// many.
 pub(crate) fn nth_pair<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
     number: u64,
-) -> Result<Option<OwnedPair>> {
+) -> Result<Option<PairStart>> {
     match count::nth(source, root, number)? {
         Some((position, number)) => pair_at(source, root, &position, number, |nested| {
             let found = count::nth(source, nested, number)?;
@@ -170,14 +139,16 @@ fn pair_at<S: PageSource + ?Sized>(
     position: &Position,
     number: u64,
     find: impl FnOnce(&TreeRoot) -> Result<Position>,
-) -> Result<Option<OwnedPair>> {
+) -> Result<Option<PairStart>> {
     let mut key = Vec::new();
     let Some((leaf, stored)) = record_at(source, position, &mut key)? else {
         return Ok(None);
     };
-    let values = KeyValues::of(root, stored).map_err(|damage| damage.at(leaf, "count"))?;
+    if !root.is_multi() {
+        return Ok(Some((key, None)));
+    }
     let mut value = Vec::new();
-    match values {
+    match KeyValues::of(root, stored).map_err(|damage| damage.at(leaf, "count"))? {
         KeyValues::One(one) => value.extend_from_slice(one),
         KeyValues::Set(set) => {
             let index = set.len().min(number as usize + 1) - 1;
@@ -185,40 +156,88 @@ fn pair_at<S: PageSource + ?Sized>(
         }
         KeyValues::Tree(nested) => drop(record_at(source, &find(&nested)?, &mut value)?),
     }
-    Ok(Some((key, value)))
+    Ok(Some((key, Some(value))))
 }
 
-/// Returns the first key and value of each part of a range of keys except the first part.
-pub(crate) fn split_pairs<S: PageSource + ?Sized>(
+/// Returns where each part of a range begins, except the first part.
+pub(crate) fn split<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
-    low: Bound<&[u8]>,
-    high: Bound<&[u8]>,
+    low: PairBound<'_>,
+    high: PairBound<'_>,
     parts: usize,
-) -> Result<Vec<OwnedPair>> {
+) -> Result<Vec<PairStart>> {
     let parts = parts.min(PARTS_MAX);
-    let Some(ends) = count::ends(source, root, low, high)? else {
+    let range_parts = RangeParts::of(root, low, high);
+    let whole_keys = range_parts.whole_keys();
+    if root.counted {
+        let (first, records) = match whole_keys {
+            Some((low, high)) => match count::ends(source, root, low, high)? {
+                Some(ends) => (
+                    count::before(source, root, &ends.low)?,
+                    count::between(source, root, &ends)?,
+                ),
+                None => return Ok(Vec::new()),
+            },
+            None => (
+                count_before(source, root, low)?,
+                count_pairs(source, root, low, high)?,
+            ),
+        };
+        let numbers = cuts(records, parts).map(|cut| first.saturating_add(cut));
+        let starts = numbers.map(|number| nth_pair(source, root, number));
+        return starts.filter_map(Result::transpose).collect();
+    }
+    if let RangeParts::OneKey((key, (from, to))) = range_parts
+        && let Some(KeyValues::Tree(nested)) = lookup::find(source, root, key)?
+    {
+        let of_value = |value| (value, None);
+        let values = split(source, &nested, from.map(of_value), to.map(of_value), parts)?;
+        let start = |(value, _)| (key.to_vec(), Some(value));
+        return Ok(values.into_iter().map(start).collect());
+    }
+    let Some(ends) = count::ends(source, root, touched_keys(low), touched_keys(high))? else {
         return Ok(Vec::new());
     };
-    if !root.counted {
-        return split_listed(source, root, &ends, parts);
+    let mut starts = split_listed(source, root, &ends, parts)?;
+    if whole_keys.is_none() {
+        // Some of them are among values outside of the range.
+        let mut first = PairCursor::new(source, *root);
+        first.seek_bound(low)?;
+        if !first.is_on_pair() {
+            return Ok(Vec::new());
+        }
+        let low = Bound::Excluded((first.key(), Some(first.value())));
+        starts.retain(|(key, value)| {
+            let value = value.as_deref().unwrap_or_default();
+            contains(root, (low, high), (key, value))
+        });
     }
-    let first = count::before(source, root, &ends.low)?;
-    let mut pairs = Vec::new();
-    for cut in cuts(count::between(source, root, &ends)?, parts) {
-        pairs.extend(nth_pair(source, root, first + cut)?);
-    }
-    Ok(pairs)
+    Ok(starts)
 }
 
-/// Like [`split_pairs`], in a tree that is not counted. Entries of inner pages are assumed to weigh
-/// the same, those of leaves as much as they have values.
+/// Counts the pairs before the lower bound of a range.
+fn count_before<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    low: PairBound<'_>,
+) -> Result<u64> {
+    let before = match low {
+        Bound::Unbounded => return Ok(0),
+        Bound::Included(low) => Bound::Excluded(low),
+        Bound::Excluded(low) => Bound::Included(low),
+    };
+    count_pairs(source, root, Bound::Unbounded, before)
+}
+
+/// Cuts a tree that is not counted. Entries of inner pages are assumed to weigh the same, those of
+/// leaves as much as they have values.
 fn split_listed<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
     ends: &Ends,
     parts: usize,
-) -> Result<Vec<OwnedPair>> {
+) -> Result<Vec<PairStart>> {
     let SplitLevel { level, pages } = SplitLevel::new(source, root, ends, parts)?;
     let weight = |page, entries: Range<usize>| match level {
         0 => count::weight(source, root, page, entries),
@@ -231,7 +250,7 @@ fn split_listed<S: PageSource + ?Sized>(
     let mut entries = pages
         .iter()
         .flat_map(|(page, entries)| entries.clone().map(move |index| (*page, index)));
-    let mut pairs: Vec<OwnedPair> = Vec::new();
+    let mut starts: Vec<PairStart> = Vec::new();
     let (mut entry, mut passed) = (entries.next(), 0_u64);
     // The nested tree that was split last.
     let mut nested_list: Option<(PageNumber, SplitLevel)> = None;
@@ -245,7 +264,7 @@ fn split_listed<S: PageSource + ?Sized>(
             }
             let position = first_below(source, page, level, index)?;
             let number = if level == 0 { cut - passed } else { 0 };
-            let pair = pair_at(source, root, &position, number, |nested| {
+            let start = pair_at(source, root, &position, number, |nested| {
                 if nested_list
                     .as_ref()
                     .is_none_or(|(of, _)| *of != nested.page)
@@ -258,18 +277,20 @@ fn split_listed<S: PageSource + ?Sized>(
                 let list = nested_list.as_ref().map(|(_, list)| list);
                 list.expect("it was listed").about(source, number, len)
             })?;
-            let is_after = |pair: &OwnedPair| {
-                let pair = (&pair.0[..], &pair.1[..]);
-                let is_after = |last: &OwnedPair| root.compare_pairs((&last.0, &last.1), pair);
-                pairs.last().is_none_or(|last| is_after(last).is_lt())
+            let is_after_last = |(key, value): &PairStart| {
+                let pair = (&key[..], value.as_deref().unwrap_or_default());
+                starts.last().is_none_or(|(key, value)| {
+                    let last = (&key[..], value.as_deref().unwrap_or_default());
+                    root.compare_pairs(last, pair).is_lt()
+                })
             };
-            let pair = pair.filter(is_after);
-            pairs.extend(pair);
+            let start = start.filter(|start| !root.is_multi() || is_after_last(start));
+            starts.extend(start);
             break;
         }
     }
-    pairs.drain(..pairs.len().min(1));
-    Ok(pairs)
+    starts.drain(..starts.len().min(1));
+    Ok(starts)
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@ use super::super::{
     cursor::PairBound,
     tests::{Fixture, KINDS, PageKind, key_of},
 };
-use super::{OwnedPair, count_pairs, nth_pair, split_pairs};
-use crate::btree::estimate::estimate;
+use super::{count_pairs, nth_pair, split};
+use crate::btree::{estimate::estimate, multi::range_parts::as_slices};
 use fastrand::Rng;
 use std::{cmp::Ordering, ops::Bound};
+
+type OwnedPair = (Vec<u8>, Vec<u8>);
 
 /// A bound at a pair or at all pairs of its key, which need not be present.
 fn bound_of<'p>(random: &mut Rng, pair: &'p OwnedPair) -> PairBound<'p> {
@@ -107,7 +109,9 @@ fn every_pair_is_found_by_its_number() {
                 count_pairs(pages, root, Bound::Unbounded, before).unwrap(),
                 number
             );
-            assert_eq!(nth_pair(pages, root, number).unwrap(), Some(pair));
+            let (key, value) = pair;
+            let expected = Some((key, Some(value)));
+            assert_eq!(nth_pair(pages, root, number).unwrap(), expected);
         }
         assert_eq!(nth_pair(pages, root, root.records).unwrap(), None);
     }
@@ -123,32 +127,49 @@ fn parts_begin_with_pairs_and_none_is_empty() {
             fixture.insert(b"m", &kind.value(number, 4096));
         }
         let (pages, root, all) = (&fixture.pages, &fixture.root, fixture.pairs());
+        let bound = |byte: u8| match byte % 4 {
+            0 => Bound::Unbounded,
+            1 => Bound::Included((vec![b'a' + byte % 9], None)),
+            2 => Bound::Excluded((vec![b'a' + byte % 9], None)),
+            _ => {
+                let (key, value) = &all[usize::from(byte) * all.len() / 256];
+                Bound::Excluded((key.clone(), Some(value.clone())))
+            }
+        };
         for parts in [1, 2, 7, 64, usize::MAX] {
-            let low = [b'a' + random.u8(..4)];
-            for low in [
-                Bound::Unbounded,
-                Bound::Included(&low[..]),
-                Bound::Excluded(&low[..]),
-            ] {
-                let begin = bound_index(&fixture, &all, low.map(|key| (key, None)), true);
-                let pairs = split_pairs(pages, root, low, Bound::Unbounded, parts).unwrap();
-                let find = |pair: &OwnedPair| all.iter().position(|other| other == pair).unwrap();
-                let indexes: Vec<_> = pairs.iter().map(find).collect();
+            for _ in 0..8 {
+                let (low, high) = (bound(random.u8(..)), bound(random.u8(..)));
+                let (low, high) = (as_slices(&low), as_slices(&high));
+                let begin = bound_index(&fixture, &all, low, true);
+                let end = bound_index(&fixture, &all, high, false);
+                let starts = split(pages, root, low, high, parts).unwrap();
+                if begin >= end {
+                    assert!(starts.is_empty());
+                    continue;
+                }
+                let find = |(key, value): &(Vec<u8>, Option<Vec<u8>>)| {
+                    let is_it =
+                        |pair: &OwnedPair| (&pair.0, Some(&pair.1)) == (key, value.as_ref());
+                    all.iter().position(is_it).unwrap()
+                };
+                let indexes: Vec<_> = starts.iter().map(find).collect();
                 let starts = [begin].into_iter().chain(indexes.iter().copied());
-                let ends = indexes.iter().copied().chain([all.len()]);
+                let ends = indexes.iter().copied().chain([end]);
                 let lens: Vec<_> = starts.zip(ends).map(|(start, end)| end - start).collect();
-                assert!(
-                    !lens.contains(&0) && lens.len() <= parts,
-                    "{kind:?} {lens:?}"
-                );
+                let text = format!("{kind:?} {low:?} {high:?} {lens:?}");
+                assert!(!lens.contains(&0) && lens.len() <= parts, "{text}");
                 let longest = *lens.iter().max().unwrap();
+                let is_whole_keys = |bound| {
+                    !matches!(
+                        bound,
+                        Bound::Included((_, Some(_))) | Bound::Excluded((_, Some(_)))
+                    )
+                };
                 if root.counted {
-                    assert!(
-                        longest - lens.iter().min().unwrap() <= 1,
-                        "{kind:?} {lens:?}"
-                    );
-                } else if parts == 7 {
-                    assert!(longest < (all.len() - begin) / 3, "{kind:?} {lens:?}");
+                    assert_eq!(lens.len(), parts.min(end - begin), "{text}");
+                    assert!(longest - lens.iter().min().unwrap() <= 1, "{text}");
+                } else if parts == 7 && is_whole_keys(low) && high == Bound::Unbounded {
+                    assert!(longest < (end - begin) / 3, "{text}");
                 }
             }
         }

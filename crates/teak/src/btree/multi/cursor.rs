@@ -75,8 +75,9 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         Self::over(TreeCursor::new(source, root))
     }
 
-    /// Creates a cursor that is not on a value yet.
-    pub(super) fn over(outer: TreeCursor<'s, S>) -> Self {
+    /// Creates a cursor over the pairs of a cursor over keys. If keys have several values, it is
+    /// not on a value yet.
+    pub(crate) fn over(outer: TreeCursor<'s, S>) -> Self {
         let inner = match outer.root().is_multi() {
             true => ValueCursor::Nowhere,
             false => ValueCursor::Only,
@@ -86,6 +87,11 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
             inner,
             fault_count: 0,
         }
+    }
+
+    /// Returns the cursor over keys.
+    pub(crate) fn into_keys(self) -> TreeCursor<'s, S> {
+        self.outer
     }
 
     pub(super) fn into_parts(self) -> (TreeCursor<'s, S>, ValueCursor<'s, S>) {
@@ -134,6 +140,10 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     /// The key of the current pair; empty if there is none.
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
+        debug_assert!(
+            !matches!(self.inner, ValueCursor::Nowhere) || self.outer.key().is_empty(),
+            "without a pair, there is no key"
+        );
         self.outer.key()
     }
 
@@ -229,6 +239,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
+    #[inline(never)]
     fn next_of_several(&mut self) -> Result<bool> {
         match self.next_in_current_leaf() {
             true => Ok(true),
@@ -254,6 +265,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
+    #[inline(never)]
     fn prev_of_several(&mut self) -> Result<bool> {
         match self.prev_in_current_leaf() {
             true => Ok(true),

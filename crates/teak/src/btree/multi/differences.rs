@@ -4,7 +4,10 @@
 //! trees in both states, a walk of the same kind goes along these, and passes shared pages unread.
 //! Otherwise all values of the key are compared.
 
-use super::cursor::PairCursor;
+use super::{
+    cursor::{PairBound, PairCursor},
+    range_parts::{OwnedPairBound, as_slices, contains, to_owned, touched_keys},
+};
 use crate::{
     Result,
     btree::{
@@ -14,7 +17,7 @@ use crate::{
     },
     page::key::KeyOrder,
 };
-use std::{cmp::Ordering, ops::Bound};
+use std::cmp::Ordering;
 
 /// A walk along two trees of the same orders.
 #[derive(Debug)]
@@ -26,6 +29,7 @@ pub(crate) struct PairDifferenceWalk<'s, S: ?Sized> {
     values: ValuesComparison<'s, S>,
     /// The current difference: a pair that was inserted or removed.
     found: Option<ChangeKind>,
+    bounds: (OwnedPairBound, OwnedPairBound),
 }
 
 /// How the values of a key are compared.
@@ -39,20 +43,44 @@ enum ValuesComparison<'s, S: ?Sized> {
 }
 
 impl<'s, S: PageSource + ?Sized> PairDifferenceWalk<'s, S> {
-    /// Creates a walk that begins before the first difference.
-    pub(crate) fn new(older: (&'s S, TreeRoot), newer: (&'s S, TreeRoot)) -> Self {
+    /// Creates a walk that begins before the first difference in a range.
+    pub(crate) fn new(
+        older: (&'s S, TreeRoot),
+        newer: (&'s S, TreeRoot),
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Self {
         Self {
-            outer: DifferenceWalk::new(older, newer, Bound::Unbounded, Bound::Unbounded),
+            outer: DifferenceWalk::new(older, newer, touched_keys(low), touched_keys(high)),
             trees: [older, newer],
             key: Vec::new(),
             values: ValuesComparison::Nothing,
             found: None,
+            bounds: (to_owned(low), to_owned(high)),
         }
     }
 
     /// Moves to the next difference; its kind is [`ChangeKind::Inserted`] or
     /// [`ChangeKind::Removed`].
     pub(crate) fn next(&mut self) -> Result<Option<ChangeKind>> {
+        let [(older, _), (newer, _)] = self.trees;
+        loop {
+            let found = self.next_of_keys()?;
+            let is_in_range = || Ok(self.is_in_range());
+            if found.is_none() || reading(older, || reading(newer, is_in_range))? {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Whether the current pair is in the range. Its key is one that has pairs there.
+    fn is_in_range(&self) -> bool {
+        let bounds = (as_slices(&self.bounds.0), as_slices(&self.bounds.1));
+        contains(&self.trees[0].1, bounds, self.pair())
+    }
+
+    /// Moves to the next difference of a key that may have values in the range.
+    fn next_of_keys(&mut self) -> Result<Option<ChangeKind>> {
         let mut before = self.found.take();
         let [(older, root), (newer, _)] = self.trees;
         let order = root.value_order();

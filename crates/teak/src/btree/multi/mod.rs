@@ -20,11 +20,17 @@ mod insert;
 pub(crate) mod lookup;
 pub(crate) mod position;
 mod range;
+pub(crate) mod range_parts;
 mod remove;
 pub(crate) mod replace;
 pub(crate) mod seek;
 
-use super::{PageSink, TreeRoot, bulk::TreeBuilder, mutable_tree::Tree, position::PathStep};
+use super::{
+    PageSink, TreeRoot,
+    bulk::{RecordLoader, TreeBuilder},
+    mutable_tree::Tree,
+    position::PathStep,
+};
 use crate::{
     Error, Result,
     page::{
@@ -247,12 +253,11 @@ impl<S: PageSink> Tree<'_, S> {
         let mut tree = Tree::new(&mut *self.sink, &mut nested);
         let mut builder = TreeBuilder::new(&mut tree);
         for value in values {
-            let nothing = StoredValue::inline(&[]);
             // Comparisons of the application are never called with two stored values: see
             // `Comparison`.
             let pushed = match empty.order {
-                KeyOrder::Custom(_) => builder.push_in_order(value, nothing),
-                _ => builder.push(value, nothing),
+                KeyOrder::Custom(_) => builder.push_in_order(value, &[]),
+                _ => builder.push(value, &[]),
             };
             pushed.map_err(|error| match error {
                 Error::NotSorted { .. } => PageDamage(DISORDER).at(self.root.page, "insert"),

@@ -8,6 +8,7 @@ use crate::{
     Extent, PageNumber,
     btree::{
         PageSink, TreeKind, TreeRoot,
+        bulk::RecordLoader,
         memory::MemoryPages,
         mutable_tree::Tree,
         pages::{Forest, unshared},
@@ -407,7 +408,10 @@ fn remove_range(
                 }
         })
         .collect();
-    let removed = fixture.tree().remove_pairs_in(low, high).unwrap();
+    let of_pair = |(key, value)| (key, Some(value));
+    let removed = (fixture.tree())
+        .remove_pairs_in(low.map(of_pair), high.map(of_pair))
+        .unwrap();
     assert_eq!(removed, removed_slots.len() as u64);
     for (key, value) in removed_slots {
         assert!(fixture.remove_in_model(&key, &value));

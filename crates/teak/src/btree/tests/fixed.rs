@@ -125,7 +125,7 @@ fn a_built_tree_is_full_and_accepts_appends() {
         keys.sort_by(|a, b| kind.1.compare(a, b));
         keys.dedup();
         let (built, appended) = keys.split_at(keys.len() / 2);
-        let nothing = StoredValue::inline(b"");
+        let nothing = b"";
         let mut tree = Tree::new(&mut fixture.pages, &mut fixture.root);
         let mut builder = TreeBuilder::new(&mut tree);
         built

@@ -98,7 +98,7 @@ fn change_table(txn: &mut WriteTxn, info: &TableInfo, keys: &[Vec<u8>], step: us
             table.remove_many(txn, &slices).map(drop)
         }
         5 => txn.nested(|txn| table.insert_new(txn, middle, &[4; 40]).map(drop)),
-        6 => table.remove_range(txn, middle..).map(drop),
+        6 => table.range(middle..).remove(txn).map(drop),
         7 => {
             let records = (0..50u64).map(|i| (i.to_le_bytes(), [3; 300]));
             let options = BulkOptions::default();

@@ -22,7 +22,7 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
     let backwards = table.iter(txn)?.rev().take(RECORDS_MAX);
     let _ = backwards.take_while(Result::is_ok).count();
     let _ = (table.stat(txn), table.len(txn), table.options(txn));
-    let _ = (table.keys(txn)?.take(RECORDS_MAX))
+    let _ = (table.range(..).keys(txn)?.take(RECORDS_MAX))
         .take_while(Result::is_ok)
         .count();
     let (mut cursor, mut last_key) = (table.cursor(txn)?, None);
@@ -36,12 +36,12 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
         count(txn, &table, key, value);
         if step.is_multiple_of(SPLIT_STEP) {
             let _ = (
-                table.split(txn, .., 3),
-                table.split_pairs(txn, &key[..].., 70),
+                table.range(..).split(txn, 3),
+                table.range(&key[..]..).split(txn, 70),
             );
         }
         let from = (Bound::Excluded((&key[..], &value[..])), Bound::Unbounded);
-        let _ = table.range_pairs(txn, from)?.rev().take(3).count();
+        let _ = table.range_pairs(from).iter(txn)?.rev().take(3).count();
         for target in [SeekTarget::Pair(key, value), SeekTarget::Value(key, value)] {
             let _ = (cursor.seek(SeekOp::GreaterOrEqual, target), cursor.next());
             let _ = (cursor.read_packed(Direction::Forward), cursor.prev());
@@ -55,10 +55,10 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
 
 fn count<T: Transaction>(txn: &T, table: &Raw, key: &[u8], value: &[u8]) {
     let number = table.rank(txn, key, value).unwrap_or(7);
-    let _ = (table.nth(txn, number), table.count_range(txn, ..key));
+    let _ = (table.nth(txn, number), table.range(..key).count(txn));
     let from = (Bound::Excluded((key, value)), Bound::Unbounded);
-    let _ = table.count_range_pairs(txn, from);
-    let _ = table.estimate_range(txn, key..);
+    let _ = table.range_pairs(from).count(txn);
+    let _ = table.range(key..).estimate(txn);
 }
 
 fn read_values<T: Transaction>(txn: &T, table: &Raw, key: &[u8]) -> Result<()> {
@@ -125,7 +125,7 @@ fn change_table(txn: &mut WriteTxn, table: &Raw, pairs: &[Pair], step: usize) ->
         }
         6 => {
             let from = (Bound::Included((&key[..], &value[..])), Bound::Unbounded);
-            table.remove_pairs(txn, from).map(drop)
+            table.range_pairs(from).remove(txn).map(drop)
         }
         7 => table.remove_key(txn, &pairs[0].0).map(drop),
         _ => {

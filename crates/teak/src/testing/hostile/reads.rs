@@ -46,13 +46,14 @@ pub(super) fn read_table<T: Transaction>(
     let _ = step_through(txn, table);
     let _ = count(txn, table, keys);
     for key in keys.iter().rev().step_by(KEY_STEP) {
-        let _ = (table.get(txn, key), table.contains(txn, key));
+        let _ = (table.get(txn, key), table.contains_key(txn, key));
         let _ = table
-            .prefix(txn, &key[..key.len() / 2])
+            .prefix(&key[..key.len() / 2])
+            .iter(txn)
             .map(|range| range.take(3).count());
-        let range = table.range(txn, &key[..]..)?;
+        let range = table.range(&key[..]..).iter(txn)?;
         let _ = range.rev().take(2).count();
-        let _ = table.range(txn, ..&key[..])?.rev().take(2).count();
+        let _ = table.range(..&key[..]).iter(txn)?.rev().take(2).count();
         let mut cursor = table.cursor(txn)?;
         let _ = (
             cursor.seek(SeekOp::GreaterOrEqual, key),
@@ -70,17 +71,21 @@ fn count<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>])
     for (step, key) in keys.iter().rev().step_by(KEY_STEP).enumerate() {
         let number = (step * step) as u64;
         let _ = (table.rank(txn, key), table.nth(txn, number));
-        let _ = table.estimate_range(txn, &key[..]..);
+        let _ = table.range(&key[..]..).estimate(txn);
         let _ = (cursor.skip(number as i64), cursor.seek_nth(number));
         let _ = (cursor.skip(-(step as i64)), cursor.distance(&cursor));
     }
     let middle = &keys[keys.len() / 2][..];
     let _ = (
-        table.count_range(txn, ..middle),
-        table.split_keys(txn, middle.., 5),
+        table.range(..middle).count(txn),
+        table.range(middle..).split(txn, 5),
     );
-    for part in table.split(txn, .., 3)? {
-        let _ = part.take(RECORDS_MAX).take_while(Result::is_ok).count();
+    for part in table.range(..).split(txn, 3)? {
+        let _ = part
+            .iter(txn)?
+            .take(RECORDS_MAX)
+            .take_while(Result::is_ok)
+            .count();
     }
     Ok(())
 }
@@ -125,10 +130,10 @@ fn read_owned(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> R
     for key in keys.iter().rev().step_by(KEY_STEP) {
         let value = table.get_owned(txn, key);
         let _ = value.map(|value| value.map(|value| value.len()));
-        let range = table.range_owned(txn, &key[..]..)?;
+        let range = table.range(&key[..]..).owned(txn)?;
         let _ = range.rev().take(3).count();
     }
-    let range = table.range_owned(txn, ..)?;
+    let range = table.range(..).owned(txn)?;
     for record in range.take(RECORDS_MAX) {
         let (_, value) = record?;
         let _ = value.len();

@@ -260,7 +260,7 @@ fn read_everything(database: &Database) -> Vec<(&'static str, Result<()>)> {
             .rev()
             .try_for_each(|r| r.map(drop)),
     );
-    let mut owned = table.range_owned(&txn, ..).unwrap();
+    let mut owned = table.range(..).owned(&txn).unwrap();
     note("owned", owned.try_for_each(|r| r.map(drop)));
     let mut cursor = table.cursor(&txn).unwrap();
     note(
@@ -367,9 +367,9 @@ fn other_operations(database: &Database) -> Vec<(&'static str, Result<()>)> {
     let table: Raw = txn.open_table("a").unwrap();
     let low = 3_u32.to_be_bytes();
     let done = vec![
-        ("count", table.count_range(&txn, &low[..]..).map(drop)),
-        ("estimate", table.estimate_range(&txn, &low[..]..).map(drop)),
-        ("split", table.split_keys(&txn, .., 60_000).map(drop)),
+        ("count", table.range(&low[..]..).count(&txn).map(drop)),
+        ("estimate", table.range(&low[..]..).estimate(&txn).map(drop)),
+        ("split", table.range(..).split(&txn, 60_000).map(drop)),
         ("kinds", database.page_kinds().map(drop)),
     ];
     let report = database.check(&mut |_| {}).unwrap();
@@ -457,7 +457,7 @@ fn read_pairs(database: &Database) -> Vec<(&'static str, Result<()>)> {
             Ok(())
         })(),
     ));
-    let mut owned = table.range_owned(&txn, ..).unwrap();
+    let mut owned = table.range(..).owned(&txn).unwrap();
     done.push(("owned", owned.try_for_each(|r| r.map(drop))));
     done
 }
@@ -471,19 +471,21 @@ fn change_everything(database: &Database) -> Vec<(&'static str, Result<()>)> {
         ("remove", |txn, table, _| {
             let ends = [10_u32, 30].map(u32::to_be_bytes);
             table
-                .remove_range(txn, &ends[0][..]..&ends[1][..])
+                .range(&ends[0][..]..&ends[1][..])
+                .remove(txn)
                 .map(drop)
         }),
         ("remove front", |txn, table, _| {
             table
-                .remove_range(txn, ..&30_u32.to_be_bytes()[..])
+                .range(..&30_u32.to_be_bytes()[..])
+                .remove(txn)
                 .map(drop)
         }),
         ("copy", |txn, table, other| {
-            table.copy_range(txn, .., other).map(drop)
+            table.range(..).copy_to(txn, other).map(drop)
         }),
         ("move", |txn, table, other| {
-            table.move_range(txn, .., other).map(drop)
+            table.range(..).move_to(txn, other).map(drop)
         }),
         ("insert", |txn, table, _| {
             let records: Vec<_> = (0..3000_u32).map(u32::to_be_bytes).collect();
@@ -560,8 +562,8 @@ fn copying_keys_in_the_wrong_order_is_damage_of_their_table() {
             let mut txn = database.begin_write()?;
             let (table, other): (Raw, Raw) = (txn.open_table("a")?, txn.open_table("b")?);
             match is_move {
-                true => table.move_range(&mut txn, .., &other),
-                false => table.copy_range(&mut txn, .., &other),
+                true => table.range(..).move_to(&mut txn, &other),
+                false => table.range(..).copy_to(&mut txn, &other),
             }
         });
         assert_names(&done, "a", b"a");
@@ -657,6 +659,8 @@ fn separators_that_share_their_bytes_are_an_error_in_their_layout() {
     let database = open(&disk);
     let mut txn = database.begin_write().unwrap();
     let table: Raw = txn.open_table("a").unwrap();
-    let removed = table.remove_range(&mut txn, ..&(1_u32 << 24).to_be_bytes()[..]);
+    let removed = table
+        .range(..&(1_u32 << 24).to_be_bytes()[..])
+        .remove(&mut txn);
     assert!(is_damage(&removed), "{removed:?}");
 }

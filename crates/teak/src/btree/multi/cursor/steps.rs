@@ -16,7 +16,10 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
         let (source, root) = (self.source(), *self.root());
         match reading(source, || nth_pair(source, &root, number))? {
-            Some((key, value)) => Ok(self.seek_pair(&key, &value)? == Some(true)),
+            Some((key, value)) => {
+                let value = value.unwrap_or_default();
+                Ok(self.seek_pair(&key, &value)? == Some(true))
+            }
             None => self.seek_end(Bound::Unbounded).map(|()| false),
         }
     }

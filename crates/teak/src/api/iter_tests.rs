@@ -1,4 +1,4 @@
-use super::Range;
+use super::Iter;
 use crate::{
     Error, Result,
     btree::{PageSink, TreeRoot, insert::Existing, memory::MemoryPages, mutable_tree::Tree},
@@ -26,8 +26,10 @@ fn range<'t>(
     root: TreeRoot,
     low: Bound<&[u8]>,
     high: Bound<&[u8]>,
-) -> Result<Range<'t, Bytes, Bytes>> {
-    Range::new(pages, root, b"a"[..].into(), low, high)
+) -> Result<Iter<'t, Bytes, Bytes>> {
+    let of_key = |key| (key, None);
+    let (low, high) = (low.map(of_key), high.map(of_key));
+    Iter::new((pages, root), b"a"[..].into(), low, high)
 }
 
 /// The ends passed each other, and records without keys were returned forever.

@@ -1,0 +1,82 @@
+//! Bounds of ranges.
+
+use std::{
+    convert::Infallible,
+    ops::{self, Bound, RangeBounds},
+};
+
+/// The bounds of a [`Range`](crate::Range) of a table: `..`, a range of the standard library, or a
+/// tuple of two [`Bound`]s. The bounds may have any type that the codec of the keys encodes: see
+/// [`EncodeAs`](crate::codec::EncodeAs).
+///
+/// ```
+/// # use teak::{Database, codec::{Bytes, Pair, Str, U32, U64, Unit}};
+/// # use std::ops::Bound::{Excluded, Unbounded};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let mut txn = database.begin_write()?;
+/// let words = txn.create_table::<Str, U64>("words")?;
+/// let last = String::from("oak");
+/// words.range("elm"..);
+/// words.range("ash".to_owned()..=last.clone());
+/// words.range(..&last);
+/// words.range((Excluded("ash"), Unbounded));
+///
+/// let blobs = txn.create_table::<Bytes, U64>("blobs")?;
+/// blobs.range(b"a"..b"c");
+/// blobs.range(vec![1, 2]..);
+///
+/// let squares = txn.create_table::<U64, U64>("squares")?;
+/// squares.range(5..=7);
+///
+/// let points = txn.create_table::<Pair<U32, Str>, Unit>("points")?;
+/// points.range((1, "a")..(2, "b"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Bounds {
+    /// The type of both bounds.
+    type Of;
+
+    /// The lower bound.
+    fn low(&self) -> Bound<&Self::Of>;
+
+    /// The upper bound.
+    fn high(&self) -> Bound<&Self::Of>;
+}
+
+impl Bounds for ops::RangeFull {
+    type Of = Infallible;
+
+    fn low(&self) -> Bound<&Infallible> {
+        Bound::Unbounded
+    }
+
+    fn high(&self) -> Bound<&Infallible> {
+        Bound::Unbounded
+    }
+}
+
+macro_rules! bounds {
+    ($($range:ty),*) => {$(
+        impl<B> Bounds for $range {
+            type Of = B;
+
+            fn low(&self) -> Bound<&B> {
+                RangeBounds::<B>::start_bound(self)
+            }
+
+            fn high(&self) -> Bound<&B> {
+                RangeBounds::<B>::end_bound(self)
+            }
+        }
+    )*};
+}
+
+bounds!(
+    ops::Range<B>,
+    ops::RangeInclusive<B>,
+    ops::RangeFrom<B>,
+    ops::RangeTo<B>,
+    ops::RangeToInclusive<B>,
+    (Bound<B>, Bound<B>)
+);

@@ -1,0 +1,380 @@
+//! Iterators over the records of a range, and over its keys.
+
+use super::{
+    ReadTxn,
+    codec::Codec,
+    kind::{Kind, RangeCursor, Single, TreeState, out_of_order},
+    sealed::Sealed,
+};
+use crate::{
+    Error, Result,
+    btree::{
+        TreeRoot,
+        multi::{cursor::PairBound, range_parts::is_void},
+    },
+    read::located::located,
+};
+use std::{fmt, marker::PhantomData, mem, sync::Arc};
+
+/// The state of an iteration. The first error ends it.
+#[derive(Debug, Default)]
+struct IterationState {
+    is_done: bool,
+    /// The error that the next call returns.
+    failure: Option<Error>,
+}
+
+impl IterationState {
+    /// `None` if the iteration is over, or the error of an earlier step if there was one.
+    #[inline]
+    fn begin(&mut self) -> Option<Result<()>> {
+        if self.is_done {
+            return None;
+        }
+        Some(self.failure.take().map_or(Ok(()), Err))
+    }
+
+    /// Records the result of the step after a record. The record itself is complete, so an error is
+    /// left to the next call.
+    #[inline]
+    fn note(&mut self, have_crossed: Result<bool>) {
+        match have_crossed {
+            Ok(have_crossed) => self.is_done = have_crossed,
+            Err(error) => self.failure = Some(error),
+        }
+    }
+}
+
+/// The two ends of a range, which move towards each other.
+struct RangeEnds<'t, M: Kind> {
+    name: Arc<[u8]>,
+    /// On the next record from the front.
+    front: M::Cursor<'t>,
+    /// On the record after the last one.
+    back: M::Cursor<'t>,
+    progress: IterationState,
+}
+
+/// The ends of a range while the transaction is not borrowed.
+#[derive(Default)]
+struct ParkedRange<P> {
+    front: P,
+    back: P,
+    progress: IterationState,
+}
+
+impl<'t, M: Kind> RangeEnds<'t, M> {
+    fn new(
+        state: TreeState<'t>,
+        name: Arc<[u8]>,
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Result<Self> {
+        let mut ends = Self {
+            name,
+            front: RangeCursor::new(state),
+            back: RangeCursor::new(state),
+            progress: IterationState::default(),
+        };
+        let sought = match is_void(&state.1, low, high) {
+            true => Ok(true),
+            false => ends.seek(low, high),
+        };
+        ends.progress.is_done = sought.map_err(|error| ends.located(error, &ends.front))?;
+        Ok(ends)
+    }
+
+    /// Seeks both ends; returns whether the range is empty.
+    fn seek(&mut self, low: PairBound<'_>, high: PairBound<'_>) -> Result<bool> {
+        self.front.seek_low(low)?;
+        self.back.seek_high(high)?;
+        self.have_crossed()
+    }
+
+    /// Resumes from parked ends.
+    fn resume(
+        state: TreeState<'t>,
+        name: Arc<[u8]>,
+        parked: ParkedRange<M::Parked>,
+    ) -> Result<Self> {
+        Ok(Self {
+            name,
+            front: RangeCursor::resume(state, parked.front)?,
+            back: RangeCursor::resume(state, parked.back)?,
+            progress: parked.progress,
+        })
+    }
+
+    fn park(self) -> ParkedRange<M::Parked> {
+        ParkedRange {
+            front: self.front.park(),
+            back: self.back.park(),
+            progress: self.progress,
+        }
+    }
+
+    /// Whether the two ends have met.
+    fn have_crossed(&self) -> Result<bool> {
+        if self.front.is_at(&self.back) {
+            return Ok(true);
+        }
+        match self.front.is_on_record() {
+            true => Ok(false),
+            false => Err(out_of_order(self.front.state().1)),
+        }
+    }
+
+    /// Adds to a damage error at one end which keys of the table are affected.
+    #[cold]
+    fn located(&self, error: Error, end: &M::Cursor<'t>) -> Error {
+        let (source, root) = end.state();
+        located(error, source, root, &self.name, Some(end.key()))
+    }
+
+    fn take_front<R>(&mut self, read: impl FnOnce(&mut M::Cursor<'t>) -> Result<R>) -> Result<R> {
+        let record = read(&mut self.front)?;
+        let stepped = self.front.step().and_then(|_| self.have_crossed());
+        self.progress.note(stepped);
+        Ok(record)
+    }
+
+    fn take_back<R>(&mut self, read: impl FnOnce(&mut M::Cursor<'t>) -> Result<R>) -> Result<R> {
+        if !self.back.step_back()? {
+            return Err(out_of_order(self.back.state().1));
+        }
+        self.progress.is_done = self.have_crossed()?;
+        read(&mut self.back)
+    }
+
+    #[inline]
+    fn next<R>(&mut self, read: impl FnOnce(&mut M::Cursor<'t>) -> Result<R>) -> Option<Result<R>> {
+        let record = self.progress.begin()?.and_then(|()| self.take_front(read));
+        Some(record.map_err(|error| {
+            self.progress.is_done = true;
+            self.located(error, &self.front)
+        }))
+    }
+
+    fn next_back<R>(
+        &mut self,
+        read: impl FnOnce(&mut M::Cursor<'t>) -> Result<R>,
+    ) -> Option<Result<R>> {
+        let record = self.progress.begin()?.and_then(|()| self.take_back(read));
+        Some(record.map_err(|error| {
+            self.progress.is_done = true;
+            self.located(error, &self.back)
+        }))
+    }
+}
+
+/// The records of a range, in key order, and the values of a key in their order; see
+/// [`Range::iter`](crate::Range::iter) and [`Table::iter`](crate::Table::iter).
+pub struct Iter<'t, K, V, M: Kind = Single> {
+    ends: RangeEnds<'t, M>,
+    types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
+    pub(super) fn new(
+        state: TreeState<'t>,
+        name: Arc<[u8]>,
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Result<Self> {
+        let (ends, types) = (RangeEnds::new(state, name, low, high)?, PhantomData);
+        Ok(Self { ends, types })
+    }
+}
+
+#[inline]
+fn read<'t, K: Codec, V: Codec, M: Kind>(
+    cursor: &mut M::Cursor<'t>,
+) -> Result<(K::Owned, M::Value<'t, V>)> {
+    cursor.read()?;
+    let key = cursor.decode_key(|key| Ok(K::to_owned(K::decode(key)?)))?;
+    Ok((key, M::value::<V>(cursor)?))
+}
+
+impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
+    type Item = Result<(K::Owned, M::Value<'t, V>)>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.ends.next(read::<K, V, M>)
+    }
+}
+
+impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for Iter<'_, K, V, M> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.ends.next_back(read::<K, V, M>)
+    }
+}
+
+impl<K, V, M: Kind> fmt::Debug for Iter<'_, K, V, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter")
+            .field("is_done", &self.ends.progress.is_done)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The keys of a range, each once; see [`Range::keys`](crate::Range::keys).
+pub struct Keys<'t, K, M> {
+    ends: RangeEnds<'t, Single>,
+    types: PhantomData<fn() -> (K, M)>,
+}
+
+impl<'t, K: Codec, M: Kind> Keys<'t, K, M> {
+    pub(super) fn new(
+        state: TreeState<'t>,
+        name: Arc<[u8]>,
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Result<Self> {
+        let (ends, types) = (RangeEnds::new(state, name, low, high)?, PhantomData);
+        Ok(Self { ends, types })
+    }
+}
+
+impl<K: Codec, M: Kind> Iterator for Keys<'_, K, M> {
+    type Item = Result<M::Key<K>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.ends
+            .next(|cursor| cursor.read().and_then(|()| M::key::<K>(cursor)))
+    }
+}
+
+impl<K: Codec, M: Kind> DoubleEndedIterator for Keys<'_, K, M> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.ends
+            .next_back(|cursor| cursor.read().and_then(|()| M::key::<K>(cursor)))
+    }
+}
+
+impl<K, M> fmt::Debug for Keys<'_, K, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys")
+            .field("is_done", &self.ends.progress.is_done)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The records of a range, holding the transaction; see [`Range::owned`](crate::Range::owned).
+/// Values are bytes if a key has one value.
+///
+/// ```
+/// # use teak::{Database, codec::{Str, Bytes}};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// # let mut txn = database.begin_write()?;
+/// # let words = txn.create_table::<Str, Bytes>("words")?;
+/// # words.insert(&mut txn, "teak", b"tree")?;
+/// # txn.commit()?;
+/// let records = words.range(..).owned(&database.begin_read()?)?;
+/// let thread = std::thread::spawn(move || records.count());
+/// assert_eq!(thread.join().unwrap(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct OwnedIter<K, V, M: Kind = Single> {
+    txn: ReadTxn,
+    root: TreeRoot,
+    name: Arc<[u8]>,
+    parked: ParkedRange<M::Parked>,
+    types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<K: Codec, V: Codec, M: Kind> OwnedIter<K, V, M> {
+    pub(super) fn new(
+        txn: ReadTxn,
+        root: TreeRoot,
+        name: Arc<[u8]>,
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Result<Self> {
+        let parked =
+            RangeEnds::<M>::new((txn.source(), root), Arc::clone(&name), low, high)?.park();
+        Ok(Self {
+            txn,
+            root,
+            name,
+            parked,
+            types: PhantomData,
+        })
+    }
+
+    fn step<R>(
+        &mut self,
+        step: impl FnOnce(&mut RangeEnds<'_, M>, &ReadTxn) -> Option<Result<R>>,
+    ) -> Option<Result<R>> {
+        if self.parked.progress.is_done {
+            return None;
+        }
+        let (parked, name) = (mem::take(&mut self.parked), Arc::clone(&self.name));
+        // Marked done during the step, because decoding may panic.
+        self.parked.progress.is_done = true;
+        let source = self.txn.source();
+        match RangeEnds::resume((source, self.root), name, parked) {
+            Ok(mut ends) => {
+                let record = step(&mut ends, &self.txn);
+                self.parked = ends.park();
+                record
+            }
+            Err(error) => Some(Err(located(error, source, &self.root, &self.name, None))),
+        }
+    }
+}
+
+fn read_owned<K: Codec, V: Codec, M: Kind>(
+    cursor: &mut M::Cursor<'_>,
+    txn: &ReadTxn,
+) -> Result<(K::Owned, M::OwnedValue<V>)> {
+    cursor.read()?;
+    let key = cursor.decode_key(|key| Ok(K::to_owned(K::decode(key)?)))?;
+    Ok((key, M::owned_value::<V>(cursor, txn)?))
+}
+
+impl<K: Codec, V: Codec, M: Kind> Iterator for OwnedIter<K, V, M> {
+    type Item = Result<(K::Owned, M::OwnedValue<V>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(|ends, txn| ends.next(|cursor| read_owned::<K, V, M>(cursor, txn)))
+    }
+}
+
+impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for OwnedIter<K, V, M> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(|ends, txn| ends.next_back(|cursor| read_owned::<K, V, M>(cursor, txn)))
+    }
+}
+
+impl<K, V, M: Kind> fmt::Debug for OwnedIter<K, V, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedIter")
+            .field("is_done", &self.parked.progress.is_done)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A codec for what is not read.
+pub(super) struct Ignored;
+
+impl Codec for Ignored {
+    type Item<'a> = ();
+    type Owned = ();
+    type Encoded<'a> = [u8; 0];
+
+    fn encode<'a, 'b: 'a>((): &'a ()) -> [u8; 0] {
+        []
+    }
+
+    fn decode(_: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn to_owned((): ()) {}
+}
+
+#[cfg(test)]
+#[path = "iter_tests.rs"]
+mod tests;

@@ -1,0 +1,208 @@
+//! Reading and changing tables in which a key has one value.
+
+use super::{
+    ReadTxn, Table, Transaction, WriteTxn,
+    codec::Codec,
+    count::check_counted,
+    key_checks::{check_key, check_probe},
+    sealed::Sealed,
+    value_guard::ValueGuard,
+};
+#[cfg(doc)]
+use crate::Error;
+use crate::{
+    Result,
+    btree::{
+        PageSource, count,
+        insert::{Existing, Inserted},
+        lookup,
+        position::Position,
+        reading::{reading, reading_twice},
+    },
+    page::value::StoredValue,
+};
+
+impl<K: Codec, V: Codec> Table<K, V> {
+    /// Returns the value of a key, borrowed from the transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
+    #[inline]
+    pub fn get<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        key: K::Item<'_>,
+    ) -> Result<Option<V::Item<'t>>> {
+        let root = self.root(txn)?;
+        let key = K::encode(&key);
+        let source = txn.source();
+        let value = reading_twice(source, || match lookup::get(source, &root, key.as_ref())? {
+            Some(value) => V::decode(lookup::load(source, root.page, value)?).map(Some),
+            None => Ok(None),
+        });
+        value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
+    }
+
+    /// Returns the bytes of the value of a key; the result holds the transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`].
+    pub fn get_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<Option<ValueGuard>> {
+        let root = self.root(txn)?;
+        let key = K::encode(&key);
+        let mut position = Position::default();
+        let source = txn.source();
+        let value = reading(source, || {
+            match position.seek(source, &root, key.as_ref())? {
+                Some(true) => ValueGuard::at(txn, position),
+                _ => Ok(None),
+            }
+        });
+        value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
+    }
+
+    /// Returns the values of many keys, in the order of the given keys. All lookups descend the
+    /// tree together, so that their memory latencies overlap. This is several times as fast as one
+    /// lookup after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
+    pub fn get_many<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        keys: &[K::Item<'_>],
+    ) -> Result<Vec<Option<V::Item<'t>>>> {
+        let root = self.root(txn)?;
+        let source = txn.source();
+        let mut values = Vec::with_capacity(keys.len());
+        let found = reading_twice(source, || {
+            values.clear();
+            let mut add = |value: Option<StoredValue<'t>>| {
+                values.push(match value {
+                    Some(value) => Some(V::decode(lookup::load(source, root.page, value)?)?),
+                    None => None,
+                });
+                Ok(())
+            };
+            lookup::get_many(source, &root, keys.iter().map(K::encode), &mut add)
+        });
+        match found {
+            Ok(()) => Ok(values),
+            Err(error) => {
+                let key = keys.get(values.len()).map(K::encode);
+                let key = key.as_ref().map(AsRef::as_ref);
+                Err(self.located(error, txn, &root, key))
+            }
+        }
+    }
+
+    /// Returns how many records have smaller keys. For a key that is present this is its zero-based
+    /// index. Only for counted tables ([`TableOptions::counted`](crate::TableOptions::counted));
+    /// takes one descent.
+    ///
+    /// ```
+    /// # use teak::{Database, TableOptions, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let words = txn.create_table_with::<Str, U32>("words", TableOptions::new().counted(true))?;
+    /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
+    /// assert_eq!(words.rank(&txn, "oak")?, 2);
+    /// assert_eq!(words.rank(&txn, "pine")?, 3);
+    /// assert_eq!(words.nth(&txn, 2)?, Some(("oak".to_owned(), 3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if the table is not counted, or if the key is an integer of
+    /// another length than the keys; [`Error::TableNotFound`] or [`Error::Corrupted`].
+    pub fn rank<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<u64> {
+        let key = K::encode(&key);
+        let key = key.as_ref();
+        self.reading(txn, |source, root| {
+            check_counted(root, self.name())?;
+            check_probe(root, key)?;
+            count::rank(source, root, key)
+        })
+    }
+
+    /// Inserts a record, or replaces the value of the key. Writing a value that is stored already
+    /// changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space.
+    pub fn insert(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
+        self.put(txn, &key, &value, Existing::Replace).map(drop)
+    }
+
+    /// Inserts a record if no record has this key; returns whether it did.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space.
+    pub fn insert_new(
+        &self,
+        txn: &mut WriteTxn,
+        key: K::Item<'_>,
+        value: V::Item<'_>,
+    ) -> Result<bool> {
+        Ok(self.put(txn, &key, &value, Existing::Keep)? == Inserted::New)
+    }
+
+    fn put(
+        &self,
+        txn: &mut WriteTxn,
+        key: &K::Item<'_>,
+        value: &V::Item<'_>,
+        existing: Existing,
+    ) -> Result<Inserted> {
+        let (key, value) = (K::encode(key), V::encode(value));
+        let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
+        check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
+        let handle = self.handle(txn);
+        txn.inner.insert(handle, self.name(), key, value, existing)
+    }
+
+    /// Removes a record; returns whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
+    pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
+        let key = K::encode(&key);
+        self.root(txn)?;
+        let handle = self.handle(txn);
+        txn.inner.remove(handle, self.name(), key.as_ref())
+    }
+
+    /// Removes many records, in key order; returns how many there were. A key that occurs twice
+    /// counts once.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// counts.insert_many(&mut txn, &[("teak", 1), ("oak", 2), ("ash", 3)])?;
+    /// assert_eq!(counts.remove_many(&mut txn, &["teak", "elm", "ash"])?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
+    /// is no space for the changed pages.
+    pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[K::Item<'_>]) -> Result<u64> {
+        let encoded: Vec<_> = keys.iter().map(K::encode).collect();
+        self.change(txn, |tree| tree.remove_many(&encoded))
+    }
+}

@@ -1,0 +1,378 @@
+//! Ranges as values: types of bounds, both kinds of tables, one range in several transactions.
+
+use crate::shared::temporary_path;
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use teak::{
+    Database, Difference, Error, KeyOrder, Kind, Range, ReadTxn, Result, Table, TableOptions,
+    Transaction,
+    codec::{Array, Bytes, Codec, EncodeAs, F64, I32, Pair, Str, Triple, U8, U16, U32, U64, Unit},
+};
+
+/// The keys of a range, as bytes.
+fn keys<K: Codec, V: Codec>(range: &Range<'_, K, V>, txn: &impl Transaction) -> Vec<K::Owned> {
+    range.keys(txn).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn bounds_have_any_type_that_the_codec_encodes() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let words: Table<Str, Unit> = txn.create_table("words").unwrap();
+    for word in ["ash", "elm", "oak"] {
+        words.insert(&mut txn, word, ()).unwrap();
+    }
+    let elm = "elm".to_owned();
+    assert_eq!(keys(&words.range("b".."f"), &txn), ["elm"]);
+    assert_eq!(keys(&words.range("elm".to_owned()..), &txn), ["elm", "oak"]);
+    assert_eq!(keys(&words.range(..&elm), &txn), ["ash"]);
+    assert_eq!(keys(&words.range(..=&&elm[..]), &txn), ["ash", "elm"]);
+    assert_eq!(
+        keys(&words.range((Excluded("ash"), Unbounded)), &txn),
+        ["elm", "oak"]
+    );
+    assert_eq!(keys(&words.range(..), &txn).len(), 3);
+    assert_eq!(keys(&words.prefix(b"e"), &txn), ["elm"]);
+
+    let blobs: Table<Bytes, Unit> = txn.create_table("blobs").unwrap();
+    for key in [b"a", b"b", b"c"] {
+        blobs.insert(&mut txn, key, ()).unwrap();
+    }
+    assert_eq!(keys(&blobs.range(b"a"..b"c"), &txn), [b"a", b"b"]);
+    assert_eq!(keys(&blobs.range(vec![b'b']..), &txn), [b"b", b"c"]);
+    assert_eq!(keys(&blobs.range([b'b']..), &txn), [b"b", b"c"]);
+    assert_eq!(keys(&blobs.range(..&b"ab"[..]), &txn), [b"a"]);
+
+    let numbers: Table<U64, Unit> = txn.create_table("numbers").unwrap();
+    for number in 0..10 {
+        numbers.insert(&mut txn, number, ()).unwrap();
+    }
+    let seven = 7;
+    assert_eq!(keys(&numbers.range(5..=seven), &txn), [5, 6, 7]);
+    assert_eq!(keys(&numbers.range(&8..), &txn), [8, 9]);
+
+    let points: Table<Pair<U32, Str>, Unit> = txn.create_table("points").unwrap();
+    points.insert(&mut txn, (1, "b"), ()).unwrap();
+    points.insert(&mut txn, (2, "a"), ()).unwrap();
+    assert_eq!(points.range((1, "c")..).count(&txn).unwrap(), 1);
+    assert_eq!(
+        points
+            .range((1, String::new())..=(2, elm))
+            .count(&txn)
+            .unwrap(),
+        2
+    );
+
+    let triples: Table<Triple<U8, I32, Array<2>>, F64> = txn.create_table("triples").unwrap();
+    triples.insert(&mut txn, (1, -3, [0, 1]), 0.5).unwrap();
+    assert_eq!(triples.range((1, -4, [9, 9])..).count(&txn).unwrap(), 1);
+    let floats: Table<F64, Pair<Unit, U16>> = txn.create_table("floats").unwrap();
+    floats.insert(&mut txn, -0.5, ((), 7)).unwrap();
+    assert_eq!(floats.range(-1.0..0.0).count(&txn).unwrap(), 1);
+}
+
+/// Years that are encoded as two bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Year(u16);
+
+struct YearCodec;
+
+impl Codec for YearCodec {
+    type Item<'a> = Year;
+    type Owned = Year;
+    type Encoded<'a> = [u8; 2];
+
+    fn encode<'a, 'b: 'a>(item: &'a Year) -> [u8; 2] {
+        item.0.to_be_bytes()
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Year> {
+        U16::decode(bytes).map(Year)
+    }
+
+    fn to_owned(item: Year) -> Year {
+        item
+    }
+}
+
+impl EncodeAs<YearCodec> for Year {
+    fn encode_as(&self) -> impl AsRef<[u8]> {
+        YearCodec::encode(self)
+    }
+}
+
+#[test]
+fn keys_of_a_codec_of_the_application_bound_ranges() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let years = txn
+        .create_multi_table::<YearCodec, YearCodec>("years")
+        .unwrap();
+    years
+        .insert_many(
+            &mut txn,
+            &[(Year(1), Year(2)), (Year(1), Year(9)), (Year(4), Year(5))],
+        )
+        .unwrap();
+    assert_eq!(years.range(Year(2)..).count(&txn).unwrap(), 1);
+    assert_eq!(years.range(&Year(0)..=&Year(1)).count(&txn).unwrap(), 2);
+    let range = years.range_pairs((Year(1), Year(3))..(Year(4), Year(5)));
+    assert_eq!(range.count(&txn).unwrap(), 1);
+}
+
+/// The first and the last key of a table of any kind.
+fn ends<M: Kind>(table: &Table<Str, U32, M>, txn: &ReadTxn) -> [Option<String>; 2] {
+    let (first, last) = (table.first(txn).unwrap(), table.last(txn).unwrap());
+    [first.map(|record| record.0), last.map(|record| record.0)]
+}
+
+#[test]
+fn both_kinds_have_the_same_operations() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let counts = txn.create_table::<Str, U32>("counts").unwrap();
+    let lines = txn.create_multi_table::<Str, U32>("lines").unwrap();
+    txn.commit().unwrap();
+    let mut feed = database.follow(database.begin_read().unwrap()).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let records = [("elder", 2), ("elm", 3), ("elm", 1), ("oak", 7)];
+    assert_eq!(counts.insert_many(&mut txn, &records).unwrap(), 3);
+    assert_eq!(lines.insert_many(&mut txn, &records).unwrap(), 4);
+    txn.commit().unwrap();
+
+    let changes = feed
+        .next(Some(std::time::Duration::ZERO))
+        .unwrap()
+        .expect("there was a commit");
+    let new = |value: u32, key: &str| Difference::Inserted {
+        key: key.to_owned(),
+        value,
+    };
+    let of_counts: Vec<_> = changes.of(&counts).unwrap().map(Result::unwrap).collect();
+    assert_eq!(of_counts, [new(2, "elder"), new(1, "elm"), new(7, "oak")]);
+    let of_lines: Vec<_> = changes.of(&lines).unwrap().map(Result::unwrap).collect();
+    assert_eq!(
+        of_lines,
+        [new(2, "elder"), new(1, "elm"), new(3, "elm"), new(7, "oak")]
+    );
+
+    let txn = database.begin_read().unwrap();
+    let expected = [Some("elder".to_owned()), Some("oak".to_owned())];
+    assert_eq!(
+        (ends(&counts, &txn), ends(&lines, &txn)),
+        (expected.clone(), expected)
+    );
+    assert!(counts.contains_key(&txn, "elm").unwrap() && !lines.contains_key(&txn, "el").unwrap());
+    assert_eq!(counts.prefix(b"el").count(&txn).unwrap(), 2);
+    assert_eq!(lines.prefix(b"el").count(&txn).unwrap(), 3);
+    let reversed: Vec<_> = lines
+        .prefix(b"el")
+        .rev(&txn)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let reversed: Vec<_> = reversed
+        .iter()
+        .map(|(key, value)| (&key[..], *value))
+        .collect();
+    assert_eq!(reversed, [("elm", 3), ("elm", 1), ("elder", 2)]);
+    let values = |range: Range<'_, Str, U32, _>| -> Vec<u32> {
+        range
+            .values(&txn)
+            .unwrap()
+            .rev()
+            .map(Result::unwrap)
+            .collect()
+    };
+    assert_eq!(values(lines.range("elm"..)), [7, 3, 1]);
+    let of_counts: Result<Vec<_>> = counts.range("elm"..).values(&txn).unwrap().collect();
+    assert_eq!(of_counts.unwrap(), [1, 7]);
+    assert_eq!(counts.range(..).owned(&txn).unwrap().rev().count(), 3);
+    let owned: Vec<_> = lines
+        .range(..="elm")
+        .owned(&txn)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(owned.last(), Some(&("elm".to_owned(), 3)));
+    let plain = txn.open_table::<Str, U32>("lines").unwrap_err();
+    assert!(matches!(plain, Error::TableMismatch { .. }));
+}
+
+#[test]
+fn keys_of_pairs_come_with_the_number_of_their_values_from_both_ends() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let lines = txn.create_multi_table::<U32, U32>("lines").unwrap();
+    for key in 0..100 {
+        let values: Vec<_> = (0..1 + key % 3 * 400).collect();
+        lines.insert_values(&mut txn, key, &values).unwrap();
+    }
+    let count = |key: u32| (key, u64::from(1 + key % 3 * 400));
+    let range = lines.range(10..90);
+    let keys: Vec<_> = range.keys(&txn).unwrap().map(Result::unwrap).collect();
+    assert!(keys.iter().copied().eq((10..90).map(count)));
+    let mut both = range.keys(&txn).unwrap();
+    let (mut low, mut high) = (10, 89);
+    while let Some(key) = both.next() {
+        assert_eq!(key.unwrap(), count(low));
+        assert_eq!(both.next_back().unwrap().unwrap(), count(high));
+        (low, high) = (low + 1, high - 1);
+    }
+    assert_eq!((low, high), (50, 49));
+    let keys = |range: Range<'_, U32, U32, _>| -> Vec<(u32, u64)> {
+        range.keys(&txn).unwrap().map(Result::unwrap).collect()
+    };
+    let pairs = (Excluded((3, 0)), Included((5, 0)));
+    assert_eq!(
+        keys(lines.range_pairs(pairs)),
+        [count(3), count(4), count(5)]
+    );
+}
+
+/// The differences in a range are those of all differences that lie in it.
+#[test]
+fn differences_of_pairs_in_a_range() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut txn = database.begin_write().unwrap();
+    let lines = txn.create_multi_table::<U16, U32>("lines").unwrap();
+    // The values of some keys have trees of their own.
+    let pair = |random: &mut fastrand::Rng| {
+        let key = random.u16(..20);
+        (
+            key,
+            random.u32(..if key.is_multiple_of(5) { 3000 } else { 30 }),
+        )
+    };
+    for _ in 0..6000 {
+        let (key, value) = pair(&mut random);
+        lines.insert(&mut txn, key, value).unwrap();
+    }
+    txn.commit().unwrap();
+    let older = database.begin_read().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    for _ in 0..600 {
+        let (key, value) = pair(&mut random);
+        match random.bool() {
+            true => drop(lines.insert(&mut txn, key, value).unwrap()),
+            false => drop(lines.remove(&mut txn, key, value).unwrap()),
+        }
+    }
+    txn.commit().unwrap();
+    let newer = database.begin_read().unwrap();
+    let all: Vec<_> = lines
+        .differences(&older, &newer)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let pair_of = |difference: &Difference<u16, u32>| {
+        let value = difference.old_value().or(difference.new_value());
+        (*difference.key(), *value.unwrap())
+    };
+    for _ in 0..200 {
+        let mut bound = || -> Bound<(u16, u32)> {
+            match random.u8(..5) {
+                0 => Unbounded,
+                1 | 2 => Included(pair(&mut random)),
+                _ => Excluded(pair(&mut random)),
+            }
+        };
+        let bounds = (bound(), bound());
+        let is_in = |difference: &&Difference<u16, u32>| {
+            std::ops::RangeBounds::<(u16, u32)>::contains(&bounds, &pair_of(difference))
+        };
+        let expected: Vec<_> = all.iter().filter(is_in).cloned().collect();
+        let found = lines
+            .range_pairs(bounds)
+            .differences(&older, &newer)
+            .unwrap();
+        let found: Vec<_> = found.map(Result::unwrap).collect();
+        assert!(found == expected, "{bounds:?}");
+        let of_keys = bounds.0.map(|(key, _)| key);
+        let found = lines
+            .range((of_keys, Unbounded))
+            .differences(&older, &newer)
+            .unwrap();
+        let is_in = |difference: &&Difference<u16, u32>| {
+            std::ops::RangeBounds::<u16>::contains(&(of_keys, Unbounded), difference.key())
+        };
+        assert_eq!(found.count(), all.iter().filter(is_in).count());
+    }
+}
+
+/// Copying, moving and removing a range of pairs, which begins and ends among the values of keys.
+#[test]
+fn ranges_of_pairs_are_copied_moved_and_removed() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let from = txn.create_multi_table::<U32, U32>("from").unwrap();
+    let to = txn.create_multi_table::<U32, U32>("to").unwrap();
+    for key in 0..10 {
+        from.insert_values(&mut txn, key, &(0..1000).collect::<Vec<_>>())
+            .unwrap();
+    }
+    let range = from.range_pairs((2, 300)..(7, 100));
+    assert_eq!(range.count(&txn).unwrap(), 4800);
+    assert_eq!(range.copy_to(&mut txn, &to).unwrap(), 4800);
+    let copied = to.iter(&txn).unwrap().map(Result::unwrap);
+    assert!(copied.eq(range.iter(&txn).unwrap().map(Result::unwrap)));
+    for part in range.split(&txn, 3).unwrap() {
+        assert!(part.count(&txn).unwrap() > 500);
+    }
+    assert_eq!(range.move_to(&mut txn, &to).unwrap(), 4800);
+    assert_eq!(
+        (from.len(&txn).unwrap(), to.len(&txn).unwrap()),
+        (5200, 4800)
+    );
+    assert_eq!(range.remove(&mut txn).unwrap(), 0);
+    assert_eq!(
+        to.range_pairs((4, 999)..=(5, 0)).remove(&mut txn).unwrap(),
+        2
+    );
+}
+
+#[test]
+fn a_range_reads_the_state_of_each_transaction() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let numbers = txn.create_table::<U64, Unit>("numbers").unwrap();
+    numbers.insert(&mut txn, 5, ()).unwrap();
+    txn.commit().unwrap();
+    let range = numbers.range(3..);
+    let before = database.begin_read().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    numbers.insert(&mut txn, 7, ()).unwrap();
+    assert_eq!(
+        (range.count(&before).unwrap(), range.count(&txn).unwrap()),
+        (1, 2)
+    );
+    txn.drop_table("numbers").unwrap();
+    assert!(matches!(range.iter(&txn), Err(Error::TableNotFound(_))));
+}
+
+#[test]
+fn prefixes_are_refused_in_other_orders() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let options = TableOptions::new().order(KeyOrder::ReverseBytes);
+    let table = txn
+        .create_table_with::<Bytes, Unit>("reverse", options)
+        .unwrap();
+    let other = txn.create_table::<Bytes, Unit>("other").unwrap();
+    let prefix = table.prefix(b"a");
+    let is_refused = |result: Result<()>| matches!(result, Err(Error::InvalidArgument(_)));
+    assert!(is_refused(prefix.iter(&txn).map(drop)));
+    assert!(is_refused(prefix.keys(&txn).map(drop)));
+    assert!(is_refused(prefix.count(&txn).map(drop)));
+    assert!(is_refused(prefix.split(&txn, 2).map(drop)));
+    assert!(is_refused(prefix.remove(&mut txn).map(drop)));
+    assert!(is_refused(prefix.copy_to(&mut txn, &other).map(drop)));
+}

@@ -2636,9 +2636,10 @@ teak_code teak_rank_pair(teak_txn txn,
 
 /**
  * Splits a range into parts with about equal numbers of records, or pairs, for several threads or
- * processes to read. Calls a function with the key (and the value, if keys have several) at which
- * each part except the first begins. Returns TEAK_NONE if the function ended the calls before
- * the last one. There are `parts` parts, but never more than records, nor more than 65,536.
+ * processes to read. Calls a function with the key at which each part except the first begins, and
+ * with the value if the part begins among the values of the key; the value is empty otherwise.
+ * Returns TEAK_NONE if the function ended the calls before the last one. There are `parts` parts,
+ * but never more than records, nor more than 65,536.
  *
  * Threads: any. Lives: the function's arguments until it returns.
  *

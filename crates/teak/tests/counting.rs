@@ -114,6 +114,9 @@ fn unsupported_operations_are_refused_with_helpful_text() {
     assert!(is_refused(integers.range(long..).count(&txn)));
     assert!(is_refused(integers.range(..=long).estimate(&txn)));
     assert!(is_refused(integers.range(long..).split(&txn, 2)));
+    assert_eq!(integers.get(&txn, long).unwrap(), None);
+    assert!(!integers.contains_key(&txn, long).unwrap());
+    assert!(integers.contains_key(&txn, &[1, 0, 0, 0]).unwrap());
 
     let (one, other) = (plain.cursor(&txn).unwrap(), integers.cursor(&txn).unwrap());
     assert!(is_refused(one.distance(&other)));

@@ -3,8 +3,9 @@
 use crate::shared::temporary_path;
 use std::fmt::Debug;
 use teak::{
-    CompactOptions, Database, DetachedCursor, Options, SeekOp, TableOptions, WriteOptions,
-    codec::{Str, U64},
+    CachedLookup, CompactOptions, Database, DetachedCursor, Options, SeekOp, TableOptions,
+    WriteOptions,
+    codec::{Bytes, Str, U64},
 };
 
 fn assert_short(handle: &dyn Debug) {
@@ -45,6 +46,12 @@ fn handles_are_one_short_line() {
     assert_short(&cursor);
     let feed = database.follow(txn.clone()).unwrap();
     assert_short(&feed);
+    let (mut lookup, longest) = (
+        CachedLookup::default(),
+        "\u{1}".repeat(database.max_key_len()),
+    );
+    ages.get_cached(&txn, &longest, &mut lookup).unwrap();
+    assert_short(&lookup);
     drop((cursor, feed));
     let parked = txn.park().unwrap();
     assert_short(&parked);
@@ -54,4 +61,30 @@ fn handles_are_one_short_line() {
     assert_short(&CompactOptions::new());
     assert_short(&TableOptions::new());
     assert_short(&Options::new().open(&path).unwrap());
+}
+
+#[test]
+fn handles_of_the_longest_keys_and_values_are_short() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(&path).unwrap();
+    let longest = vec![1; database.max_key_len()];
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table::<Bytes, Bytes>("plain").unwrap();
+    let multi = txn.create_multi_table::<Bytes, Bytes>("multi").unwrap();
+    table.insert(&mut txn, &longest, &[2; 100_000]).unwrap();
+    multi.insert(&mut txn, &longest, &longest).unwrap();
+    txn.commit().unwrap();
+
+    let txn = database.begin_read().unwrap();
+    let mut cursor = DetachedCursor::new(&table);
+    assert!(cursor.first(&txn).unwrap());
+    assert_short(&cursor);
+    let mut pairs = DetachedCursor::new(&multi);
+    assert!(pairs.first(&txn).unwrap());
+    let text = format!("{pairs:?}");
+    assert!(text.contains("position: ") && text.contains(&format!("{} bytes", longest.len())));
+    assert_short(&pairs);
+    let guard = table.get_owned(&txn, &longest).unwrap().unwrap();
+    assert_short(&guard);
+    assert!(format!("{guard:?}").starts_with("100000 bytes"));
 }

@@ -337,6 +337,84 @@ fn ranges_of_pairs_are_copied_moved_and_removed() {
     );
 }
 
+/// The parts of a range return each key once, if no key is in two parts.
+#[test]
+fn parts_between_keys_return_each_key_once() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    for is_counted in [false, true] {
+        let options = TableOptions::new().counted(is_counted);
+        let name = if is_counted { "counted" } else { "other" };
+        let lines = txn
+            .create_multi_table_with::<U32, U32>(name, options)
+            .unwrap();
+        // Keys with one value, a few, and many.
+        for (key, count) in [(1, 1), (2, 5), (3, 8000), (4, 8000), (5, 1), (6, 5)] {
+            lines
+                .insert_values(&mut txn, key, &(0..count).collect::<Vec<_>>())
+                .unwrap();
+        }
+        for (range, parts) in [
+            (lines.range(3..5), 2),
+            (lines.range(1..=2), 2),
+            (lines.range(2..3), 5),
+            (lines.range(..), 2),
+            (lines.range(..), 7),
+        ] {
+            let parts = range.split(&txn, parts).unwrap();
+            assert!(parts.len() > 1);
+            let is_cut = |part: &Range<'_, _, _, _>| matches!(part.low(), Included((_, Some(_))));
+            let cut_count = parts.iter().filter(|part| is_cut(part)).count();
+            let keys = |range: &Range<'_, U32, U32, _>| -> Vec<_> {
+                range.keys(&txn).unwrap().map(Result::unwrap).collect()
+            };
+            let mut of_parts: Vec<_> = parts.iter().flat_map(keys).collect();
+            let all = keys(&range);
+            assert_eq!(of_parts.len(), all.len() + cut_count, "{range:?}");
+            of_parts.dedup();
+            assert_eq!(of_parts, all);
+        }
+    }
+    let lines = txn.open_multi_table::<U32, U32>("counted").unwrap();
+    let parts = lines.range(3..5).split(&txn, 2).unwrap();
+    assert_eq!(parts[1].low(), Included((&4u32.to_be_bytes()[..], None)));
+}
+
+#[test]
+fn encoded_bounds_have_values_only_in_multi_value_tables() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table::<Bytes, Bytes>("table").unwrap();
+    table.insert(&mut txn, b"a", b"b").unwrap();
+    let key = Included((&b"a"[..], None));
+    assert_eq!(table.range_encoded(key, key).count(&txn).unwrap(), 1);
+    let range = table.range_encoded(Included((b"a", Some(b"b"))), Unbounded);
+    let is_refused = |result: Result<()>| matches!(result, Err(Error::TableMismatch { .. }));
+    assert!(is_refused(range.iter(&txn).map(drop)));
+    assert!(is_refused(range.keys(&txn).map(drop)));
+    assert!(is_refused(range.count(&txn).map(drop)));
+    assert!(is_refused(range.split(&txn, 2).map(drop)));
+    assert!(is_refused(range.remove(&mut txn).map(drop)));
+}
+
+#[test]
+fn an_empty_range_of_pairs_has_no_keys() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let lines = txn.create_multi_table::<Str, U32>("lines").unwrap();
+    lines
+        .insert_many(&mut txn, &[("oak", 1), ("oak", 3), ("oak", 5)])
+        .unwrap();
+    let count = |range: Range<'_, _, _, _>| range.keys(&txn).unwrap().count();
+    assert_eq!(count(lines.range_pairs(("oak", 5)..("oak", 2))), 0);
+    assert_eq!(count(lines.range_pairs(("oak", 3)..("oak", 3))), 0);
+    assert_eq!(count(lines.range_pairs(("oak", 3)..=("oak", 3))), 1);
+    assert_eq!(count(lines.range_pairs(("oak", 2)..("oak", 5))), 1);
+}
+
 #[test]
 fn a_range_reads_the_state_of_each_transaction() {
     let (_directory, path) = temporary_path();

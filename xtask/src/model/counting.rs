@@ -103,13 +103,14 @@ pub(crate) fn perform_multi<T: Transaction>(
     let count = table.range(range).count(txn)?;
     expect_same("count_range", count, expected.len() as u64)?;
     expect_close(table.range(range).estimate(txn)?, count)?;
-    let mut parts = Vec::new();
+    let mut parts: Vec<Vec<_>> = Vec::new();
     for part in table.range(range).split(txn, description.parts)? {
         let pairs = part.iter(txn)?.collect::<teak::Result<Vec<_>>>()?;
-        if !parts.is_empty() {
+        if let Some((last_key, _)) = parts.last().and_then(|pairs| pairs.last()) {
+            // A part that begins with a key begins with all its values.
             let first = pairs
                 .first()
-                .map(|(key, value)| (&key[..], Some(&value[..])));
+                .map(|(key, value)| (&key[..], (key == last_key).then_some(&value[..])));
             expect_same(
                 "the start of a part",
                 Some(part.low()),

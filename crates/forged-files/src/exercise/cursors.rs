@@ -21,14 +21,19 @@ fn seek<'k>(
         SeekOp::LessOrEqual,
         SeekOp::Less,
     ][rng.usize(0..5)];
-    let key = keys[rng.usize(0..keys.len())];
+    let index = rng.usize(0..keys.len());
+    let key = keys[index];
     if values.is_empty() {
         return (op, SeekTarget::Key(key));
     }
-    let value = values[rng.usize(0..values.len())];
-    let target = match rng.u8(0..3) {
+    // Only half of the pairs are of two records, because few of those are in the table.
+    let value = match values.get(index) {
+        Some(value) if rng.bool() => value,
+        _ => values[rng.usize(0..values.len())],
+    };
+    let target = match rng.u8(0..6) {
         0 => SeekTarget::Key(key),
-        1 => SeekTarget::Pair(key, value),
+        1..=3 => SeekTarget::Pair(key, value),
         _ => SeekTarget::Value(key, value),
     };
     (op, target)
@@ -49,11 +54,13 @@ pub(super) fn borrowing(
     values: &[&[u8]],
 ) -> Result<()> {
     let other = cursor.clone();
+    // A third of the steps are seeks by pairs if there are values.
+    let steps = if values.is_empty() { 24 } else { 30 };
     for _ in 0..STEPS {
         let (op, target) = seek(collector, keys, values);
         let direction = direction(collector);
         let number = collector.rng.u64(0..300);
-        let moved = match collector.rng.u8(0..24) {
+        let moved = match collector.rng.u8(0..steps) {
             0 => cursor.first(),
             1 => cursor.last(),
             2..=4 => cursor.next(),
@@ -104,11 +111,12 @@ pub(super) fn free<T: Transaction>(
     keys: &[&[u8]],
     values: &[&[u8]],
 ) {
+    let steps = if values.is_empty() { 24 } else { 25 };
     for _ in 0..STEPS {
         let (op, target) = seek(collector, keys, values);
         let direction = direction(collector);
         let count = collector.rng.usize(0..200);
-        let moved = match collector.rng.u8(0..24) {
+        let moved = match collector.rng.u8(0..steps) {
             0 => cursor.first(txn),
             1 => cursor.last(txn),
             2..=3 => cursor.next(txn),

@@ -1,5 +1,7 @@
 //! Bounds of ranges.
 
+#[cfg(doc)]
+use super::Table;
 use std::{
     convert::Infallible,
     ops::{self, Bound, RangeBounds},
@@ -33,6 +35,10 @@ use std::{
 /// points.range((1, "a")..(2, "b"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// The type of the bounds must be known. So neither a `K::Item` of generic code nor an
+/// `impl RangeBounds` that is passed on compiles, nor `..` as a range of pairs, which is
+/// `table.range(..)`. [`Table::range_encoded`] takes encoded bounds, in generic code too.
 pub trait Bounds {
     /// The type of both bounds.
     type Of;

@@ -95,7 +95,7 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
         records: impl Iterator<Item = Result<(Key, Value)>>,
     ) -> Result<u64> {
         let check = RecordCheck::new(self, txn)?;
-        self.change(txn, |tree| {
+        self.change_checked(txn, |tree| {
             load::<M, _>(tree, check, IteratorRecords(records))
         })
     }
@@ -144,7 +144,7 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
         }
         let sorted = sorted(sorter, progress)?;
         let check = RecordCheck::new(self, txn)?;
-        self.change(txn, |tree| match tree.root().is_empty() {
+        self.change_checked(txn, |tree| match tree.root().is_empty() {
             true => load::<M, _>(tree, check, sorted),
             false => insert_all::<M, _>(tree, sorted),
         })

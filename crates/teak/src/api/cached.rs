@@ -1,16 +1,25 @@
 //! Cached lookups of a single key.
 
-use super::{ReadTxn, Table, codec::Codec, sealed::Sealed};
+use super::{ReadTxn, Table, codec::Codec, debug_text::ShortBytes, sealed::Sealed};
 use crate::{
     Result,
     btree::{cached, lookup, reading::reading_twice},
 };
+use std::fmt;
 
 /// Where [`Table::get_cached`] found a key, or that the key is absent. It may be kept for any
 /// length of time and used with any key, table and database. It is useful if these are the same
 /// again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct CachedLookup(cached::CachedPosition);
+
+impl fmt::Debug for CachedLookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CachedLookup")
+            .field("key", &ShortBytes(self.0.key()))
+            .finish_non_exhaustive()
+    }
+}
 
 /// Whether the cached position that [`Table::get_cached`] was given was still valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

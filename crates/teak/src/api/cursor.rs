@@ -169,6 +169,7 @@ impl<'t> Cursor<'t> {
     /// # Errors
     ///
     /// [`Error::Corrupted`] if a page is damaged.
+    #[inline]
     pub fn value_in_page(&self) -> Result<Option<&'t [u8]>> {
         self.located(self.inner.value_in_page())
     }

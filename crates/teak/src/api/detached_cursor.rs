@@ -16,13 +16,13 @@ mod pairs;
 mod state;
 
 use super::{
-    MultiTable, Table, Transaction, codec::Bytes, detached_cursor::cursor_position::CursorPosition,
-    sealed::Sealed,
+    Kind, MultiTable, Table, Transaction, codec::Bytes, debug_text::ShortBytes,
+    detached_cursor::cursor_position::CursorPosition, sealed::Sealed,
 };
 use crate::{
     Result, TransactionId,
     btree::{PageSource, RootRef, TreeRoot, reading::reading, seek_target::SeekOp},
-    read::located::located,
+    read::{catalog::printable, located::located},
 };
 use cursor_step::{BorrowedPath, CursorStep, HintTarget, TreePath};
 use std::{fmt, mem};
@@ -107,28 +107,21 @@ pub struct DetachedCursor {
     hint: Option<Hint>,
 }
 
-/// The table of a detached cursor: a reference to a table of either kind converts to it.
-#[derive(Clone, Debug)]
-pub enum CursorTable {
-    /// A table with one value per key.
+/// The table of a detached cursor.
+#[derive(Clone)]
+enum CursorTable {
     Records(Table<Bytes, Bytes>),
-    /// A multi-value table.
     Pairs(MultiTable<Bytes, Bytes>),
 }
 
-impl<K, V> From<&Table<K, V>> for CursorTable {
-    fn from(table: &Table<K, V>) -> Self {
-        Self::Records(table.retype())
-    }
-}
-
-impl<K, V> From<&MultiTable<K, V>> for CursorTable {
-    fn from(table: &MultiTable<K, V>) -> Self {
-        Self::Pairs(table.retype())
-    }
-}
-
 impl CursorTable {
+    fn new<K, V, M: Kind>(table: &Table<K, V, M>) -> Self {
+        match M::IS_MULTI {
+            true => Self::Pairs(table.with_types()),
+            false => Self::Records(table.with_types()),
+        }
+    }
+
     fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
         match self {
             Self::Records(table) => table.root(txn),
@@ -231,9 +224,9 @@ impl DetachedCursor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn new(table: impl Into<CursorTable>) -> Self {
+    pub fn new<K, V, M: Kind>(table: &Table<K, V, M>) -> Self {
         Self {
-            table: table.into(),
+            table: CursorTable::new(table),
             position: CursorPosition::Unset,
             key: Vec::new(),
             value: Vec::new(),
@@ -410,10 +403,10 @@ impl DetachedCursor {
 impl fmt::Debug for DetachedCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DetachedCursor")
-            .field("table", &self.table)
-            .field("place", &self.position)
-            .field("key", &self.key)
-            .field("value", &self.value)
+            .field("table", &printable(self.table.name()))
+            .field("position", &self.position)
+            .field("key", &ShortBytes(&self.key))
+            .field("value", &ShortBytes(&self.value))
             .finish_non_exhaustive()
     }
 }

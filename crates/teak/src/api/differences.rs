@@ -276,12 +276,12 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
             (None, Some(new)) => (new.emptied(), new),
             (Some(old), Some(new)) => (old, new),
         };
+        if old.is_multi() != M::IS_MULTI || new.is_multi() != M::IS_MULTI {
+            return Err(self.wrong_kind());
+        }
         let orders = |root: &TreeRoot| (root.order, root.kind.values);
         if orders(&old) != orders(&new) {
             return Err(self.reordered(orders(&old), orders(&new)));
-        }
-        if old.is_multi() != M::IS_MULTI {
-            return Err(self.other_kind());
         }
         Ok([(older.source(), old), (newer.source(), new)])
     }
@@ -293,11 +293,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
         (new, new_values): (KeyOrder, Option<KeyOrder>),
     ) -> Error {
         let name = catalog::printable(self.name());
-        let loss_text = |keys: KeyOrder, values: Option<KeyOrder>| match values {
+        let orders_text = |keys: KeyOrder, values: Option<KeyOrder>| match values {
             Some(values) => format!("{keys:?}, of values {values:?}"),
             None => format!("{keys:?}"),
         };
-        let (old, new) = (loss_text(old, old_values), loss_text(new, new_values));
+        let (old, new) = (orders_text(old, old_values), orders_text(new, new_values));
         Error::InvalidArgument(format!(
             "table {name:?} was dropped between these states and created again with another order of keys or values ({old}, then {new}), so they cannot be compared; read all of both"
         ))

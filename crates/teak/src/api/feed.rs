@@ -109,7 +109,8 @@ pub struct ChangeFeed {
 
 impl ChangeFeed {
     /// Waits for a commit after the last state seen. Waits at most for `limit`, or forever if it is
-    /// `None`; not at all if it is zero. Returns `None` on timeout. Several transactions committed meanwhile come as one change.
+    /// `None`; not at all if it is zero. Returns `None` on timeout. Several transactions committed
+    /// meanwhile come as one change.
     ///
     /// # Errors
     ///
@@ -176,8 +177,9 @@ impl Changes {
     /// # Errors
     ///
     /// [`Error::TableNotFound`](crate::Error::TableNotFound) if neither state has the table;
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if it is of the other kind;
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the table was dropped and
-    /// created again with another key order in between;
+    /// created again with other orders in between;
     /// [`Error::Corrupted`](crate::Error::Corrupted) or [`Error::Decode`](crate::Error::Decode).
     pub fn of<K: Codec, V: Codec, M: Kind>(
         &self,

@@ -10,11 +10,14 @@ use crate::{
     Error, Result,
     btree::{
         TreeRoot,
-        multi::{cursor::PairBound, range_parts::is_void},
+        multi::{
+            cursor::PairBound,
+            range_parts::{is_void, touched_keys},
+        },
     },
     read::located::located,
 };
-use std::{fmt, marker::PhantomData, mem, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 /// The state of an iteration. The first error ends it.
 #[derive(Debug, Default)]
@@ -56,8 +59,8 @@ struct RangeEnds<'t, M: Kind> {
 }
 
 /// The ends of a range while the transaction is not borrowed.
-#[derive(Default)]
 struct ParkedRange<P> {
+    name: Arc<[u8]>,
     front: P,
     back: P,
     progress: IterationState,
@@ -92,21 +95,22 @@ impl<'t, M: Kind> RangeEnds<'t, M> {
     }
 
     /// Resumes from parked ends.
-    fn resume(
-        state: TreeState<'t>,
-        name: Arc<[u8]>,
-        parked: ParkedRange<M::Parked>,
-    ) -> Result<Self> {
+    fn resume(state: TreeState<'t>, parked: ParkedRange<M::Parked>) -> Result<Self> {
+        let resume = |end| {
+            let resumed = RangeCursor::resume(state, end);
+            resumed.map_err(|error| located(error, state.0, &state.1, &parked.name, None))
+        };
         Ok(Self {
-            name,
-            front: RangeCursor::resume(state, parked.front)?,
-            back: RangeCursor::resume(state, parked.back)?,
+            front: resume(parked.front)?,
+            back: resume(parked.back)?,
+            name: parked.name,
             progress: parked.progress,
         })
     }
 
     fn park(self) -> ParkedRange<M::Parked> {
         ParkedRange {
+            name: self.name,
             front: self.front.park(),
             back: self.back.park(),
             progress: self.progress,
@@ -191,8 +195,7 @@ fn read<'t, K: Codec, V: Codec, M: Kind>(
     cursor: &mut M::Cursor<'t>,
 ) -> Result<(K::Owned, M::Value<'t, V>)> {
     cursor.read()?;
-    let key = cursor.decode_key(|key| Ok(K::to_owned(K::decode(key)?)))?;
-    Ok((key, M::value::<V>(cursor)?))
+    M::record::<K, V>(cursor)
 }
 
 impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
@@ -225,13 +228,17 @@ pub struct Keys<'t, K, M> {
 }
 
 impl<'t, K: Codec, M: Kind> Keys<'t, K, M> {
+    /// A bound that is a pair counts as its key, unless the pairs leave nothing between them.
     pub(super) fn new(
         state: TreeState<'t>,
         name: Arc<[u8]>,
         low: PairBound<'_>,
         high: PairBound<'_>,
     ) -> Result<Self> {
-        let (ends, types) = (RangeEnds::new(state, name, low, high)?, PhantomData);
+        let of_key = |bound| touched_keys(bound).map(|key| (key, None));
+        let mut ends = RangeEnds::new(state, name, of_key(low), of_key(high))?;
+        ends.progress.is_done |= is_void(&state.1, low, high);
+        let types = PhantomData;
         Ok(Self { ends, types })
     }
 }
@@ -279,8 +286,8 @@ impl<K, M> fmt::Debug for Keys<'_, K, M> {
 pub struct OwnedIter<K, V, M: Kind = Single> {
     txn: ReadTxn,
     root: TreeRoot,
-    name: Arc<[u8]>,
-    parked: ParkedRange<M::Parked>,
+    /// `None` at the end, and during a step, because decoding may panic.
+    parked: Option<ParkedRange<M::Parked>>,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -292,13 +299,11 @@ impl<K: Codec, V: Codec, M: Kind> OwnedIter<K, V, M> {
         low: PairBound<'_>,
         high: PairBound<'_>,
     ) -> Result<Self> {
-        let parked =
-            RangeEnds::<M>::new((txn.source(), root), Arc::clone(&name), low, high)?.park();
+        let parked = RangeEnds::<M>::new((txn.source(), root), name, low, high)?.park();
         Ok(Self {
             txn,
             root,
-            name,
-            parked,
+            parked: Some(parked),
             types: PhantomData,
         })
     }
@@ -307,51 +312,37 @@ impl<K: Codec, V: Codec, M: Kind> OwnedIter<K, V, M> {
         &mut self,
         step: impl FnOnce(&mut RangeEnds<'_, M>, &ReadTxn) -> Option<Result<R>>,
     ) -> Option<Result<R>> {
-        if self.parked.progress.is_done {
-            return None;
-        }
-        let (parked, name) = (mem::take(&mut self.parked), Arc::clone(&self.name));
-        // Marked done during the step, because decoding may panic.
-        self.parked.progress.is_done = true;
-        let source = self.txn.source();
-        match RangeEnds::resume((source, self.root), name, parked) {
+        let parked = self.parked.take_if(|parked| !parked.progress.is_done)?;
+        match RangeEnds::resume((self.txn.source(), self.root), parked) {
             Ok(mut ends) => {
                 let record = step(&mut ends, &self.txn);
-                self.parked = ends.park();
+                self.parked = Some(ends.park());
                 record
             }
-            Err(error) => Some(Err(located(error, source, &self.root, &self.name, None))),
+            Err(error) => Some(Err(error)),
         }
     }
-}
-
-fn read_owned<K: Codec, V: Codec, M: Kind>(
-    cursor: &mut M::Cursor<'_>,
-    txn: &ReadTxn,
-) -> Result<(K::Owned, M::OwnedValue<V>)> {
-    cursor.read()?;
-    let key = cursor.decode_key(|key| Ok(K::to_owned(K::decode(key)?)))?;
-    Ok((key, M::owned_value::<V>(cursor, txn)?))
 }
 
 impl<K: Codec, V: Codec, M: Kind> Iterator for OwnedIter<K, V, M> {
     type Item = Result<(K::Owned, M::OwnedValue<V>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(|ends, txn| ends.next(|cursor| read_owned::<K, V, M>(cursor, txn)))
+        self.step(|ends, txn| ends.next(|cursor| M::owned_record::<K, V>(cursor, txn)))
     }
 }
 
 impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for OwnedIter<K, V, M> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(|ends, txn| ends.next_back(|cursor| read_owned::<K, V, M>(cursor, txn)))
+        self.step(|ends, txn| ends.next_back(|cursor| M::owned_record::<K, V>(cursor, txn)))
     }
 }
 
 impl<K, V, M: Kind> fmt::Debug for OwnedIter<K, V, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_done = (self.parked.as_ref()).is_none_or(|parked| parked.progress.is_done);
         f.debug_struct("OwnedIter")
-            .field("is_done", &self.parked.progress.is_done)
+            .field("is_done", &is_done)
             .finish_non_exhaustive()
     }
 }

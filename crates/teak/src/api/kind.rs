@@ -62,28 +62,36 @@ pub trait Kind: TableKind {
     type Key<K: Codec>;
 }
 
+/// A record that is read from a table.
+pub(super) type ReadRecord<'t, K, V, M> = (<K as Codec>::Owned, <M as Kind>::Value<'t, V>);
+
+/// A record that does not borrow its transaction.
+pub(super) type OwnedReadRecord<K, V, M> = (<K as Codec>::Owned, <M as Kind>::OwnedValue<V>);
+
 /// The differences between the kinds.
 pub(super) trait TableKind: Sized + 'static {
     const IS_MULTI: bool;
 
     type Cursor<'t>: RangeCursor<'t, Parked = Self::Parked>;
 
-    type Parked: Default;
+    type Parked;
 
     type Walk<'t>: StateWalk<'t, Self>
     where
         Self: Kind;
 
-    /// Decodes the value of the record that a cursor has read.
-    fn value<'t, V: Codec>(cursor: &Self::Cursor<'t>) -> Result<Self::Value<'t, V>>
+    /// Decodes the record that a cursor has read.
+    fn record<'t, K: Codec, V: Codec>(
+        cursor: &Self::Cursor<'t>,
+    ) -> Result<ReadRecord<'t, K, V, Self>>
     where
         Self: Kind;
 
-    /// Like [`TableKind::value`], independent of the borrow.
-    fn owned_value<V: Codec>(
-        cursor: &Self::Cursor<'_>,
+    /// Reads and decodes the current record of a resumed cursor.
+    fn owned_record<K: Codec, V: Codec>(
+        cursor: &mut Self::Cursor<'_>,
         txn: &ReadTxn,
-    ) -> Result<Self::OwnedValue<V>>
+    ) -> Result<OwnedReadRecord<K, V, Self>>
     where
         Self: Kind;
 
@@ -98,11 +106,10 @@ pub(super) trait TableKind: Sized + 'static {
         Self: Kind;
 
     /// Reads record `number` of a counted tree.
-    #[allow(clippy::type_complexity)]
     fn nth<'t, K: Codec, V: Codec>(
         state: TreeState<'t>,
         number: u64,
-    ) -> Result<Option<(K::Owned, Self::Value<'t, V>)>>
+    ) -> Result<Option<ReadRecord<'t, K, V, Self>>>
     where
         Self: Kind;
 }
@@ -144,9 +151,6 @@ pub(super) trait RangeCursor<'t>: Sized {
 
     /// The key that was read; empty if there is none.
     fn key(&self) -> &[u8];
-
-    /// Applies `decode` to the key that was read.
-    fn decode_key<R>(&self, decode: impl FnOnce(&[u8]) -> Result<R>) -> Result<R>;
 
     fn state(&self) -> (Source<'t>, &TreeRoot);
 }
@@ -191,17 +195,25 @@ impl TableKind for Single {
     type Walk<'t> = DifferenceWalk<'t, SyncPages<'t>>;
 
     #[inline]
-    fn value<'t, V: Codec>(cursor: &Self::Cursor<'t>) -> Result<V::Item<'t>> {
-        cursor.decode(V::decode)
+    fn record<'t, K: Codec, V: Codec>(
+        cursor: &Self::Cursor<'t>,
+    ) -> Result<ReadRecord<'t, K, V, Self>> {
+        Ok((Self::key::<K>(cursor)?, cursor.decode(V::decode)?))
     }
 
-    fn owned_value<V: Codec>(cursor: &Self::Cursor<'_>, txn: &ReadTxn) -> Result<ValueGuard> {
+    fn owned_record<K: Codec, V: Codec>(
+        cursor: &mut Self::Cursor<'_>,
+        txn: &ReadTxn,
+    ) -> Result<OwnedReadRecord<K, V, Self>> {
+        cursor.read_resumed()?;
+        let key = Self::key::<K>(cursor)?;
         let guard = reading(txn.source(), || {
             ValueGuard::at(txn, cursor.position().clone())
         })?;
-        guard.ok_or_else(|| out_of_order(cursor.root()))
+        Ok((key, guard.ok_or_else(|| out_of_order(cursor.root()))?))
     }
 
+    #[inline]
     fn key<K: Codec>(cursor: &Self::Cursor<'_>) -> Result<K::Owned> {
         Ok(K::to_owned(K::decode(cursor.key())?))
     }
@@ -213,10 +225,10 @@ impl TableKind for Single {
     fn nth<'t, K: Codec, V: Codec>(
         state: TreeState<'t>,
         number: u64,
-    ) -> Result<Option<(K::Owned, V::Item<'t>)>> {
+    ) -> Result<Option<ReadRecord<'t, K, V, Self>>> {
         let mut cursor = <Self::Cursor<'t> as RangeCursor<'t>>::new(state);
         match cursor.seek_nth(number)? {
-            true => Ok(Some((Self::key::<K>(&cursor)?, Self::value::<V>(&cursor)?))),
+            true => Self::record::<K, V>(&cursor).map(Some),
             false => Ok(None),
         }
     }
@@ -235,12 +247,20 @@ impl TableKind for Multi {
     type Parked = PairPosition;
     type Walk<'t> = PairDifferenceWalk<'t, SyncPages<'t>>;
 
-    fn value<'t, V: Codec>(cursor: &Self::Cursor<'t>) -> Result<<Self as Kind>::Value<'t, V>> {
-        cursor.decode(|_, value| Ok(V::to_owned(V::decode(value)?)))
+    fn record<'t, K: Codec, V: Codec>(
+        cursor: &Self::Cursor<'t>,
+    ) -> Result<ReadRecord<'t, K, V, Self>> {
+        cursor.decode(|key, value| {
+            let key = K::to_owned(K::decode(key)?);
+            Ok((key, V::to_owned(V::decode(value)?)))
+        })
     }
 
-    fn owned_value<V: Codec>(cursor: &Self::Cursor<'_>, _: &ReadTxn) -> Result<V::Owned> {
-        Self::value::<V>(cursor)
+    fn owned_record<K: Codec, V: Codec>(
+        cursor: &mut Self::Cursor<'_>,
+        _: &ReadTxn,
+    ) -> Result<OwnedReadRecord<K, V, Self>> {
+        Self::record::<K, V>(cursor)
     }
 
     fn key<K: Codec>(cursor: &KeyCursor<'_>) -> Result<(K::Owned, u64)> {
@@ -259,7 +279,7 @@ impl TableKind for Multi {
     fn nth<'t, K: Codec, V: Codec>(
         (source, root): TreeState<'t>,
         number: u64,
-    ) -> Result<Option<(K::Owned, V::Owned)>> {
+    ) -> Result<Option<ReadRecord<'t, K, V, Self>>> {
         let Some((key, value)) = nth_pair(source, &root, number)? else {
             return Ok(None);
         };
@@ -321,11 +341,6 @@ impl<'t> RangeCursor<'t> for TreeCursor<'t, SyncPages<'t>> {
         self.key()
     }
 
-    #[inline]
-    fn decode_key<R>(&self, decode: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
-        decode(self.key())
-    }
-
     fn state(&self) -> (Source<'t>, &TreeRoot) {
         (self.source(), self.root())
     }
@@ -376,10 +391,6 @@ impl<'t> RangeCursor<'t> for PairCursor<'t, SyncPages<'t>> {
 
     fn key(&self) -> &[u8] {
         self.key()
-    }
-
-    fn decode_key<R>(&self, decode: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
-        self.decode(|key, _| decode(key))
     }
 
     fn state(&self) -> (Source<'t>, &TreeRoot) {

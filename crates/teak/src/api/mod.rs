@@ -13,6 +13,7 @@ mod copy;
 mod count;
 mod cursor;
 mod database;
+mod debug_text;
 mod detached_cursor;
 mod differences;
 mod feed;

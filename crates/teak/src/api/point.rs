@@ -68,7 +68,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let key = key.as_ref();
         check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
         // An error of `change` itself would break the transaction; an error of `decide` does not.
-        self.change(txn, |tree| {
+        self.change_checked(txn, |tree| {
             tree.modify(key, |old| match decide(old) {
                 Ok((verdict, decided)) => (verdict, Ok(decided)),
                 Err(error) => (ModifyAction::Leave, Err(error)),
@@ -346,7 +346,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         // A key that a comparison calls equal may be longer, and the stored one stays.
         let is_own_key = !matches!(format.order, KeyOrder::Custom(_));
         if is_own_key && len < page_size && format.stays_inline(page_size, key.len(), len) {
-            return self.change(txn, |tree| tree.insert_with(key, len, fill));
+            return self.change_checked(txn, |tree| tree.insert_with(key, len, fill));
         }
         // The checksum of a large value must be known before its record is written.
         let mut value = Vec::new();
@@ -355,7 +355,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })?;
         value.resize(len, 0);
         fill(&mut value);
-        self.change(txn, |tree| {
+        self.change_checked(txn, |tree| {
             tree.insert(key, StoredValue::inline(&value), Existing::Replace)
         })?;
         Ok(())

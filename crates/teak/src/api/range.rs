@@ -8,6 +8,7 @@ use super::{
     key_checks::{check_probe, check_value_probe},
     kind::{Kind, Multi, Single},
     sealed::Sealed,
+    table_handle::ONE_VALUE,
 };
 use crate::{
     Error, Result,
@@ -15,7 +16,7 @@ use crate::{
         RootRef, TreeRoot,
         multi::{
             count::{count_pairs, estimate_pairs, split},
-            range_parts::{OwnedPairBound, as_slices, touched_keys},
+            range_parts::{OwnedPairBound, as_slices, to_owned},
         },
     },
     page::key::KeyOrder,
@@ -110,6 +111,30 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
         }
     }
 
+    /// Returns the range between two encoded bounds, of the types that [`Range::low`] and
+    /// [`Range::high`] return: for generic code, and to continue in another process with a part of
+    /// a range. A bound may have a value only in a multi-value table; in others the methods of the
+    /// range return [`Error::TableMismatch`].
+    ///
+    /// ```
+    /// # use teak::{Database, codec::{Str, U32}};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// lines.insert_many(&mut txn, &[("oak", 1), ("oak", 4), ("teak", 2)])?;
+    /// let range = lines.range_pairs(("oak", 2)..);
+    /// assert_eq!(lines.range_encoded(range.low(), range.high()).count(&txn)?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn range_encoded(
+        &self,
+        low: Bound<(&[u8], Option<&[u8]>)>,
+        high: Bound<(&[u8], Option<&[u8]>)>,
+    ) -> Range<'_, K, V, M> {
+        self.range_of(to_owned(low), to_owned(high))
+    }
+
     /// Returns the range between two encoded bounds.
     pub(super) fn range_of(&self, low: OwnedPairBound, high: OwnedPairBound) -> Range<'_, K, V, M> {
         Range {
@@ -122,7 +147,8 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
 }
 
 impl<K: Codec, V: Codec> Table<K, V, Multi> {
-    /// Returns a range of pairs, whose bounds are tuples of key and value.
+    /// Returns a range of pairs, whose bounds are tuples of key and value. All pairs are
+    /// `range(..)`; generic code may need [`Table::range_encoded`].
     ///
     /// ```
     /// # use teak::{Database, codec::{Str, U32}};
@@ -191,9 +217,11 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
         for bound in [&self.low, &self.high] {
             if let Bound::Included((key, value)) | Bound::Excluded((key, value)) = bound {
                 check_probe(root, key)?;
-                value
-                    .as_ref()
-                    .map_or(Ok(()), |value| check_value_probe(root, value))?;
+                match value {
+                    Some(_) if !root.is_multi() => return Err(self.table.mismatch(ONE_VALUE)),
+                    Some(value) => check_value_probe(root, value)?,
+                    None => {}
+                }
             }
         }
         Ok(())
@@ -261,9 +289,7 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// an integer of another length than the keys or the values.
     pub fn keys<'t, T: Transaction>(&self, txn: &'t T) -> Result<Keys<'t, K, M>> {
         let state = (txn.source() as _, *self.root(txn)?);
-        let of_key = |bound| touched_keys(bound).map(|key| (key, None));
-        let (low, high) = (of_key(self.low()), of_key(self.high()));
-        Keys::new(state, self.table.shared_name(), low, high)
+        Keys::new(state, self.table.shared_name(), self.low(), self.high())
     }
 
     /// Returns an iterator over the values, from both ends, in the order of [`Range::iter`].
@@ -369,11 +395,11 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// threads in parallel. There are never more parts than records, and at most 65,536. The parts
     /// differ by one record at most if the table is counted, or if keys have one value and the
     /// range has few leaves. In a multi-value table a part may begin and end among the values of a
-    /// key. If the bounds are pairs and the table is not counted, there may be fewer parts, and
-    /// those at the ends may be smaller.
+    /// key; [`Range::keys`] of each of these parts returns that key. If the bounds are pairs and
+    /// the table is not counted, there may be fewer parts, and those at the ends may be smaller.
     ///
     /// The parts are ranges of the same table. [`Range::low`] of all parts but the first is where
-    /// one begins, for work that other processes do.
+    /// one begins, for other processes, which continue with [`Table::range_encoded`].
     ///
     /// ```
     /// # use teak::{Database, codec::U64};
@@ -440,7 +466,7 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// if there is no space for the changed pages.
     pub fn remove(&self, txn: &mut WriteTxn) -> Result<u64> {
         self.root(txn)?;
-        (self.table).change(txn, |tree| tree.remove_pairs_in(self.low(), self.high()))
+        (self.table).change_checked(txn, |tree| tree.remove_pairs_in(self.low(), self.high()))
     }
 }
 

@@ -45,9 +45,9 @@ pub struct RestoreProgress {
 /// [`ReadTxn::write_backup`](crate::ReadTxn::write_backup). If `progress` breaks, the restore ends
 /// with an error and leaves nothing.
 ///
-/// `sources` describes the files that the backups are read from. The database has no more
-/// permissions than any of them, and the owner of the first, if the process may set it. Without
-/// `sources` it has the permissions of a new file.
+/// `permissions_of` describes the files that the backups are read from. The database has no more
+/// permissions than any of them, and the owner of the first, if the process may set it. If it is
+/// empty, the database has the permissions of a new file.
 ///
 /// ```
 /// # use teak::Database;
@@ -57,10 +57,10 @@ pub struct RestoreProgress {
 /// # let copy = directory.path().join("copy.teak");
 /// # database.backup(&copy, None, &mut |_| ControlFlow::Continue(()))?;
 /// let mut copy = File::open(copy)?;
-/// let sources = [copy.metadata()?];
+/// let permissions_of = [copy.metadata()?];
 /// let target = directory.path().join("restored.teak");
 /// let go_on = &mut |_| ControlFlow::Continue(());
-/// let report = teak::restore(&mut copy, &mut [], &sources, &target, go_on)?;
+/// let report = teak::restore(&mut copy, &mut [], &permissions_of, &target, go_on)?;
 /// assert!(report.is_clean() && target.exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -75,12 +75,12 @@ pub struct RestoreProgress {
 pub fn restore(
     full: &mut dyn Read,
     increments: &mut [&mut dyn Read],
-    sources: &[Metadata],
+    permissions_of: &[Metadata],
     target: impl AsRef<Path>,
     progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
 ) -> Result<CheckReport> {
     let target = target.as_ref();
-    restore_at(sources, full, increments, target, progress).map_err(|error| match error {
+    restore_at(permissions_of, full, increments, target, progress).map_err(|error| match error {
         // It is not known here which of them failed.
         Error::Io {
             operation: READING_BACKUP,
@@ -91,7 +91,7 @@ pub fn restore(
 }
 
 fn restore_at(
-    sources: &[Metadata],
+    permissions_of: &[Metadata],
     full: &mut dyn Read,
     increments: &mut [&mut dyn Read],
     target: &Path,
@@ -137,7 +137,7 @@ fn restore_at(
         ));
     }
     drop(database);
-    restrict(&path, sources)?;
+    restrict(&path, permissions_of)?;
     name(&path, target)?;
     Ok(report)
 }

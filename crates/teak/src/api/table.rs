@@ -4,14 +4,14 @@ use super::{
     Cursor, Iter, Table, TableOptions, Transaction, WriteTxn,
     codec::Codec,
     count::check_counted,
-    key_checks::{RecordCheck, check_probe},
+    key_checks::{RecordCheck, check_key, check_probe},
     kind::{Kind, Source},
     sealed::Sealed,
     table_info::TableStat,
 };
 use crate::{
     Error, Result,
-    btree::{TreeRoot, lookup, mutable_tree::Tree, reading::reading_twice},
+    btree::{PageSource, TreeRoot, lookup, mutable_tree::Tree, reading::reading_twice},
     page::value::StoredValue,
     write::pages::WritePages,
 };
@@ -34,13 +34,18 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// # Errors
     ///
     /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if the key is
-    /// an integer of another length than the keys.
+    /// an integer of another length than the keys of a multi-value table.
+    #[inline]
     pub fn contains_key<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
+        let root = self.root(txn)?;
         let key = K::encode(&key);
-        self.reading(txn, |source, root| {
-            check_probe(root, key.as_ref())?;
-            Ok(lookup::get(source, root, key.as_ref())?.is_some())
-        })
+        let key = key.as_ref();
+        if M::IS_MULTI {
+            check_probe(&root, key)?;
+        }
+        let source = txn.source();
+        let found = reading_twice(source, || Ok(lookup::get(source, &root, key)?.is_some()));
+        found.map_err(|error| self.located(error, txn, &root, Some(key)))
     }
 
     /// Returns the number of records; in a multi-value table, of pairs of key and value.
@@ -231,7 +236,7 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
         for (key, value) in &encoded {
             check.check(key.as_ref(), value.as_ref())?;
         }
-        self.change(txn, |tree| match M::IS_MULTI {
+        self.change_checked(txn, |tree| match M::IS_MULTI {
             true => tree.insert_pairs(&encoded),
             false => tree.insert_many(&encoded),
         })
@@ -263,8 +268,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     pub fn append(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
-        RecordCheck::new(self, txn)?.check(key, value)?;
-        let (is_after, index) = self.change(txn, |tree| {
+        match M::IS_MULTI {
+            true => RecordCheck::new(self, txn)?.check(key, value)?,
+            false => check_key(&*self.root(txn)?, txn.source().page_size(), key)?,
+        }
+        let (is_after, index) = self.change_checked(txn, |tree| {
             let index = tree.root().records;
             let is_after = match M::IS_MULTI {
                 true => tree.append_pair(key, value)?,
@@ -298,6 +306,16 @@ impl<K, V, M: Kind> Table<K, V, M> {
         change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
     ) -> Result<R> {
         self.root(txn)?;
+        self.change_checked(txn, change)
+    }
+
+    /// Changes the tree of the table, whose root the caller has read: it exists, and is of this
+    /// kind.
+    pub(super) fn change_checked<R>(
+        &self,
+        txn: &mut WriteTxn,
+        change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
+    ) -> Result<R> {
         let handle = self.handle(txn);
         txn.inner.change(handle, self.name(), change)
     }

@@ -102,7 +102,8 @@ impl<K, V, M> Table<K, V, M> {
         }
     }
 
-    fn with_types<K2, V2>(&self) -> Table<K2, V2, M> {
+    /// Returns the same table with other types, also of the kind.
+    pub(super) fn with_types<K2, V2, M2>(&self) -> Table<K2, V2, M2> {
         Table {
             name: Arc::clone(&self.name),
             engine: self.engine,
@@ -152,7 +153,7 @@ impl<K, V, M> Table<K, V, M> {
 
     /// The table is of another kind than the handle.
     #[cold]
-    pub(super) fn is_other(&self, detail: &str) -> Error {
+    pub(super) fn mismatch(&self, detail: &str) -> Error {
         Error::TableMismatch {
             name: catalog::printable(&self.name),
             detail: detail.to_owned(),
@@ -174,15 +175,15 @@ impl<K, V, M: Kind> Table<K, V, M> {
     #[cold]
     fn missing_table_error(&self, exists: bool) -> Error {
         match exists {
-            true => self.other_kind(),
+            true => self.wrong_kind(),
             false => transaction::not_found(&self.name),
         }
     }
 
     /// The table is of the other kind.
     #[cold]
-    pub(super) fn other_kind(&self) -> Error {
-        self.is_other(match M::IS_MULTI {
+    pub(super) fn wrong_kind(&self) -> Error {
+        self.mismatch(match M::IS_MULTI {
             true => ONE_VALUE,
             false => SEVERAL_VALUES,
         })

@@ -7,7 +7,7 @@ use std::{
     fs::{self, File, TryLockError},
     io::{self, ErrorKind},
     os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
 };
 
 const PREFIX: &str = ".teak-backup-";
@@ -35,11 +35,13 @@ impl UnfinishedFile {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
+        let failed =
+            |error| Error::io("creating a directory next to the new file")(error).at(target);
+        // So that it is removed even if the working directory changes.
+        let parent = &path::absolute(parent).map_err(failed)?;
         remove_left(parent);
         loop {
-            let directory = create_directory(parent).map_err(|error| {
-                Error::io("creating a directory next to the new file")(error).at(target)
-            })?;
+            let directory = create_directory(parent).map_err(failed)?;
             let lock = lock(&directory);
             // Another process may have mistaken the directory for an abandoned one before it was
             // locked.

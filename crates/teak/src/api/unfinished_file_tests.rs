@@ -27,3 +27,14 @@ fn only_abandoned_directories_are_removed() {
         Err(Error::AlreadyExists(_))
     ));
 }
+
+#[test]
+fn the_directory_of_a_relative_target_has_an_absolute_path() {
+    let name = format!(
+        "absolute-{:032x}",
+        u128::from_le_bytes(random_id().unwrap())
+    );
+    let unfinished = UnfinishedFile::new(Path::new(&name)).unwrap();
+    assert!(unfinished.path().is_absolute());
+    assert!(unfinished.path().parent().unwrap().is_dir());
+}

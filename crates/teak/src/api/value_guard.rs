@@ -1,6 +1,6 @@
 //! A value that holds its transaction.
 
-use super::{sealed::Sealed, transaction::read::ReadTxn};
+use super::{debug_text::ShortBytes, sealed::Sealed, transaction::read::ReadTxn};
 use crate::{
     Result,
     btree::{PageSource, cursor, enter, position::Position},
@@ -77,6 +77,6 @@ impl AsRef<[u8]> for ValueGuard {
 
 impl fmt::Debug for ValueGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
+        ShortBytes(self).fmt(f)
     }
 }

@@ -10,13 +10,13 @@ use super::{PageSource, TreeRoot, enter, position::Position, visit_inner, visit_
 use crate::{Checksum, PageNumber, Result, page::value::StoredValue};
 
 /// A key, and its position in the tree in which it was last looked up.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct CachedPosition {
     key: Vec<u8>,
     noted: Option<CachedEntry>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct CachedEntry {
     root: TreeRoot,
     /// The leaf, its checksum and the index in it; `None` if the key is absent.
@@ -24,6 +24,11 @@ struct CachedEntry {
 }
 
 impl CachedPosition {
+    /// The key that was last looked up.
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
     /// Whether the position is that of `key` in the committed tree of `root`.
     pub(crate) fn is_of(&self, root: &TreeRoot, key: &[u8]) -> bool {
         self.noted.as_ref().is_some_and(|noted| noted.root == *root) && self.key == key

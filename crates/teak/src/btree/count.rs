@@ -214,7 +214,7 @@ pub(crate) fn nth<S: PageSource + ?Sized>(
 }
 
 #[cold]
-fn out_of_order(root: &TreeRoot) -> Error {
+pub(super) fn out_of_order(root: &TreeRoot) -> Error {
     PageDamage("the keys or counts of this tree are not in order").at(root.page, "count")
 }
 

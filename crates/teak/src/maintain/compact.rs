@@ -118,7 +118,7 @@ impl Compaction<'_> {
     }
 
     fn is_reached(&self, txn: &WriteTransaction) -> Result<bool> {
-        let enough = (self.options).enough_pages(living_pages(&txn)?, self.page_size);
+        let enough = (self.options).enough_pages(living_pages(txn)?, self.page_size);
         Ok(needed_pages(&txn.pages.writer.space) <= enough)
     }
 
@@ -188,7 +188,7 @@ impl Compaction<'_> {
             is_emptying,
             is_empty_commit_useful,
             first_gap: is_settled.then(first_gap).flatten(),
-            is_pinned: is_settled && blocking_pins(&txn)?.is_some(),
+            is_pinned: is_settled && blocking_pins(txn)?.is_some(),
             is_tail_only: self.options.is_tidying,
             is_limited: self.options.moved_bytes.is_some(),
             pages_at_once: self.options.pages_at_once(self.page_size),

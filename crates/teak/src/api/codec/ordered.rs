@@ -19,7 +19,9 @@ use crate::Result;
 /// assert!((-0.5f64).to_ordered() < 0.25f64.to_ordered());
 /// assert_eq!(f64::from_ordered((-0.5f64).to_ordered()), -0.5);
 /// ```
-pub trait Ordered: Sized {
+// Only this crate has such numbers.
+#[allow(private_bounds)]
+pub trait Ordered: Number {
     /// The unsigned integer.
     type Unsigned: Ord;
 
@@ -30,15 +32,22 @@ pub trait Ordered: Sized {
     fn from_ordered(mapped: Self::Unsigned) -> Self;
 }
 
+/// A number of this crate's choice.
+trait Number: Sized {}
+
 macro_rules! ordered_unsigned {
     ($unsigned:ty) => {
+        impl Number for $unsigned {}
+
         impl Ordered for $unsigned {
             type Unsigned = Self;
 
+            #[inline]
             fn to_ordered(self) -> Self {
                 self
             }
 
+            #[inline]
             fn from_ordered(mapped: Self) -> Self {
                 mapped
             }
@@ -48,13 +57,17 @@ macro_rules! ordered_unsigned {
 
 macro_rules! ordered_integer {
     ($integer:ty as $unsigned:ty) => {
+        impl Number for $integer {}
+
         impl Ordered for $integer {
             type Unsigned = $unsigned;
 
+            #[inline]
             fn to_ordered(self) -> $unsigned {
                 self.cast_unsigned() ^ 1 << (<$unsigned>::BITS - 1)
             }
 
+            #[inline]
             fn from_ordered(mapped: $unsigned) -> Self {
                 (mapped ^ 1 << (<$unsigned>::BITS - 1)).cast_signed()
             }
@@ -64,9 +77,12 @@ macro_rules! ordered_integer {
 
 macro_rules! ordered_float {
     ($float:ty as $unsigned:ty) => {
+        impl Number for $float {}
+
         impl Ordered for $float {
             type Unsigned = $unsigned;
 
+            #[inline]
             fn to_ordered(self) -> $unsigned {
                 // All bits of negative numbers are inverted; of others only the sign bit.
                 let sign_at = <$unsigned>::BITS - 1;
@@ -74,6 +90,7 @@ macro_rules! ordered_float {
                 bits ^ ((bits.cast_signed() >> sign_at).cast_unsigned() | 1 << sign_at)
             }
 
+            #[inline]
             fn from_ordered(mapped: $unsigned) -> Self {
                 let sign_at = <$unsigned>::BITS - 1;
                 let is_negative = (!mapped.cast_signed() >> sign_at).cast_unsigned();

@@ -120,7 +120,7 @@ impl DetachedCursor {
     /// unchanged.
     pub fn append_value(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
         match &self.table {
-            CursorTable::Records(table) => return Err(table.is_other(ONE_VALUE)),
+            CursorTable::Records(table) => return Err(table.mismatch(ONE_VALUE)),
             CursorTable::Pairs(table) => table.append_value(txn, key, value)?,
         }
         self.arrive(txn, key, value)

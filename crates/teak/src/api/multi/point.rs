@@ -146,7 +146,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         check_probe(&check.root, key)?;
         check_value_probe(&check.root, value)?;
         // An error of `change` itself would break the transaction; a refusal does not.
-        self.change(txn, |tree| {
+        self.change_checked(txn, |tree| {
             let old = tree.stored_value(key, value)?;
             let decided = old.as_deref().map(V::decode).transpose().and_then(change);
             let (verdict, result) = match decided {
@@ -210,7 +210,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         if let Some(new) = &new {
             check.check(key, new.as_ref())?;
         }
-        self.change(txn, |tree| match (&old, &new) {
+        self.change_checked(txn, |tree| match (&old, &new) {
             (None, None) => Ok(true),
             (None, Some(new)) => tree.insert_pair(key, new.as_ref()),
             (Some(old), None) => tree.remove_pair(key, old.as_ref()),
@@ -251,7 +251,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
         RecordCheck::new(self, txn)?.check(key, value)?;
-        let is_after = self.change(txn, |tree| {
+        let is_after = self.change_checked(txn, |tree| {
             let order = tree.root().value_order();
             let last = tree.last_value(key)?;
             let is_after = last.is_none_or(|last| order.stored_to(&last, value).is_lt());
@@ -276,6 +276,6 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         new: &[u8],
     ) -> Result<bool> {
         RecordCheck::new(self, txn)?.check(key, new)?;
-        self.change(txn, |tree| tree.swap_pair_value(key, old, new))
+        self.change_checked(txn, |tree| tree.swap_pair_value(key, old, new))
     }
 }

@@ -19,7 +19,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let (key, value) = (K::encode(&key), V::encode(&value));
         let (key, value) = (key.as_ref(), value.as_ref());
         RecordCheck::new(self, txn)?.check(key, value)?;
-        self.change(txn, |tree| tree.insert_pair(key, value))
+        self.change_checked(txn, |tree| tree.insert_pair(key, value))
     }
 
     /// Inserts a pair if the key does not exist. Otherwise changes nothing and returns the first
@@ -53,7 +53,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         if let Some(first) = self.first_value(txn, K::decode(key)?)? {
             return Ok(Some(first));
         }
-        self.change(txn, |tree| tree.insert_pair(key, value))?;
+        self.change_checked(txn, |tree| tree.insert_pair(key, value))?;
         Ok(None)
     }
 
@@ -119,7 +119,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     fn add_values(&self, txn: &mut WriteTxn, key: &K::Item<'_>, values: Vec<&[u8]>) -> Result<u64> {
         let key = K::encode(key);
         let values = self.sorted(txn, key.as_ref(), values)?;
-        self.change(txn, |tree| tree.insert_values(key.as_ref(), &values))
+        self.change_checked(txn, |tree| tree.insert_values(key.as_ref(), &values))
     }
 
     /// Sorts values in the order of the table, without duplicates; refuses values that the table
@@ -203,7 +203,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let (key, old, new) = (K::encode(&key), V::encode(&old), V::encode(&new));
         let (key, old, new) = (key.as_ref(), old.as_ref(), new.as_ref());
         RecordCheck::new(self, txn)?.check(key, new)?;
-        match self.change(txn, |tree| tree.replace_pair(key, old, new))? {
+        match self.change_checked(txn, |tree| tree.replace_pair(key, old, new))? {
             PairReplaced::Done => Ok(true),
             PairReplaced::NoOld => Ok(false),
             PairReplaced::NewThere => {
@@ -256,7 +256,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         );
         let values = values.iter().map(AsRef::as_ref).collect();
         let values = self.sorted(txn, key.as_ref(), values)?;
-        self.change(txn, |tree| tree.set_values(key.as_ref(), &values))
+        self.change_checked(txn, |tree| tree.set_values(key.as_ref(), &values))
     }
 
     /// Removes a pair; returns whether it was present.

@@ -90,11 +90,11 @@ impl WriteTxn {
     /// commit on. A file that is longer than the new upper limit stays so until its end is free.
     ///
     /// ```
-    /// # use teak::{Database, Geometry};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// txn.set_geometry(Geometry { upper_limit_bytes: 1 << 30, ..database.geometry()? })?;
+    /// txn.set_geometry(database.geometry()?.upper_limit_bytes(1 << 30))?;
     /// txn.commit()?;
     /// assert_eq!(database.geometry()?.upper_limit_bytes, 1 << 30);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

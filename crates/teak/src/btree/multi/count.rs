@@ -159,7 +159,8 @@ fn pair_at<S: PageSource + ?Sized>(
     Ok(Some((key, Some(value))))
 }
 
-/// Returns where each part of a range begins, except the first part.
+/// Returns where each part of a range begins, except the first part. A part that begins with the
+/// first value of a key begins with the whole key.
 pub(crate) fn split<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
@@ -185,8 +186,10 @@ pub(crate) fn split<S: PageSource + ?Sized>(
             ),
         };
         let numbers = cuts(records, parts).map(|cut| first.saturating_add(cut));
-        let starts = numbers.map(|number| nth_pair(source, root, number));
-        return starts.filter_map(Result::transpose).collect();
+        let starts = numbers.filter_map(|number| nth_pair(source, root, number).transpose());
+        return starts
+            .map(|start| part_start(source, root, start?))
+            .collect();
     }
     if let RangeParts::OneKey((key, (from, to))) = range_parts
         && let Some(KeyValues::Tree(nested)) = lookup::find(source, root, key)?
@@ -213,7 +216,34 @@ pub(crate) fn split<S: PageSource + ?Sized>(
             contains(root, (low, high), (key, value))
         });
     }
-    Ok(starts)
+    let starts = starts.into_iter();
+    starts
+        .map(|start| part_start(source, root, start))
+        .collect()
+}
+
+/// Returns where a part begins whose first pair or record is `first`. That is a whole key if the
+/// value is the first one of its key.
+fn part_start<S: PageSource + ?Sized>(
+    source: &S,
+    root: &TreeRoot,
+    first: PairStart,
+) -> Result<PairStart> {
+    let (key, value) = first;
+    let mut first_value = Vec::new();
+    if value.is_some() {
+        match lookup::find(source, root, &key)? {
+            None => return Ok((key, value)),
+            Some(KeyValues::One(one)) => first_value.extend_from_slice(one),
+            Some(KeyValues::Set(set)) => first_value.extend_from_slice(set.get(0)),
+            Some(KeyValues::Tree(nested)) => {
+                let mut position = Position::default();
+                position.first(source, &nested)?;
+                record_at(source, &position, &mut first_value)?;
+            }
+        }
+    }
+    Ok((key, value.filter(|value| *value != first_value)))
 }
 
 /// Counts the pairs before the lower bound of a range.

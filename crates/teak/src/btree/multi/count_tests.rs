@@ -148,9 +148,12 @@ fn parts_begin_with_pairs_and_none_is_empty() {
                     continue;
                 }
                 let find = |(key, value): &(Vec<u8>, Option<Vec<u8>>)| {
-                    let is_it =
-                        |pair: &OwnedPair| (&pair.0, Some(&pair.1)) == (key, value.as_ref());
-                    all.iter().position(is_it).unwrap()
+                    let first = all.iter().position(|pair| pair.0 == *key).unwrap();
+                    let Some(value) = value else { return first };
+                    let is_it = |pair: &OwnedPair| (&pair.0, &pair.1) == (key, value);
+                    let index = all.iter().position(is_it).unwrap();
+                    assert_ne!(index, first, "a first value begins with its key");
+                    index
                 };
                 let indexes: Vec<_> = starts.iter().map(find).collect();
                 let starts = [begin].into_iter().chain(indexes.iter().copied());

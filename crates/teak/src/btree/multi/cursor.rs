@@ -149,6 +149,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// The value of the current pair; empty if there is none. A value that is not in a leaf, which
     /// only trees with one value per key have, is left to [`Self::load_value`].
+    #[inline]
     pub(crate) fn value(&self) -> &[u8] {
         match &self.inner {
             ValueCursor::Only => self.outer.stored_value().bytes,
@@ -178,6 +179,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
 
     /// Returns the value of the current pair as a slice of the file, if it is stored there in one
     /// piece.
+    #[inline]
     pub(crate) fn value_in_page(&self) -> Result<Option<&'s [u8]>> {
         Ok(match &self.inner {
             ValueCursor::Only if self.is_on_pair() => Some(self.outer.value()?),
@@ -189,6 +191,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Applies `decode` to the current pair.
+    #[inline]
     pub(crate) fn decode<R>(&self, decode: impl FnOnce(&[u8], &[u8]) -> Result<R>) -> Result<R> {
         let (faults, _) = self.outer.faults_before();
         let before = faults.count();

@@ -17,7 +17,7 @@ use crate::{
     },
     page::key::KeyOrder,
 };
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Bound};
 
 /// A walk along two trees of the same orders.
 #[derive(Debug)]
@@ -67,13 +67,28 @@ impl<'s, S: PageSource + ?Sized> PairDifferenceWalk<'s, S> {
         loop {
             let found = self.next_of_keys()?;
             let is_in_range = || Ok(self.is_in_range());
-            if found.is_none() || reading(older, || reading(newer, is_in_range))? {
+            if found.is_none() || !self.is_cut() || reading(older, || reading(newer, is_in_range))?
+            {
                 return Ok(found);
             }
         }
     }
 
-    /// Whether the current pair is in the range. Its key is one that has pairs there.
+    /// Whether a bound is among the values of the current key. The walk along the keys passes those
+    /// that have no values in the range.
+    fn is_cut(&self) -> bool {
+        let root = &self.trees[0].1;
+        [&self.bounds.0, &self.bounds.1]
+            .iter()
+            .any(|bound| match bound {
+                Bound::Included((key, Some(_))) | Bound::Excluded((key, Some(_))) => {
+                    root.order.stored_to(&self.key, key).is_eq()
+                }
+                _ => false,
+            })
+    }
+
+    /// Whether the current pair is in the range.
     fn is_in_range(&self) -> bool {
         let bounds = (as_slices(&self.bounds.0), as_slices(&self.bounds.1));
         contains(&self.trees[0].1, bounds, self.pair())

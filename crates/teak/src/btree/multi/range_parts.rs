@@ -75,7 +75,7 @@ pub(crate) fn as_slices(bound: &OwnedPairBound) -> PairBound<'_> {
 }
 
 /// Copies a bound.
-pub(super) fn to_owned(bound: PairBound<'_>) -> OwnedPairBound {
+pub(crate) fn to_owned(bound: PairBound<'_>) -> OwnedPairBound {
     bound.map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)))
 }
 

@@ -28,7 +28,8 @@ impl<'p> PairSearchKey<'p> {
 }
 
 impl<S: PageSource + ?Sized> PairCursor<'_, S> {
-    /// Moves where a seek for the pair leads.
+    /// Moves where a seek for the pair leads. A seek for an equal pair does not read the values of
+    /// the next key; if there is no such pair, the cursor is on none.
     pub(crate) fn seek_search_pair(
         &mut self,
         op: SeekOp,
@@ -38,6 +39,10 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
             return self.seek_search_key(op, pair);
         };
         match pair.value.op_from_nearest(op) {
+            Some(SeekOp::Equal) => {
+                let target = SeekTarget::Value(key, pair.value.nearest());
+                self.seek(SeekOp::Equal, target)
+            }
             Some(op) => self.seek(op, SeekTarget::Pair(key, pair.value.nearest())),
             None => Ok(false),
         }
@@ -64,3 +69,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "seek_tests.rs"]
+mod tests;

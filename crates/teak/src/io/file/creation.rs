@@ -173,8 +173,11 @@ impl Unnamed {
 
 /// Creates a file in `directory` that disappears when it is closed. Only this user can read it.
 pub(crate) fn temporary_file(directory: &Path) -> io::Result<File> {
+    // This needs no permission to read the directory.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat(CWD, directory, flags, Mode::empty())?;
     let mode = Mode::RUSR | Mode::WUSR;
-    let (file, _removes_its_name) = Unnamed::make(File::open(directory)?, OsStr::new(""), mode)?;
+    let (file, _removes_its_name) = Unnamed::make(directory.into(), OsStr::new(""), mode)?;
     Ok(file)
 }
 

@@ -2,7 +2,8 @@
 
 use super::sample::{KEY_STEP, RECORDS_MAX};
 use crate::{
-    Direction, MultiTable, Result, SeekOp, SeekTarget, Transaction, WriteTxn, codec::Bytes,
+    Direction, Multi, MultiTable, Range, ReadTxn, Result, SeekOp, SeekTarget, Transaction,
+    WriteTxn, codec::Bytes,
 };
 use std::ops::{Bound, ControlFlow};
 
@@ -22,9 +23,10 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
     let backwards = table.iter(txn)?.rev().take(RECORDS_MAX);
     let _ = backwards.take_while(Result::is_ok).count();
     let _ = (table.stat(txn), table.len(txn), table.options(txn));
-    let _ = (table.range(..).keys(txn)?.take(RECORDS_MAX))
-        .take_while(Result::is_ok)
-        .count();
+    let keys = table.range(..).keys(txn)?.take(RECORDS_MAX);
+    let _ = keys.take_while(Result::is_ok).count();
+    let keys = table.range(..).keys(txn)?.rev().take(RECORDS_MAX);
+    let _ = keys.take_while(Result::is_ok).count();
     let (mut cursor, mut last_key) = (table.cursor(txn)?, None);
     for (step, (key, value)) in pairs.iter().step_by(KEY_STEP).enumerate() {
         let _ = (table.count(txn, key), table.contains(txn, key, value));
@@ -34,13 +36,12 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
         }
         last_key = Some(key);
         count(txn, &table, key, value);
-        if step.is_multiple_of(SPLIT_STEP) {
-            let _ = (
-                table.range(..).split(txn, 3),
-                table.range(&key[..]..).split(txn, 70),
-            );
-        }
         let from = (Bound::Excluded((&key[..], &value[..])), Bound::Unbounded);
+        if step.is_multiple_of(SPLIT_STEP) {
+            split(txn, &table.range(..), 3);
+            split(txn, &table.range(&key[..]..), 70);
+            split(txn, &table.range_pairs(from), 5);
+        }
         let _ = table.range_pairs(from).iter(txn)?.rev().take(3).count();
         for target in [SeekTarget::Pair(key, value), SeekTarget::Value(key, value)] {
             let _ = (cursor.seek(SeekOp::GreaterOrEqual, target), cursor.next());
@@ -53,11 +54,36 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Compares two states, and in them the pairs from the first one to the last one.
+pub(super) fn compare(older: &ReadTxn, newer: &ReadTxn, name: &[u8]) -> Result<()> {
+    let table: Raw = newer.open_multi_table(name)?;
+    let pairs = some_pairs(newer, &table);
+    let (from, to) = (pairs[0].clone(), pairs[pairs.len().max(2) - 2].clone());
+    for range in [table.range(..), table.range_pairs(from..to)] {
+        for (older, newer) in [(older, newer), (newer, older)] {
+            let differences = range.differences(older, newer)?.take(RECORDS_MAX);
+            let _ = differences.take_while(Result::is_ok).count();
+        }
+    }
+    Ok(())
+}
+
+/// Splits a range, and reads some records and keys of each part.
+fn split<T: Transaction>(txn: &T, range: &Range<'_, Bytes, Bytes, Multi>, parts: usize) {
+    for part in range.split(txn, parts).into_iter().flatten() {
+        let records = part.iter(txn).into_iter().flatten().take(3);
+        let _ = records.take_while(Result::is_ok).count();
+        let keys = part.keys(txn).into_iter().flatten().take(3);
+        let _ = keys.take_while(Result::is_ok).count();
+    }
+}
+
 fn count<T: Transaction>(txn: &T, table: &Raw, key: &[u8], value: &[u8]) {
     let number = table.rank(txn, key, value).unwrap_or(7);
     let _ = (table.nth(txn, number), table.range(..key).count(txn));
     let from = (Bound::Excluded((key, value)), Bound::Unbounded);
-    let _ = table.range_pairs(from).count(txn);
+    let pairs = table.range_pairs(from);
+    let _ = (pairs.count(txn), pairs.estimate(txn));
     let _ = table.range(key..).estimate(txn);
 }
 

@@ -3,6 +3,7 @@
 //! forgery.
 
 mod births;
+mod counts;
 
 use crate::{
     Checksum, CompactOptions, Database, DetachedCursor, Direction, Error, MultiTable, Options,

@@ -3,7 +3,7 @@
 mod moves;
 mod steps;
 
-use super::{key_checks::check_target, kind::Source};
+use super::{key_checks::check_probes, kind::Source};
 use crate::{
     Error, Result,
     btree::{
@@ -115,7 +115,7 @@ impl<'t> Cursor<'t> {
     }
 
     fn seek_target(&mut self, op: SeekOp, target: SeekTarget<'_>) -> Result<bool> {
-        check_target(self.inner.root(), &self.name, target)?;
+        check_probes(self.inner.root(), &self.name, target.parts())?;
         let found = self.inner.seek(op, target);
         self.located(found)
     }

@@ -3,7 +3,7 @@
 use super::{
     ReadTxn,
     codec::Codec,
-    kind::{Kind, RangeCursor, Single, TreeState, out_of_order},
+    kind::{Kind, RangeCursor, ReadRecord, Single, TreeState, out_of_order},
     sealed::Sealed,
 };
 use crate::{
@@ -193,13 +193,13 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
 #[inline]
 fn read<'t, K: Codec, V: Codec, M: Kind>(
     cursor: &mut M::Cursor<'t>,
-) -> Result<(K::Owned, M::Value<'t, V>)> {
+) -> Result<ReadRecord<'t, K, V, M>> {
     cursor.read()?;
     M::record::<K, V>(cursor)
 }
 
 impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
-    type Item = Result<(K::Owned, M::Value<'t, V>)>;
+    type Item = Result<ReadRecord<'t, K, V, M>>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    btree::{PageSource, TreeRoot, seek_target::SeekTarget},
+    btree::{PageSource, TreeRoot},
     page::{key::KeyOrder, max_key_len},
     read::catalog,
 };
@@ -67,9 +67,13 @@ pub(super) fn check_value_probe(root: &TreeRoot, value: &[u8]) -> Result<()> {
     Err(Error::InvalidArgument(text))
 }
 
-/// Refuses the target of a seek that the table cannot have.
-pub(super) fn check_target(root: &TreeRoot, name: &[u8], target: SeekTarget<'_>) -> Result<()> {
-    let (key, value) = target.parts();
+/// Refuses a key, or a value of a key, that the table cannot have: the target of a seek, or a bound
+/// of a range.
+pub(super) fn check_probes(
+    root: &TreeRoot,
+    name: &[u8],
+    (key, value): (&[u8], Option<&[u8]>),
+) -> Result<()> {
     match value {
         Some(_) if !root.is_multi() => {
             return Err(Error::TableMismatch {

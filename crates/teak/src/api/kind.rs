@@ -458,8 +458,8 @@ impl<'t> StateWalk<'t, Multi> for PairDifferenceWalk<'t, SyncPages<'t>> {
     }
 
     fn new_value<V: Codec>(&mut self) -> Result<V::Owned> {
-        let (source, _) = self.tree_at_fault();
-        reading(source, || Ok(V::to_owned(V::decode(self.pair().1)?)))
+        // A pair is only in one of the states.
+        <Self as StateWalk<'t, Multi>>::old_value::<V>(self)
     }
 
     fn tree_at_fault(&self) -> (Source<'t>, &TreeRoot) {

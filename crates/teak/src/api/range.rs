@@ -5,10 +5,9 @@ use super::{
     bounds::Bounds,
     codec::{Codec, EncodeAs},
     iter::Ignored,
-    key_checks::{check_probe, check_value_probe},
+    key_checks::check_probes,
     kind::{Kind, Multi, Single},
     sealed::Sealed,
-    table_handle::ONE_VALUE,
 };
 use crate::{
     Error, Result,
@@ -216,12 +215,7 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
         }
         for bound in [&self.low, &self.high] {
             if let Bound::Included((key, value)) | Bound::Excluded((key, value)) = bound {
-                check_probe(root, key)?;
-                match value {
-                    Some(_) if !root.is_multi() => return Err(self.table.mismatch(ONE_VALUE)),
-                    Some(value) => check_value_probe(root, value)?,
-                    None => {}
-                }
+                check_probes(root, self.table.name(), (key, value.as_deref()))?;
             }
         }
         Ok(())

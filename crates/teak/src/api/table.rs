@@ -5,7 +5,7 @@ use super::{
     codec::Codec,
     count::check_counted,
     key_checks::{RecordCheck, check_key, check_probe},
-    kind::{Kind, Source},
+    kind::{Kind, ReadRecord, Source},
     sealed::Sealed,
     table_info::TableStat,
 };
@@ -116,11 +116,7 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// # Errors
     ///
     /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
-    #[allow(clippy::type_complexity)]
-    pub fn first<'t, T: Transaction>(
-        &self,
-        txn: &'t T,
-    ) -> Result<Option<(K::Owned, M::Value<'t, V>)>> {
+    pub fn first<'t, T: Transaction>(&self, txn: &'t T) -> Result<Option<ReadRecord<'t, K, V, M>>> {
         self.iter(txn)?.next().transpose()
     }
 
@@ -129,11 +125,7 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// # Errors
     ///
     /// [`Error::TableNotFound`], [`Error::Corrupted`] or [`Error::Decode`].
-    #[allow(clippy::type_complexity)]
-    pub fn last<'t, T: Transaction>(
-        &self,
-        txn: &'t T,
-    ) -> Result<Option<(K::Owned, M::Value<'t, V>)>> {
+    pub fn last<'t, T: Transaction>(&self, txn: &'t T) -> Result<Option<ReadRecord<'t, K, V, M>>> {
         self.iter(txn)?.next_back().transpose()
     }
 
@@ -158,12 +150,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     ///
     /// [`Error::InvalidArgument`] if the table is not counted; [`Error::TableNotFound`],
     /// [`Error::Corrupted`] or [`Error::Decode`].
-    #[allow(clippy::type_complexity)]
     pub fn nth<'t, T: Transaction>(
         &self,
         txn: &'t T,
         number: u64,
-    ) -> Result<Option<(K::Owned, M::Value<'t, V>)>> {
+    ) -> Result<Option<ReadRecord<'t, K, V, M>>> {
         self.reading(txn, |source, root| {
             check_counted(root, self.name())?;
             M::nth::<K, V>((source, *root), number)

@@ -3,7 +3,7 @@
 use super::cursor_position::CursorPosition;
 use crate::{
     Result,
-    api::key_checks::check_target,
+    api::key_checks::check_probes,
     btree::{
         PageSource, TreeRoot, cursor,
         multi::{cursor::PairCursor, position::PairPosition, seek::PairSearchKey},
@@ -227,7 +227,7 @@ impl<'s> CursorStep<'_, 's> {
 
     /// Moves where a seek for a target leads. Only multi-value tables have pairs.
     pub(super) fn seek(&mut self, op: SeekOp, target: SeekTarget<'_>) -> Result<bool> {
-        check_target(self.root, self.name, target)?;
+        check_probes(self.root, self.name, target.parts())?;
         self.hint_target = HintTarget::Unknown;
         match &mut self.path {
             BorrowedPath::Record(position) => {

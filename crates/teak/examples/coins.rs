@@ -20,7 +20,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// A record of this name says which block was applied last.
 const TIP: &[u8] = b"height";
 
-/// What a block changes.
+/// The changes of a block.
 struct Block {
     height: u32,
     /// Coins that exist before the block, and not after it.
@@ -54,7 +54,7 @@ fn read_block() -> Result<Block> {
     let mut created = read_dump("coins-702861.dump")?;
     let mut spent: Vec<_> = read_dump("spends-702861.dump")?.into_keys().collect();
     let before = spent.len();
-    // What is created and spent by the same block takes no part in the rest.
+    // Coins that the same block creates and spends take no part in the rest.
     spent.retain(|key| created.remove(key).is_none());
     let height = created
         .values()

@@ -74,7 +74,7 @@ texts! {
     Error::SnapshotExists(name) =>
         "snapshot {name:?} already exists; drop it first, or choose another name";
     Error::HeldByReader { process, thread, lag, kept_bytes, .. } =>
-        "all reusable space is held by a reader ({kept_bytes} bytes, {lag} commits behind, {}, \
+        "all reusable space is held by a reader ({kept_bytes} bytes, a lag of {lag} commits, {}, \
          thread {thread}); end that reader, or let the file grow", reader_process(*process);
     Error::TooManyReaders(max) =>
         "{max} read transactions are open, which is the maximum; end some of them";

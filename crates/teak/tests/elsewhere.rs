@@ -182,7 +182,7 @@ fn an_unfinished_file_is_refused_and_unchanged() -> teak::Result<()> {
         std::fs::write(&path, &half).expect("writes");
         for is_read_only in [false, true] {
             // These are treated as files made for the database: see `tests/access.rs`,
-            // `open/create_tests.rs`.
+            // `open/open_database_tests.rs`.
             if [0, 4 * 4096].contains(&half.len())
                 && half.iter().all(|byte| *byte == 0)
                 && !is_read_only

@@ -15,7 +15,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     // `open/unlocked.rs`. All other callers are in layers above both folders.
     ("commit/pipeline.rs", "WriteTransaction"),
     ("open/close.rs", "Engine"),
-    ("open/create.rs", "Engine"),
+    ("open/open_database.rs", "Engine"),
     ("open/unlocked.rs", "Engine"),
     ("process/wait_for_commits.rs", "Opening"),
     ("read/reader.rs", "Engine"),

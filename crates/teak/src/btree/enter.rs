@@ -1,6 +1,6 @@
 //! Descents: from a root to its page, from an inner page to a child, from a record to its large
-//! value. This is the only place where checksums are verified: if its source requires that, a page
-//! is compared with its checksum before any other code reads it.
+//! value. This is the only place that has checksums of a tree verified: if its source requires
+//! that, a page is compared with its checksum before any other code reads it.
 //!
 //! Invariant: every page number by which the tree reads a page came through here, or belongs to a
 //! page that this transaction wrote. So no page is copied before its checksum was verified either.

@@ -16,8 +16,9 @@
 //! 7. *Wait*: a durable commit waits until a flush has made it durable and visible.
 //!
 //! Before the record is written, nothing refers to the new pages. An error undoes the transaction,
-//! and the free-space map is read again from the previous record. Once the record write has begun,
-//! an error leaves the state on the disk unknown: the database refuses writes until it is reopened.
+//! which gives its pages back, or, from step 4 on, reads the free-space map again from the previous
+//! record. Once the record write has begun, an error leaves the state on the disk unknown: the
+//! database refuses writes until it is reopened.
 
 mod build_record;
 mod defer;
@@ -114,7 +115,7 @@ impl WriteTransaction {
         let space = space::commit_space(self, &extents);
         self.note_step(CommitStep::Space);
         let space = match space {
-            // Nothing has changed, so the transaction can continue.
+            // Nothing has changed: the transaction gives its pages back.
             Err(error) if self.named.revived.is_none() => return Err(error),
             space => space,
         };

@@ -1,7 +1,7 @@
 //! Opening, creating, recovering, closing, inspecting and deleting databases.
 
 pub(crate) mod close;
-pub(crate) mod create;
+pub(crate) mod open_database;
 pub(crate) mod delete;
 pub(crate) mod inspect;
 pub(crate) mod limits;

@@ -206,5 +206,5 @@ impl Engine {
 const _: () = assert!(SLOT_COUNT == 4 && FORMATTED_LENS[4] == PROBE_LEN as u64);
 
 #[cfg(test)]
-#[path = "create_tests.rs"]
+#[path = "open_database_tests.rs"]
 mod tests;

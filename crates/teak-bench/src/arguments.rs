@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Kinds(Kinds),
     /// Scan and look up records of a file that is not in memory, with and without read-ahead.
     Cold(Cold),
+    /// Create a database, commit once and drop it: in memory, in a temporary file, on the disk.
+    Opening(OpeningArguments),
     /// Copy a database, change some records, copy it again, and print the bytes read and written.
     Backup(BackupArguments),
     /// Open and write a file whose space map has many more pages than the file has blocks, and
@@ -126,6 +128,21 @@ pub(crate) struct Cold {
     /// Rounds of each; the figure is their median.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
+
+    #[command(flatten)]
+    pub(crate) paths: RunPaths,
+}
+
+/// Arguments of `opening`.
+#[derive(Debug, Args)]
+pub(crate) struct OpeningArguments {
+    /// Rounds in memory and in a temporary file; the figure is their median.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rounds: u32,
+
+    /// Rounds on the disk.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) disk_rounds: u32,
 
     #[command(flatten)]
     pub(crate) paths: RunPaths,

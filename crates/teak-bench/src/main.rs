@@ -15,6 +15,7 @@
 //! cargo run --release -p teak-bench -- kinds
 //! cargo run --release -p teak-bench -- kinds --only many --many 10000000 --engines teak
 //! cargo run --release -p teak-bench -- cold
+//! cargo run --release -p teak-bench -- opening
 //! cargo run --release -p teak-bench -- backup --bytes 1000000000
 //! cargo run --release -p teak-bench --features space-map -- space-map --pages 1048576,268435456
 //! ```
@@ -162,6 +163,12 @@
 //! The results of loads, removals and nested transactions are compared whole with the expected
 //! records, and the results of reads by counts and sums.
 //!
+//! # Measurements of `opening`
+//!
+//! Microseconds to create a database, commit one record durably, and drop the database: in memory,
+//! in a temporary file, and on the disk. `disk, lazy` commits lazily, closes without a flush and
+//! leaves the lock file.
+//!
 //! # Measurements of `backup`
 //!
 //! Copies of a whole open database: the bytes read from and written to the disk, and the time until
@@ -243,6 +250,7 @@ mod handover;
 mod kinds;
 mod latencies;
 mod measurement;
+mod opening;
 mod process;
 mod readers;
 mod report;
@@ -256,8 +264,8 @@ mod workloads;
 
 use anyhow::{Context, Result, ensure};
 use arguments::{
-    Arguments, BackupArguments, Cold, Command, Commits, Flushes, Handover, Kinds, Quick, Readers,
-    RunPaths, SpaceArguments, TransactionArguments, Values,
+    Arguments, BackupArguments, Cold, Command, Commits, Flushes, Handover, Kinds, OpeningArguments,
+    Quick, Readers, RunPaths, SpaceArguments, TransactionArguments, Values,
 };
 use clap::Parser;
 use compare::Compare;
@@ -301,6 +309,9 @@ fn main() -> Result<()> {
             in_directory(&kinds.paths, |directory| run_kinds(&kinds, directory))
         }
         Command::Cold(cold) => in_directory(&cold.paths, |directory| run_cold(&cold, directory)),
+        Command::Opening(opening) => {
+            in_directory(&opening.paths, |directory| run_opening(&opening, directory))
+        }
         Command::Backup(backup) => {
             in_directory(&backup.paths, |directory| run_backup(&backup, directory))
         }
@@ -439,6 +450,12 @@ fn run_cold(cold: &Cold, directory: &Path) -> Result<()> {
     let figures = cold::run(cold, directory)?;
     println!("\n{}", cold::table(&figures));
     write_figures(&cold.paths, &figures)
+}
+
+fn run_opening(opening: &OpeningArguments, directory: &Path) -> Result<()> {
+    let figures = opening::run(opening, directory)?;
+    println!("\n{}", opening::table(&figures));
+    write_figures(&opening.paths, &figures)
 }
 
 fn run_backup(backup: &BackupArguments, directory: &Path) -> Result<()> {

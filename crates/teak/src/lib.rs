@@ -52,6 +52,7 @@
 //! | to | see |
 //! |---|---|
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
+//! | use a database that ends with its last handle, as in tests | [`Database::in_memory`], [`Database::temporary`] |
 //! | store other types than bytes | [`codec`] |
 //! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
 //! | write a function for tables of both kinds | [`Kind`] |
@@ -129,11 +130,11 @@ pub use api::{
     CompactOptions, CompactProgress, Create, Cursor, Damage, Database, DatabaseStat, DeleteScope,
     Deletion, DenseProgress, DetachedCursor, Difference, Differences, Direction, Durability,
     Estimate, Event, Exactness, FileInfo, Iter, Keys, Kind, Limits, Loss, Marks, Metrics, Multi,
-    MultiTable, Options, OwnedIter, OwnedValues, PageUse, PageVisit, ParkedReadTxn, Range,
-    ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress, SalvageProgress,
-    SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget, Sharing, Single, SlowReader,
-    SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat,
-    Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo,
+    MultiTable, Options, OwnedIter, PageUse, PageVisit, ParkedReadTxn, Range, ReadAhead, ReadTxn,
+    ReaderInfo, Recovery, ResetReadTxn, RestoreProgress, SalvageProgress, SalvageReport,
+    SalvagedTable, Savepoint, SeekOp, SeekTarget, Sharing, Single, SlowReader, SlowReaderChoice,
+    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
+    Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo,
     WriteOptions, WriteTxn, codec, delete, inspect, limits, lock_file_of, restore, salvage,
 };
 pub use error::{Error, KeyRange, Result, remedy};

@@ -12,6 +12,7 @@ mod detached_cursors_of_values;
 mod differences;
 mod dropping;
 mod elsewhere;
+mod ephemeral;
 mod equal_bytes;
 mod events;
 mod faults;

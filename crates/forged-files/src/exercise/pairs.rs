@@ -163,7 +163,7 @@ pub(super) fn owned(
     collector.exhaust("an owned scan back", table.range(..).owned(txn)?.rev());
     let pairs = some_pairs(collector, txn, &table);
     for (key, value) in &pairs {
-        collector.exhaust("owned values", table.values_owned(txn, key)?);
+        collector.exhaust("owned values", table.range(key..=key).owned(txn)?);
         let before = (Bound::Unbounded, Bound::Excluded((&key[..], &value[..])));
         collector.exhaust(
             "owned pairs",

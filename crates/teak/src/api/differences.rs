@@ -6,7 +6,8 @@
 use super::{
     Range, ReadTxn, Table,
     codec::Codec,
-    kind::{Kind, Single, StateWalk, TreeState},
+    difference::Difference,
+    kind::{Kind, Single, TreeState},
     sealed::Sealed,
 };
 use crate::{
@@ -23,106 +24,12 @@ use crate::{
 };
 use std::{fmt, marker::PhantomData, ops::Bound, sync::Arc};
 
-/// A record that differs between two states; see [`Table::differences`].
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Difference<K, V> {
-    /// Only the newer state has it.
-    Inserted {
-        /// Its key.
-        key: K,
-        /// Its value.
-        value: V,
-    },
-    /// Both have it, with different values. In a multi-value table, where a record is a pair of key
-    /// and value, there are no such differences.
-    Changed {
-        /// Its key.
-        key: K,
-        /// Its value in the older state.
-        old: V,
-        /// Its value in the newer state.
-        new: V,
-    },
-    /// Only the older state has it.
-    Removed {
-        /// Its key.
-        key: K,
-        /// Its value.
-        value: V,
-    },
-}
-
-impl<K, V> Difference<K, V> {
-    /// The key of the record.
-    ///
-    /// ```
-    /// # use teak::Difference;
-    /// let change = Difference::Changed { key: "teak", old: 1, new: 2 };
-    /// assert_eq!((change.key(), change.old_value(), change.new_value()), (&"teak", Some(&1), Some(&2)));
-    /// ```
-    #[must_use]
-    pub fn key(&self) -> &K {
-        match self {
-            Self::Inserted { key, .. } | Self::Changed { key, .. } | Self::Removed { key, .. } => {
-                key
-            }
-        }
-    }
-
-    /// The value in the older state, if the record is there.
-    #[must_use]
-    pub fn old_value(&self) -> Option<&V> {
-        match self {
-            Self::Inserted { .. } => None,
-            Self::Changed { old: value, .. } | Self::Removed { value, .. } => Some(value),
-        }
-    }
-
-    /// The value in the newer state, if the record is there.
-    #[must_use]
-    pub fn new_value(&self) -> Option<&V> {
-        match self {
-            Self::Removed { .. } => None,
-            Self::Changed { new: value, .. } | Self::Inserted { value, .. } => Some(value),
-        }
-    }
-}
-
 /// The records in which two states of a table differ, in their order; see [`Table::differences`].
 pub struct Differences<'t, K, V, M: Kind = Single> {
     walk: M::Walk<'t>,
     name: Arc<[u8]>,
     is_done: bool,
     types: PhantomData<fn() -> (K, V)>,
-}
-
-impl<'t, K: Codec, V: Codec, M: Kind> Differences<'t, K, V, M> {
-    /// Decodes the current difference, which has this kind.
-    fn decode(&mut self, kind: ChangeKind) -> Result<Difference<K::Owned, M::Value<'t, V>>> {
-        let key = K::to_owned(K::decode(self.walk.key())?);
-        Ok(match kind {
-            ChangeKind::Inserted => Difference::Inserted {
-                key,
-                value: self.walk.new_value::<V>()?,
-            },
-            ChangeKind::Removed => Difference::Removed {
-                key,
-                value: self.walk.old_value::<V>()?,
-            },
-            ChangeKind::Changed => Difference::Changed {
-                key,
-                old: self.walk.old_value::<V>()?,
-                new: self.walk.new_value::<V>()?,
-            },
-        })
-    }
-
-    /// Adds to a damage error which keys of the table are affected.
-    #[cold]
-    fn located(&self, error: Error) -> Error {
-        let (source, root) = self.walk.tree_at_fault();
-        located(error, source, root, &self.name, Some(self.walk.key()))
-    }
 }
 
 impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Differences<'t, K, V, M> {
@@ -132,10 +39,18 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Differences<'t, K, V, M> {
         if self.is_done {
             return None;
         }
-        let found = self.walk.next().transpose();
-        let taken = found.map(|kind| kind.and_then(|kind| self.decode(kind)));
-        self.is_done = !matches!(taken, Some(Ok(_)));
-        taken.map(|taken| taken.map_err(|error| self.located(error)))
+        let found = M::next_difference::<K, V>(&mut self.walk);
+        self.is_done = !matches!(found, Ok(Some(_)));
+        found.map_err(|error| self.located(error)).transpose()
+    }
+}
+
+impl<K, V, M: Kind> Differences<'_, K, V, M> {
+    /// Adds to a damage error which keys of the table are affected.
+    #[cold]
+    fn located(&self, error: Error) -> Error {
+        let (source, root, key) = M::fault(&self.walk);
+        located(error, source, root, &self.name, Some(key))
     }
 }
 
@@ -180,7 +95,7 @@ impl<K: Codec, V: Codec, M: Kind> Range<'_, K, V, M> {
         self.check(&older.1)?;
         self.check(&newer.1)?;
         Ok(Differences {
-            walk: StateWalk::new(older, newer, self.low(), self.high()),
+            walk: M::walk([older, newer], self.low(), self.high()),
             name: self.table.shared_name(),
             is_done: false,
             types: PhantomData,

@@ -67,6 +67,7 @@ struct ParkedRange<P> {
 }
 
 impl<'t, M: Kind> RangeEnds<'t, M> {
+    #[inline]
     fn new(
         state: TreeState<'t>,
         name: Arc<[u8]>,
@@ -179,6 +180,7 @@ pub struct Iter<'t, K, V, M: Kind = Single> {
 }
 
 impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
+    #[inline]
     pub(super) fn new(
         state: TreeState<'t>,
         name: Arc<[u8]>,
@@ -190,26 +192,18 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
     }
 }
 
-#[inline]
-fn read<'t, K: Codec, V: Codec, M: Kind>(
-    cursor: &mut M::Cursor<'t>,
-) -> Result<ReadRecord<'t, K, V, M>> {
-    cursor.read()?;
-    M::record::<K, V>(cursor)
-}
-
 impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
     type Item = Result<ReadRecord<'t, K, V, M>>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.ends.next(read::<K, V, M>)
+        self.ends.next(M::record::<K, V>)
     }
 }
 
 impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for Iter<'_, K, V, M> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.ends.next_back(read::<K, V, M>)
+        self.ends.next_back(M::record::<K, V>)
     }
 }
 
@@ -247,15 +241,13 @@ impl<K: Codec, M: Kind> Iterator for Keys<'_, K, M> {
     type Item = Result<M::Key<K>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.ends
-            .next(|cursor| cursor.read().and_then(|()| M::key::<K>(cursor)))
+        self.ends.next(M::key::<K>)
     }
 }
 
 impl<K: Codec, M: Kind> DoubleEndedIterator for Keys<'_, K, M> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.ends
-            .next_back(|cursor| cursor.read().and_then(|()| M::key::<K>(cursor)))
+        self.ends.next_back(M::key::<K>)
     }
 }
 

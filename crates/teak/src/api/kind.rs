@@ -1,6 +1,8 @@
 //! The two kinds of tables, and where they differ.
 
-use super::{codec::Codec, transaction::read::ReadTxn, value_guard::ValueGuard};
+use super::{
+    codec::Codec, difference::Difference, transaction::read::ReadTxn, value_guard::ValueGuard,
+};
 use crate::{
     Error, Result,
     api::sealed::Sealed as _,
@@ -68,6 +70,10 @@ pub(super) type ReadRecord<'t, K, V, M> = (<K as Codec>::Owned, <M as Kind>::Val
 /// A record that does not borrow its transaction.
 pub(super) type OwnedReadRecord<K, V, M> = (<K as Codec>::Owned, <M as Kind>::OwnedValue<V>);
 
+/// A difference between two states of a table.
+pub(super) type ReadDifference<'t, K, V, M> =
+    Difference<<K as Codec>::Owned, <M as Kind>::Value<'t, V>>;
+
 /// The differences between the kinds.
 pub(super) trait TableKind: Sized + 'static {
     const IS_MULTI: bool;
@@ -76,18 +82,17 @@ pub(super) trait TableKind: Sized + 'static {
 
     type Parked;
 
-    type Walk<'t>: StateWalk<'t, Self>
-    where
-        Self: Kind;
+    /// A walk along the differences of two states.
+    type Walk<'t>;
 
-    /// Decodes the record that a cursor has read.
+    /// Reads the record that a cursor is on.
     fn record<'t, K: Codec, V: Codec>(
-        cursor: &Self::Cursor<'t>,
+        cursor: &mut Self::Cursor<'t>,
     ) -> Result<ReadRecord<'t, K, V, Self>>
     where
         Self: Kind;
 
-    /// Reads and decodes the current record of a resumed cursor.
+    /// Reads the record of a resumed cursor.
     fn owned_record<K: Codec, V: Codec>(
         cursor: &mut Self::Cursor<'_>,
         txn: &ReadTxn,
@@ -95,8 +100,8 @@ pub(super) trait TableKind: Sized + 'static {
     where
         Self: Kind;
 
-    /// The key that a cursor over keys has read.
-    fn key<K: Codec>(cursor: &KeyCursor<'_>) -> Result<Self::Key<K>>
+    /// Reads the key that a cursor over keys is on.
+    fn key<K: Codec>(cursor: &mut KeyCursor<'_>) -> Result<Self::Key<K>>
     where
         Self: Kind;
 
@@ -112,6 +117,24 @@ pub(super) trait TableKind: Sized + 'static {
     ) -> Result<Option<ReadRecord<'t, K, V, Self>>>
     where
         Self: Kind;
+
+    /// Creates a walk from an older to a newer state that begins before the first difference of a
+    /// range.
+    fn walk<'t>(
+        states: [TreeState<'t>; 2],
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Self::Walk<'t>;
+
+    /// Moves to the next difference and reads it.
+    fn next_difference<'t, K: Codec, V: Codec>(
+        walk: &mut Self::Walk<'t>,
+    ) -> Result<Option<ReadDifference<'t, K, V, Self>>>
+    where
+        Self: Kind;
+
+    /// The tree that an error most likely concerns, and the key of the current difference.
+    fn fault<'w, 't>(walk: &'w Self::Walk<'t>) -> (Source<'t>, &'w TreeRoot, &'w [u8]);
 }
 
 /// A cursor over the keys of a table of any kind.
@@ -135,9 +158,6 @@ pub(super) trait RangeCursor<'t>: Sized {
     /// Moves past the last record of a range.
     fn seek_high(&mut self, high: PairBound<'_>) -> Result<()>;
 
-    /// Reads the current record.
-    fn read(&mut self) -> Result<()>;
-
     /// Moves to the next record.
     fn step(&mut self) -> Result<bool>;
 
@@ -155,32 +175,6 @@ pub(super) trait RangeCursor<'t>: Sized {
     fn state(&self) -> (Source<'t>, &TreeRoot);
 }
 
-/// A walk along the differences of two states of a table.
-pub(super) trait StateWalk<'t, M: Kind> {
-    /// Creates a walk that begins before the first difference of a range.
-    fn new(
-        older: TreeState<'t>,
-        newer: TreeState<'t>,
-        low: PairBound<'_>,
-        high: PairBound<'_>,
-    ) -> Self;
-
-    /// Moves to the next difference.
-    fn next(&mut self) -> Result<Option<ChangeKind>>;
-
-    /// The key of the current difference.
-    fn key(&self) -> &[u8];
-
-    /// The value in the older state.
-    fn old_value<V: Codec>(&mut self) -> Result<M::Value<'t, V>>;
-
-    /// The value in the newer state.
-    fn new_value<V: Codec>(&mut self) -> Result<M::Value<'t, V>>;
-
-    /// The tree that an error most likely concerns.
-    fn tree_at_fault(&self) -> (Source<'t>, &TreeRoot);
-}
-
 impl Kind for Single {
     type Value<'t, V: Codec> = V::Item<'t>;
     type OwnedValue<V: Codec> = ValueGuard;
@@ -196,9 +190,10 @@ impl TableKind for Single {
 
     #[inline]
     fn record<'t, K: Codec, V: Codec>(
-        cursor: &Self::Cursor<'t>,
+        cursor: &mut Self::Cursor<'t>,
     ) -> Result<ReadRecord<'t, K, V, Self>> {
-        Ok((Self::key::<K>(cursor)?, cursor.decode(V::decode)?))
+        let key = Self::key::<K>(cursor)?;
+        Ok((key, cursor.decode(V::decode)?))
     }
 
     fn owned_record<K: Codec, V: Codec>(
@@ -206,7 +201,7 @@ impl TableKind for Single {
         txn: &ReadTxn,
     ) -> Result<OwnedReadRecord<K, V, Self>> {
         cursor.read_resumed()?;
-        let key = Self::key::<K>(cursor)?;
+        let key = K::to_owned(K::decode(cursor.key())?);
         let guard = reading(txn.source(), || {
             ValueGuard::at(txn, cursor.position().clone())
         })?;
@@ -214,7 +209,8 @@ impl TableKind for Single {
     }
 
     #[inline]
-    fn key<K: Codec>(cursor: &Self::Cursor<'_>) -> Result<K::Owned> {
+    fn key<K: Codec>(cursor: &mut Self::Cursor<'_>) -> Result<K::Owned> {
+        cursor.read_here()?;
         Ok(K::to_owned(K::decode(cursor.key())?))
     }
 
@@ -228,9 +224,47 @@ impl TableKind for Single {
     ) -> Result<Option<ReadRecord<'t, K, V, Self>>> {
         let mut cursor = <Self::Cursor<'t> as RangeCursor<'t>>::new(state);
         match cursor.seek_nth(number)? {
-            true => Self::record::<K, V>(&cursor).map(Some),
+            true => Self::record::<K, V>(&mut cursor).map(Some),
             false => Ok(None),
         }
+    }
+
+    fn walk<'t>(
+        [older, newer]: [TreeState<'t>; 2],
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Self::Walk<'t> {
+        let (low, high) = (low.map(|(key, _)| key), high.map(|(key, _)| key));
+        DifferenceWalk::new(older, newer, low, high)
+    }
+
+    fn next_difference<'t, K: Codec, V: Codec>(
+        walk: &mut Self::Walk<'t>,
+    ) -> Result<Option<ReadDifference<'t, K, V, Self>>> {
+        let Some(kind) = walk.next()? else {
+            return Ok(None);
+        };
+        let key = K::to_owned(K::decode(walk.key())?);
+        Ok(Some(match kind {
+            ChangeKind::Inserted => Difference::Inserted {
+                key,
+                value: walk.new_value(V::decode)?,
+            },
+            ChangeKind::Removed => Difference::Removed {
+                key,
+                value: walk.old_value(V::decode)?,
+            },
+            ChangeKind::Changed => Difference::Changed {
+                key,
+                old: walk.old_value(V::decode)?,
+                new: walk.new_value(V::decode)?,
+            },
+        }))
+    }
+
+    fn fault<'w, 't>(walk: &'w Self::Walk<'t>) -> (Source<'t>, &'w TreeRoot, &'w [u8]) {
+        let (source, root) = walk.tree_at_fault();
+        (source, root, walk.key())
     }
 }
 
@@ -247,12 +281,13 @@ impl TableKind for Multi {
     type Parked = PairPosition;
     type Walk<'t> = PairDifferenceWalk<'t, SyncPages<'t>>;
 
+    #[inline]
     fn record<'t, K: Codec, V: Codec>(
-        cursor: &Self::Cursor<'t>,
+        cursor: &mut Self::Cursor<'t>,
     ) -> Result<ReadRecord<'t, K, V, Self>> {
         cursor.decode(|key, value| {
-            let key = K::to_owned(K::decode(key)?);
-            Ok((key, V::to_owned(V::decode(value)?)))
+            let (key, value) = (K::decode(key)?, V::decode(value)?);
+            Ok((K::to_owned(key), V::to_owned(value)))
         })
     }
 
@@ -263,13 +298,14 @@ impl TableKind for Multi {
         Self::record::<K, V>(cursor)
     }
 
-    fn key<K: Codec>(cursor: &KeyCursor<'_>) -> Result<(K::Owned, u64)> {
+    fn key<K: Codec>(cursor: &mut KeyCursor<'_>) -> Result<(K::Owned, u64)> {
+        let key = Single::key::<K>(cursor)?;
         let root = cursor.root();
         let values = reading(cursor.source(), || {
             let values = KeyValues::of(root, cursor.stored_value());
             values.map_err(|damage| damage.at(root.page, "scan"))
         })?;
-        Ok((Single::key::<K>(cursor)?, values.count()))
+        Ok((key, values.count()))
     }
 
     fn into_owned<V: Codec>(value: V::Owned) -> V::Owned {
@@ -286,11 +322,42 @@ impl TableKind for Multi {
         let value = V::to_owned(V::decode(&value.unwrap_or_default())?);
         Ok(Some((K::to_owned(K::decode(&key)?), value)))
     }
+
+    fn walk<'t>(
+        [older, newer]: [TreeState<'t>; 2],
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Self::Walk<'t> {
+        PairDifferenceWalk::new(older, newer, low, high)
+    }
+
+    fn next_difference<'t, K: Codec, V: Codec>(
+        walk: &mut Self::Walk<'t>,
+    ) -> Result<Option<ReadDifference<'t, K, V, Self>>> {
+        let Some(kind) = walk.next()? else {
+            return Ok(None);
+        };
+        let (key, value) = reading(walk.tree_at_fault().0, || {
+            let (key, value) = walk.pair();
+            let key = K::to_owned(K::decode(key)?);
+            Ok((key, V::to_owned(V::decode(value)?)))
+        })?;
+        Ok(Some(match kind {
+            ChangeKind::Removed => Difference::Removed { key, value },
+            ChangeKind::Inserted | ChangeKind::Changed => Difference::Inserted { key, value },
+        }))
+    }
+
+    fn fault<'w, 't>(walk: &'w Self::Walk<'t>) -> (Source<'t>, &'w TreeRoot, &'w [u8]) {
+        let (source, root) = walk.tree_at_fault();
+        (source, root, walk.pair().0)
+    }
 }
 
 impl<'t> RangeCursor<'t> for TreeCursor<'t, SyncPages<'t>> {
     type Parked = ParkedCursor;
 
+    #[inline]
     fn new((source, root): TreeState<'t>) -> Self {
         Self::new(source, root)
     }
@@ -303,17 +370,14 @@ impl<'t> RangeCursor<'t> for TreeCursor<'t, SyncPages<'t>> {
         self.park()
     }
 
+    #[inline]
     fn seek_low(&mut self, low: PairBound<'_>) -> Result<()> {
         self.seek_bound(low.map(|(key, _)| key))
     }
 
+    #[inline]
     fn seek_high(&mut self, high: PairBound<'_>) -> Result<()> {
         self.seek_end(high.map(|(key, _)| key))
-    }
-
-    #[inline]
-    fn read(&mut self) -> Result<()> {
-        self.read_here().map(drop)
     }
 
     #[inline]
@@ -349,6 +413,7 @@ impl<'t> RangeCursor<'t> for TreeCursor<'t, SyncPages<'t>> {
 impl<'t> RangeCursor<'t> for PairCursor<'t, SyncPages<'t>> {
     type Parked = PairPosition;
 
+    #[inline]
     fn new((source, root): TreeState<'t>) -> Self {
         Self::new(source, root)
     }
@@ -361,109 +426,43 @@ impl<'t> RangeCursor<'t> for PairCursor<'t, SyncPages<'t>> {
         self.park()
     }
 
+    #[inline]
     fn seek_low(&mut self, low: PairBound<'_>) -> Result<()> {
         self.seek_bound(low)
     }
 
+    #[inline]
     fn seek_high(&mut self, high: PairBound<'_>) -> Result<()> {
         self.seek_end(high)
     }
 
-    fn read(&mut self) -> Result<()> {
-        Ok(())
-    }
-
+    #[inline]
     fn step(&mut self) -> Result<bool> {
         self.next()
     }
 
+    #[inline]
     fn step_back(&mut self) -> Result<bool> {
         self.prev()
     }
 
+    #[inline]
     fn is_at(&self, other: &Self) -> bool {
         self.is_at(other)
     }
 
+    #[inline]
     fn is_on_record(&self) -> bool {
         self.is_on_pair()
     }
 
+    #[inline]
     fn key(&self) -> &[u8] {
         self.key()
     }
 
     fn state(&self) -> (Source<'t>, &TreeRoot) {
         (self.source(), self.root())
-    }
-}
-
-impl<'t> StateWalk<'t, Single> for DifferenceWalk<'t, SyncPages<'t>> {
-    fn new(
-        older: TreeState<'t>,
-        newer: TreeState<'t>,
-        low: PairBound<'_>,
-        high: PairBound<'_>,
-    ) -> Self {
-        Self::new(
-            older,
-            newer,
-            low.map(|(key, _)| key),
-            high.map(|(key, _)| key),
-        )
-    }
-
-    fn next(&mut self) -> Result<Option<ChangeKind>> {
-        self.next()
-    }
-
-    fn key(&self) -> &[u8] {
-        self.key()
-    }
-
-    fn old_value<V: Codec>(&mut self) -> Result<V::Item<'t>> {
-        self.old_value(V::decode)
-    }
-
-    fn new_value<V: Codec>(&mut self) -> Result<V::Item<'t>> {
-        self.new_value(V::decode)
-    }
-
-    fn tree_at_fault(&self) -> (Source<'t>, &TreeRoot) {
-        self.tree_at_fault()
-    }
-}
-
-impl<'t> StateWalk<'t, Multi> for PairDifferenceWalk<'t, SyncPages<'t>> {
-    fn new(
-        older: TreeState<'t>,
-        newer: TreeState<'t>,
-        low: PairBound<'_>,
-        high: PairBound<'_>,
-    ) -> Self {
-        Self::new(older, newer, low, high)
-    }
-
-    fn next(&mut self) -> Result<Option<ChangeKind>> {
-        self.next()
-    }
-
-    fn key(&self) -> &[u8] {
-        self.pair().0
-    }
-
-    fn old_value<V: Codec>(&mut self) -> Result<V::Owned> {
-        let (source, _) = self.tree_at_fault();
-        reading(source, || Ok(V::to_owned(V::decode(self.pair().1)?)))
-    }
-
-    fn new_value<V: Codec>(&mut self) -> Result<V::Owned> {
-        // A pair is only in one of the states.
-        <Self as StateWalk<'t, Multi>>::old_value::<V>(self)
-    }
-
-    fn tree_at_fault(&self) -> (Source<'t>, &TreeRoot) {
-        self.tree_at_fault()
     }
 }
 

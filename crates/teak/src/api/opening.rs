@@ -1,8 +1,16 @@
 //! Opening a database with options.
 
 use super::{database::Database, options::Options};
-use crate::{Result, instance::opening::Opening};
-use std::path::Path;
+use crate::{
+    Error, Result,
+    instance::{engine::Engine, opening::Opening},
+    io::{Access, FileStorage},
+};
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 impl Options {
     /// Opens the database in the file at `path`.
@@ -28,6 +36,64 @@ impl Options {
             .map_err(|error| error.at(path))
     }
 
+    /// Creates a database in memory; [`Database::in_memory`] describes it.
+    ///
+    /// ```
+    /// let database = teak::Options::new().page_size(8192).open_in_memory()?;
+    /// assert_eq!(database.page_size(), 8192);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an option about a file that
+    /// stays (`read_only`, `create(Never)`, `lock_file`, `remove_lock_file`, `file_mode`,
+    /// `require_name`, `journal_bytes`), an impossible page size or an impossible comparison name;
+    /// [`Error::Io`](crate::Error::Io) if there is no memory.
+    pub fn open_in_memory(&self) -> Result<Database> {
+        self.open_ephemeral("(in memory)".into(), FileStorage::in_memory)
+    }
+
+    /// Creates a database in a temporary file; [`Database::temporary`] describes it.
+    ///
+    /// ```
+    /// let options = teak::Options::new().size_limit_bytes(Some(1 << 30));
+    /// let database = options.open_temporary()?;
+    /// assert!(!database.has_lock_file());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an option about a file that
+    /// stays (`read_only`, `create(Never)`, `lock_file`, `remove_lock_file`, `file_mode`,
+    /// `require_name`, `journal_bytes`), an impossible page size or an impossible comparison name;
+    /// [`Error::Io`](crate::Error::Io) if the directory does not exist or has no space.
+    pub fn open_temporary(&self) -> Result<Database> {
+        let directory = env::temp_dir();
+        let path = directory.join("(temporary)");
+        self.open_ephemeral(path, || FileStorage::temporary(&directory))
+    }
+
+    /// Creates a database that ends with its last handle.
+    fn open_ephemeral(
+        &self,
+        path: PathBuf,
+        create: impl FnOnce() -> io::Result<FileStorage>,
+    ) -> Result<Database> {
+        let settings = self.ephemeral_settings()?;
+        self.prepare_for_faults()?;
+        let created = create().map_err(Error::io("creating the database file"));
+        let storage = created.map_err(|error| error.at(&path))?;
+        storage.set_read_ahead(settings.read_ahead);
+        // No other boot of the machine, and no other process, finds the file.
+        let boot = [0; 16];
+        let storage = Arc::new(storage);
+        let engine = Engine::open_storage(storage, path.clone(), true, false, settings, boot);
+        let engine = engine.map_err(|error| error.at(&path))?;
+        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)))
+    }
+
     /// Opens the database in any storage, for tests.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_storage(
@@ -37,14 +103,8 @@ impl Options {
         boot: [u8; 16],
     ) -> Result<Database> {
         let (path, settings) = ("simulated".into(), self.settings()?);
-        let engine = crate::instance::engine::Engine::open_storage(
-            storage,
-            path,
-            is_new,
-            self.is_read_only,
-            settings,
-            boot,
-        )?;
+        let engine =
+            Engine::open_storage(storage, path, is_new, self.is_read_only, settings, boot)?;
         Ok(Database::new(Opening::alone(engine, self.access())))
     }
 
@@ -58,13 +118,8 @@ impl Options {
         boot: [u8; 16],
     ) -> Result<Database> {
         let settings = self.settings()?;
-        let engine = crate::instance::engine::Engine::open_apart(
-            storage, lock_file, is_new, settings, boot,
-        )?;
-        Ok(Database::new(Opening::alone(
-            engine,
-            crate::io::Access::ReadWrite,
-        )))
+        let engine = Engine::open_apart(storage, lock_file, is_new, settings, boot)?;
+        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)))
     }
 }
 
@@ -81,5 +136,62 @@ impl Database {
     /// process has it open with different options; [`Error::Io`](crate::Error::Io).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Options::new().open(path)
+    }
+
+    /// Creates a database in memory, which ends with its last handle or transaction. Clones share
+    /// it; other processes cannot, and neither can the child of a fork. There is no file in any
+    /// directory, and nothing of it is left when it ends, also if the process is killed.
+    ///
+    /// It works like a database on disk, and nothing waits for a disk: a flush does nothing, and
+    /// [`Durability::Durable`](crate::Durability) commits are the cheapest. It may be used for
+    /// tests and for caches. To keep it, write a [`backup`](Database::backup).
+    ///
+    /// Its [`path`](Database::path) names no file. [`Options::open_in_memory`] takes options.
+    ///
+    /// ```
+    /// use teak::{Database, codec::{Str, U64}};
+    /// let database = Database::in_memory()?;
+    /// let mut txn = database.begin_write()?;
+    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// ages.insert(&mut txn, "Ada", 36)?;
+    /// txn.commit()?;
+    ///
+    /// let other = database.clone();
+    /// let reader = std::thread::spawn(move || ages.get(&other.begin_read()?, "Ada"));
+    /// assert_eq!(reader.join().unwrap()?, Some(36));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) if there is no memory.
+    pub fn in_memory() -> Result<Self> {
+        Options::new().open_in_memory()
+    }
+
+    /// Creates a database in a temporary file, which ends with its last handle or transaction. The
+    /// file is in the [directory for temporary files](std::env::temp_dir) and has no name there, so
+    /// the system removes it when it is closed, also if the process is killed or the machine goes
+    /// down. (A file system without unnamed files gives it a name for a moment,
+    /// `.teak-new-` and a number; a process that is killed in that moment leaves an empty file.)
+    ///
+    /// It is like [`Database::in_memory`], but may be larger than the memory: the system writes its
+    /// pages to the disk when it needs the memory. A flush does nothing. Only this process can open
+    /// it.
+    ///
+    /// Its [`path`](Database::path) names no file. [`Options::open_temporary`] takes options.
+    ///
+    /// ```
+    /// use teak::{Database, Transaction};
+    /// let database = Database::temporary()?;
+    /// assert!(database.begin_read()?.tables()?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) if the directory does not exist or has no space.
+    pub fn temporary() -> Result<Self> {
+        Options::new().open_temporary()
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         database_file::DatabaseFile,
         held_writer_lock::HeldWriterLock,
         openings::Openings,
-        policies::{OpenRequest, Policies, RequestedPolicies, Settings},
+        policies::{ClosePolicy, OpenRequest, Policies, RequestedPolicies, Settings},
         recovered::RecoveredDatabase,
         table_handles::TableHandles,
         writer::WriterState,
@@ -127,9 +127,10 @@ impl Engine {
         self.committer.counters.read()
     }
 
-    /// The directory of the file.
+    /// The directory of the file, or of temporary files if it is in none.
     pub(crate) fn directory(&self) -> PathBuf {
         match self.file.path.parent() {
+            _ if self.policies.on_close == ClosePolicy::Discard => std::env::temp_dir(),
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
             _ => PathBuf::from("."),
         }

@@ -102,8 +102,7 @@ impl Opening {
         }
     }
 
-    /// The only opening of a database that has no file.
-    #[cfg(any(test, feature = "testing"))]
+    /// The only opening of a database that is not found by a path.
     pub(crate) fn alone(engine: Engine, access: Access) -> Self {
         let engine = Arc::new(engine);
         engine.note_and_deliver_open();

@@ -132,6 +132,8 @@ pub(crate) enum ClosePolicy {
     Flush,
     /// They stay in the system's cache, as after a process that was killed.
     LeaveLazy,
+    /// The file ends with the database, so nothing is written.
+    Discard,
 }
 
 /// The policies of one open database: the options given, or else the values stored in the file.

@@ -14,6 +14,7 @@ mod ahead;
 mod blocks;
 mod copied_up;
 mod creation;
+mod ephemeral;
 mod file_storage;
 mod folios;
 mod name;

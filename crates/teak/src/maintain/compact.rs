@@ -289,8 +289,8 @@ fn is_shared(engine: &Engine) -> bool {
 }
 
 fn closes_untidy(engine: &Engine, options: &CompactOptions) -> Result<bool> {
-    let leaves_lazy = engine.policies.on_close == ClosePolicy::LeaveLazy;
-    if engine.policies.move_percent == 0 || leaves_lazy || is_shared(engine) {
+    let writes_nothing = engine.policies.on_close != ClosePolicy::Flush;
+    if engine.policies.move_percent == 0 || writes_nothing || is_shared(engine) {
         return Ok(false);
     }
     let Some(writer) = engine.try_acquire_writer(Some(TIDY_TIME_LIMITS.0))? else {

@@ -3,6 +3,8 @@
 //! With [`ClosePolicy::LeaveLazy`], lazy commits may stay in the system's cache instead. Nothing is
 //! written then, so the file is as after a process that was killed, and the next opening recovers
 //! it. The lock file plays no part in that: the last process to leave removes it.
+//!
+//! With [`ClosePolicy::Discard`] the file ends with the database, and nothing is written to it.
 
 use crate::{Error, Result, record::Record};
 use crate::{
@@ -99,6 +101,11 @@ impl Engine {
                 Acquisition::StillHeld => {}
                 Acquisition::TimedOut => return Err(Error::poisoned()),
             }
+        }
+        if self.policies.on_close == ClosePolicy::Discard {
+            return self
+                .committer
+                .wait_without_waking(writer.newest.transaction);
         }
         if self.try_leave_lazy() {
             // The file may have grown ahead of time.

@@ -182,7 +182,6 @@ impl Engine {
     }
 
     /// Opens the database in any storage, for this process alone.
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn open_storage(
         storage: Arc<dyn Storage>,
         path: std::path::PathBuf,

@@ -80,9 +80,7 @@ pub(crate) fn perform_owned(
     };
     match read {
         MultiRead::Key(key) => {
-            let values = table.values_owned(txn, key)?;
-            expect_same("len of values_owned", values.len(), model.count(key) as u64)?;
-            let values = values.map(|value| value.map(|value| (key.to_vec(), value)));
+            let values = table.range(&**key..=key).owned(txn)?;
             let expected = model.values(key).map(|value| (key.clone(), value));
             scan(values, expected, Direction::Forwards, usize::MAX)
         }

@@ -5,7 +5,7 @@ mod read;
 mod values;
 mod write;
 
-pub use values::{OwnedValues, Values};
+pub use values::Values;
 
 /// The error for a table whose values have no fixed size, where they are requested as one slice.
 #[cold]

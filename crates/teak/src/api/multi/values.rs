@@ -3,19 +3,15 @@
 use crate::{
     Error, Result,
     api::{
-        MultiTable, ReadTxn, Transaction,
+        MultiTable, Transaction,
         codec::Codec,
         key_checks::check_probe,
         kind::{Source, SyncPages, out_of_order},
-        sealed::Sealed,
     },
-    btree::{
-        TreeRoot,
-        multi::{cursor::PairCursor, position::PairPosition},
-    },
+    btree::{TreeRoot, multi::cursor::PairCursor},
     read::located::located,
 };
-use std::{fmt, marker::PhantomData, mem, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 /// The values of a key, in their order; see [`MultiTable::values`].
 pub struct Values<'t, V> {
@@ -27,15 +23,6 @@ pub struct Values<'t, V> {
     /// The error that the next call returns.
     failure: Option<Error>,
     types: PhantomData<fn() -> V>,
-}
-
-/// The state of [`Values`] while the transaction is not borrowed.
-#[derive(Debug, Default)]
-struct ParkedValues {
-    front: PairPosition,
-    back: Option<PairPosition>,
-    left: u64,
-    failure: Option<Error>,
 }
 
 /// An end of the remaining values.
@@ -60,35 +47,6 @@ impl<'t, V: Codec> Values<'t, V> {
             failure: None,
             types: PhantomData,
         })
-    }
-
-    /// Resumes from a parked iterator.
-    fn resume(
-        source: Source<'t>,
-        root: TreeRoot,
-        name: Arc<[u8]>,
-        parked: ParkedValues,
-    ) -> Result<Self> {
-        let back = parked
-            .back
-            .map(|back| PairCursor::resume(source, root, back));
-        Ok(Self {
-            name,
-            front: PairCursor::resume(source, root, parked.front)?,
-            back: back.transpose()?,
-            left: parked.left,
-            failure: parked.failure,
-            types: PhantomData,
-        })
-    }
-
-    fn park(self) -> ParkedValues {
-        ParkedValues {
-            front: self.front.park(),
-            back: self.back.map(PairCursor::park),
-            left: self.left,
-            failure: self.failure,
-        }
     }
 
     fn take(&mut self, end: ValuesEnd) -> Result<V::Owned> {
@@ -176,78 +134,6 @@ impl<V> fmt::Debug for Values<'_, V> {
     }
 }
 
-/// The values of a key, holding the transaction; see [`MultiTable::values_owned`].
-pub struct OwnedValues<V> {
-    txn: ReadTxn,
-    root: TreeRoot,
-    name: Arc<[u8]>,
-    parked: ParkedValues,
-    types: PhantomData<fn() -> V>,
-}
-
-impl<V: Codec> OwnedValues<V> {
-    fn step(
-        &mut self,
-        step: impl FnOnce(&mut Values<'_, V>) -> Option<Result<V::Owned>>,
-    ) -> Option<Result<V::Owned>> {
-        if self.parked.left == 0 {
-            return None;
-        }
-        let (parked, name) = (mem::take(&mut self.parked), Arc::clone(&self.name));
-        match Values::resume(self.txn.source(), self.root, name, parked) {
-            Ok(mut values) => {
-                let item = step(&mut values);
-                self.parked = values.park();
-                item
-            }
-            // A default parked state has nothing left.
-            Err(error) => Some(Err(error)),
-        }
-    }
-}
-
-impl<V> OwnedValues<V> {
-    /// How many values are left.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        self.parked.left
-    }
-
-    /// Whether no values are left.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.parked.left == 0
-    }
-}
-
-impl<V: Codec> Iterator for OwnedValues<V> {
-    type Item = Result<V::Owned>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.step(|items| items.next())
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        // More than `usize::MAX` occur only in damaged trees.
-        let left = usize::try_from(self.parked.left).unwrap_or(usize::MAX);
-        (0, Some(left))
-    }
-}
-
-impl<V: Codec> DoubleEndedIterator for OwnedValues<V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(|items| items.next_back())
-    }
-}
-
-impl<V> fmt::Debug for OwnedValues<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedValues")
-            .field("left", &self.parked.left)
-            .finish_non_exhaustive()
-    }
-}
-
 impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// Returns an iterator over the values of a key, from both ends. Their number is known without
     /// reading them.
@@ -282,42 +168,6 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         check_probe(&root, key.as_ref())?;
         let values = Values::new(txn.source(), root, self.shared_name(), key.as_ref());
         values.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
-    }
-
-    /// Like [`MultiTable::values`], but the iterator holds the transaction.
-    ///
-    /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// # let lines = txn.create_multi_table::<Str, U32>("lines")?;
-    /// # lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 12)])?;
-    /// # txn.commit()?;
-    /// let values = lines.values_owned(&database.begin_read()?, "teak")?;
-    /// assert_eq!(values.rev().collect::<teak::Result<Vec<_>>>()?, [12, 3]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
-    /// [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
-    /// another length than the keys.
-    pub fn values_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<OwnedValues<V>> {
-        let (root, key) = (*self.root(txn)?, K::encode(&key));
-        check_probe(&root, key.as_ref())?;
-        let name = self.shared_name();
-        let values = Values::<V>::new(txn.source(), root, name, key.as_ref());
-        let values = values.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))?;
-        Ok(OwnedValues {
-            txn: txn.clone(),
-            root,
-            name: self.shared_name(),
-            parked: values.park(),
-            types: PhantomData,
-        })
     }
 }
 

@@ -1,10 +1,11 @@
 //! Options about the files of a database: its lock file, name, permissions and file system.
 
-use super::Options;
+use super::{Create, Options};
 #[cfg(doc)]
-use crate::{Error, Event};
+use crate::Event;
 use crate::{
-    instance::policies::{LostNamePolicy, Network, Sharing},
+    Error, Result,
+    instance::policies::{ClosePolicy, LostNamePolicy, Network, Settings, Sharing},
     share::attachment::UnusedLockFile,
 };
 use std::path::PathBuf;
@@ -124,5 +125,45 @@ impl Options {
             false => LostNamePolicy::Commit,
         };
         self
+    }
+
+    /// The settings of a database that ends with its last handle.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`] if an option makes no sense for such a database.
+    pub(in crate::api) fn ephemeral_settings(&self) -> Result<Settings> {
+        let (settings, usual) = (&self.settings, Settings::default());
+        let refused = [
+            (self.is_read_only, "read_only"),
+            (self.create == Create::Never, "create"),
+            (settings.sharing == Sharing::Unlocked, "sharing"),
+            (settings.lock_file.is_some(), "lock_file"),
+            (
+                settings.unused_lock_file == UnusedLockFile::Leave,
+                "remove_lock_file",
+            ),
+            (settings.file_mode != usual.file_mode, "file_mode"),
+            (
+                settings.without_name == LostNamePolicy::Refuse,
+                "require_name",
+            ),
+            (
+                settings.journal_bytes.is_some_and(|bytes| bytes > 0),
+                "journal_bytes",
+            ),
+        ];
+        if let Some((_, option)) = refused.iter().find(|(is_set, _)| *is_set) {
+            return Err(Error::InvalidArgument(format!(
+                "`Options::{option}` makes no sense for a database that is new, has no name and \
+                 ends with its last handle; leave the option out, or open a file"
+            )));
+        }
+        Ok(Settings {
+            sharing: Sharing::Alone,
+            on_close: ClosePolicy::Discard,
+            journal_bytes: Some(0),
+            ..self.settings()?
+        })
     }
 }

@@ -9,6 +9,15 @@ pub(crate) enum Access {
     ReadWrite,
 }
 
+/// How long a file exists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lifetime {
+    /// Until it is deleted.
+    Kept,
+    /// As long as its storage, so that there is no reason to flush it.
+    Ephemeral,
+}
+
 /// Whether other processes may have the file open too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileSharing {

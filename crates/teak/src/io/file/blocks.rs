@@ -207,6 +207,19 @@ impl FileBlocks {
         false
     }
 
+    /// Grows a file that is removed when it is closed. If blocks were allocated before something is
+    /// written to them, removing it would wait for the journal of the file system.
+    pub(super) fn extend_without_blocks(
+        &mut self,
+        file: &File,
+        range: Range<u64>,
+    ) -> io::Result<()> {
+        refuse_file_len(range.end)?;
+        file.set_len(range.end)?;
+        self.note_growth(range, false);
+        Ok(())
+    }
+
     /// Notes that the file has grown, with or without allocated blocks.
     pub(super) fn note_growth(&mut self, range: Range<u64>, is_allocated: bool) {
         match is_allocated {

@@ -1,7 +1,7 @@
 //! The handle of an open database file: its length, its mappings, and its writes.
 
 use super::{
-    access::Access,
+    access::{Access, Lifetime},
     ahead::Ahead,
     blocks::{self, FileBlocks},
     copied_up::{self, CopyUp},
@@ -57,6 +57,7 @@ pub(crate) struct FileStorage {
     file: Arc<LockedFile>,
     name: Name,
     access: Access,
+    lifetime: Lifetime,
     len: AtomicU64,
     /// Held while the file's length changes. Contains what is known about its blocks.
     growth: Mutex<FileBlocks>,
@@ -90,17 +91,20 @@ impl FileStorage {
         name: Name,
         access: Access,
         unnamed: Option<Unnamed>,
+        lifetime: Lifetime,
     ) -> io::Result<Self> {
         let len = file.metadata()?.len();
         let claims = Arc::new(Claims::default());
         claims.set_file_len(len)?;
-        let small_writes = blocks::walks_folios(&file).then(Mutex::default);
+        let is_flushed = lifetime == Lifetime::Kept;
+        let small_writes = (is_flushed && blocks::walks_folios(&file)).then(Mutex::default);
         let copy_up = CopyUp::new(access == Access::ReadOnly && copied_up::is_on_overlay(&file));
         Ok(Self {
             small_writes,
             file: Arc::new(file),
             name,
             access,
+            lifetime,
             len: AtomicU64::new(len),
             growth: Mutex::default(),
             ahead: Ahead::new(),
@@ -138,6 +142,10 @@ impl FileStorage {
             // Bytes that were allocated ahead have no owner yet.
             let is_own = old_len <= made_ahead;
             return self.publish_len(if is_own { new_len } else { old_len });
+        }
+        if self.lifetime == Lifetime::Ephemeral {
+            blocks.extend_without_blocks(&self.file, old_len..new_len)?;
+            return self.publish_len(new_len);
         }
         let is_allocated = blocks::extend(&self.file, old_len, new_len)?;
         blocks.note_growth(old_len..new_len, is_allocated);
@@ -336,7 +344,11 @@ impl Storage for FileStorage {
     }
 
     fn metadata(&self) -> io::Result<Option<Metadata>> {
-        self.file.metadata().map(Some)
+        match self.lifetime {
+            Lifetime::Kept => self.file.metadata().map(Some),
+            // Nobody has chosen the attributes that the system gives it.
+            Lifetime::Ephemeral => Ok(None),
+        }
     }
 
     fn lost_name(&self) -> Option<LostName> {
@@ -397,6 +409,9 @@ impl Storage for FileStorage {
     /// For a newly created file, the first successful flush also gives the file its name. A crash
     /// leaves either no file, or one with everything written before.
     fn flush(&self) -> io::Result<()> {
+        if self.lifetime == Lifetime::Ephemeral {
+            return Ok(());
+        }
         self.file.held().refuse_stranger()?;
         self.len_max.store(file_len_max(), Relaxed);
         let mut unnamed = lock(&self.unnamed);

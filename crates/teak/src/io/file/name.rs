@@ -27,8 +27,8 @@ pub(crate) struct LostName {
 /// The name of an open file.
 #[derive(Debug)]
 pub(super) struct Name {
-    /// Absolute and without symbolic links. `None` if it could not be resolved, in which case
-    /// nothing is checked.
+    /// Absolute and without symbolic links. `None` if there is none, or it could not be resolved:
+    /// nothing is checked then.
     path: Option<PathBuf>,
     checked_ms: AtomicU64,
     is_lost: AtomicBool,
@@ -52,6 +52,14 @@ impl Name {
         );
         Self {
             path,
+            ..Self::none()
+        }
+    }
+
+    /// The name of a file that has none.
+    pub(super) fn none() -> Self {
+        Self {
+            path: None,
             checked_ms: AtomicU64::new(0),
             is_lost: AtomicBool::new(false),
             is_unlinked: AtomicBool::new(false),

@@ -2,7 +2,7 @@
 //! same time.
 
 use super::{
-    access::{Access, Create, Created, FileSharing},
+    access::{Access, Create, Created, FileSharing, Lifetime},
     creation::Unnamed,
     file_storage::FileStorage,
     name::Name,
@@ -62,7 +62,7 @@ impl FileStorage {
 
     fn open_existing(path: &Path, access: Access, file_sharing: FileSharing) -> Result<Self> {
         let file = open_locked(path, access, file_sharing)?;
-        Self::new(file, Name::new(path), access, None)
+        Self::new(file, Name::new(path), access, None, Lifetime::Kept)
             .map_err(Error::io("reading the length of the database file"))
     }
 
@@ -70,7 +70,8 @@ impl FileStorage {
         let (file, unnamed) = Unnamed::begin(path, mode)?;
         // Locked before it has a name, so that no process opens it in between.
         let file = lock_file(path, file, FileSharing::Exclusive)?;
-        Self::new(file, Name::new(path), Access::ReadWrite, Some(unnamed))
+        let (name, access) = (Name::new(path), Access::ReadWrite);
+        Self::new(file, name, access, Some(unnamed), Lifetime::Kept)
             .map_err(Error::io("reading the length of the new database file"))
     }
 }

@@ -14,7 +14,7 @@ use std::{
 };
 use teak::{
     Database, Result, Transaction, WriteOptions,
-    codec::Bytes,
+    codec::Raw,
     testing::{self, SimDisk},
 };
 
@@ -181,7 +181,7 @@ fn use_it(database: &Database) -> Result<()> {
         .map(|reader| (reader.lag(), reader.tables()));
     let _ = (database.readers(), database.stat());
     if let Some(mut txn) = database.begin_write_with(WriteOptions::new().timeout(TURN_MAX))? {
-        let table = txn.create_table::<Bytes, Bytes>("locked")?;
+        let table = txn.create_table::<Raw, Raw>("locked")?;
         table.insert(&mut txn, b"key", b"value")?;
         txn.commit()?;
     }

@@ -9,7 +9,7 @@ use std::{
 use teak::{
     Comparison, Database, Durability, KeyOrder, Options, ReadTxn, Result, TableOptions, ValueSize,
     WriteTxn,
-    codec::Bytes,
+    codec::Raw,
     testing::{self, SimDisk},
 };
 
@@ -122,7 +122,7 @@ fn number(i: u64) -> [u8; 8] {
 }
 
 fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> Result<()> {
-    let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
+    let table = txn.create_table_with::<Raw, Raw>(name, options)?;
     (0..count).try_for_each(|i| table.insert(txn, &number(i), &[i as u8; 40]))
 }
 
@@ -137,13 +137,13 @@ fn tables(_: &SimDisk, database: &Database) -> Result<()> {
             fill(txn, "reverse", reverse.counted(true), 70)?;
             let whole = TableOptions::new().share_prefixes(false);
             fill(txn, "whole keys", whole, 20)?;
-            let table = txn.create_table::<Bytes, Bytes>("values")?;
+            let table = txn.create_table::<Raw, Raw>("values")?;
             for i in 0..5_u8 {
                 table.insert(txn, &[i], &vec![i; 1 + 2500 * usize::from(i)])?;
             }
             table.draw_sequence(txn, 3)?;
             txn.set_marks([1, 2, 3])?;
-            txn.create_table::<Bytes, Bytes>("empty").map(drop)
+            txn.create_table::<Raw, Raw>("empty").map(drop)
         })?;
     }
     Ok(())
@@ -156,7 +156,7 @@ fn levels(_: &SimDisk, database: &Database) -> Result<()> {
         ("counted", 90, TableOptions::new().counted(true)),
     ] {
         commit(database, Durability::Durable, |txn| {
-            let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
+            let table = txn.create_table_with::<Raw, Raw>(name, options)?;
             (0..count).try_for_each(|i| {
                 let key = [&number(i)[..], &[i as u8; 500]].concat();
                 table.insert(txn, &key, &[i as u8; 400])
@@ -170,14 +170,13 @@ fn levels(_: &SimDisk, database: &Database) -> Result<()> {
 fn several_values(_: &SimDisk, database: &Database) -> Result<()> {
     for rounds in 1..3_u64 {
         commit(database, Durability::Durable, |txn| {
-            let any = txn.create_multi_table::<Bytes, Bytes>("any")?;
+            let any = txn.create_multi_table::<Raw, Raw>("any")?;
             let fixed = TableOptions::new().value_size(ValueSize::Bytes(8));
-            let fixed =
-                txn.create_multi_table_with::<Bytes, Bytes>("eight", fixed.counted(true))?;
+            let fixed = txn.create_multi_table_with::<Raw, Raw>("eight", fixed.counted(true))?;
             let integers = TableOptions::new().value_order(KeyOrder::Integer);
-            let integers = txn.create_multi_table_with::<Bytes, Bytes>("integers", integers)?;
+            let integers = txn.create_multi_table_with::<Raw, Raw>("integers", integers)?;
             let long = TableOptions::new().counted(true);
-            let long = txn.create_multi_table_with::<Bytes, Bytes>("long values", long)?;
+            let long = txn.create_multi_table_with::<Raw, Raw>("long values", long)?;
             for i in 0..rounds * 200 {
                 let key = [[0, 1, 1, 2, 2, 2, 2, i as u8][i as usize % 8]];
                 any.insert(txn, &key, &number(i)[..i as usize % 8 + 1])?;
@@ -198,7 +197,7 @@ fn several_values(_: &SimDisk, database: &Database) -> Result<()> {
 fn snapshots(_: &SimDisk, database: &Database) -> Result<()> {
     for round in 0..24_u64 {
         commit(database, Durability::Durable, |txn| {
-            let table = txn.create_table::<Bytes, Bytes>("bytes")?;
+            let table = txn.create_table::<Raw, Raw>("bytes")?;
             for i in 0..60 {
                 if round == 0 || i % 7 == round % 7 {
                     table.insert(txn, &number(i), &[round as u8; 60])?;
@@ -243,7 +242,7 @@ fn journal(_: &SimDisk, database: &Database) -> Result<()> {
     database.sync()?;
     for round in 1..5 {
         commit(database, Durability::Durable, |txn| {
-            let table = txn.create_table::<Bytes, Bytes>("bytes")?;
+            let table = txn.create_table::<Raw, Raw>("bytes")?;
             table.insert(txn, &number(round), &[round as u8; 70])
         })?;
     }
@@ -258,7 +257,7 @@ fn deaths(_: &SimDisk, database: &Database) -> Result<()> {
     for round in 0..260_u64 {
         commit(database, Durability::Lazy, |txn| {
             fill(txn, "bytes", TableOptions::new(), 1 + round % 40)?;
-            let table = txn.create_table::<Bytes, Bytes>("bytes")?;
+            let table = txn.create_table::<Raw, Raw>("bytes")?;
             table.insert(txn, &round.to_be_bytes(), b"value")
         })?;
         if round % 20 == 0 {
@@ -281,7 +280,7 @@ fn lazy(_: &SimDisk, database: &Database) -> Result<()> {
         };
         commit(database, durability, |txn| {
             fill(txn, "bytes", TableOptions::new(), 30 * round)?;
-            let table = txn.create_table::<Bytes, Bytes>("values")?;
+            let table = txn.create_table::<Raw, Raw>("values")?;
             if round == 3 {
                 txn.create_snapshot("three")?;
             }
@@ -297,7 +296,7 @@ fn comparisons(_: &SimDisk, database: &Database) -> Result<()> {
             let own = TableOptions::new().order(KeyOrder::Custom(&LENGTHS));
             fill(txn, "own order", own.counted(true), rounds * 80)?;
             let values = own.value_order(KeyOrder::Custom(&LENGTHS));
-            let table = txn.create_multi_table_with::<Bytes, Bytes>("own orders", values)?;
+            let table = txn.create_multi_table_with::<Raw, Raw>("own orders", values)?;
             (0..rounds * 120).try_for_each(|i| {
                 let value = &number(i)[..i as usize % 8 + 1];
                 table.insert(txn, &[i as u8 % 4], value).map(drop)
@@ -312,7 +311,7 @@ fn dropped(_: &SimDisk, database: &Database) -> Result<()> {
     for i in 0..3_u64 {
         commit(database, Durability::Durable, |txn| {
             let name = format!("table {i}");
-            let table = txn.create_table::<Bytes, Bytes>(&name)?;
+            let table = txn.create_table::<Raw, Raw>(&name)?;
             (0..130_u64).try_for_each(|j| {
                 let key = [&number(j)[..], &[j as u8; 300]].concat();
                 table.insert(txn, &key, &[i as u8; 300])
@@ -321,7 +320,7 @@ fn dropped(_: &SimDisk, database: &Database) -> Result<()> {
     }
     commit(database, Durability::Durable, |txn| {
         txn.drop_table("table 0")?;
-        let table = txn.create_table::<Bytes, Bytes>("table 1")?;
+        let table = txn.create_table::<Raw, Raw>("table 1")?;
         table.clear(txn)?;
         table.insert(txn, b"key", b"value")
     })

@@ -9,10 +9,7 @@ use anyhow::{Result, anyhow};
 use comfy_table::Table as Printed;
 use serde::Serialize;
 use std::{fs, path::Path, time::Instant};
-use teak::{
-    Database, Durability, Options,
-    codec::{Str, U64},
-};
+use teak::{Database, Durability, Options};
 
 /// The figures of one step, for one kind of database.
 #[derive(Clone, Debug, Serialize)]
@@ -57,7 +54,7 @@ fn measure(
         let database = create()?;
         ends[1] = Instant::now();
         let mut txn = database.begin_write()?;
-        let ages = txn.create_table::<Str, U64>("ages")?;
+        let ages = txn.create_table::<&str, u64>("ages")?;
         ages.insert(&mut txn, "Ada", 36)?;
         txn.commit()?;
         ends[2] = Instant::now();

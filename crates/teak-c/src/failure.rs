@@ -190,7 +190,7 @@ impl From<Error> for Failure {
             }
             Error::ReadOnly => C::TEAK_READ_ONLY,
             Error::TransactionBroken => C::TEAK_TRANSACTION_BROKEN,
-            Error::InvalidArgument(_) => C::TEAK_INVALID_ARGUMENT,
+            Error::InvalidArgument(_) | Error::Encode { .. } => C::TEAK_INVALID_ARGUMENT,
             _ => C::TEAK_OTHER,
         };
         failure

@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
-use teak::{MultiTable, Table, codec::Bytes};
+use teak::{MultiTable, Table, codec::Raw};
 
 /// The bits of a table's number: a mark that no other kind of handle has, the opening, and the
 /// table.
@@ -21,8 +21,8 @@ const ARRAYS: usize = 21;
 /// The engine's handle.
 #[derive(Debug)]
 pub(crate) enum TableHandle {
-    Plain(Table<Bytes, Bytes>),
-    Multi(MultiTable<Bytes, Bytes>),
+    Plain(Table<Raw, Raw>),
+    Multi(MultiTable<Raw, Raw>),
 }
 
 /// One opening of a database.

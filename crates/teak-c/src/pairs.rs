@@ -9,28 +9,25 @@ use crate::{
     teak_code,
     transactions::{either, read, teak_txn},
 };
-use teak::{MultiTable, WriteTxn, codec::Bytes};
+use teak::{MultiTable, WriteTxn, codec::Raw};
 
 const ONE_VALUE: &str = "this is not a multi-value table; use the functions for records";
 
-pub(crate) fn multi(named: &TableHandle) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
+pub(crate) fn multi(named: &TableHandle) -> Result<&MultiTable<Raw, Raw>, Failure> {
     match named {
         TableHandle::Multi(table) => Ok(table),
         TableHandle::Plain(_) => Err(Failure::wrong_table(ONE_VALUE)),
     }
 }
 
-fn multi_of(
-    opened: &OpenDatabase,
-    table: teak_table,
-) -> Result<&MultiTable<Bytes, Bytes>, Failure> {
+fn multi_of(opened: &OpenDatabase, table: teak_table) -> Result<&MultiTable<Raw, Raw>, Failure> {
     multi(opened.table(table.number)?)
 }
 
 fn change_multi<R>(
     txn: teak_txn,
     table: teak_table,
-    work: impl FnOnce(&MultiTable<Bytes, Bytes>, &mut WriteTxn) -> Result<R, Failure>,
+    work: impl FnOnce(&MultiTable<Raw, Raw>, &mut WriteTxn) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     change_table(txn, table, |table, txn| work(multi(table)?, txn))
 }

@@ -10,7 +10,7 @@ use crate::{
     transactions::{either, read, teak_txn},
 };
 use std::ops::Bound;
-use teak::{Table, WriteTxn, codec::Bytes};
+use teak::{Table, WriteTxn, codec::Raw};
 
 /// A key and its value.
 #[repr(C)]
@@ -72,7 +72,7 @@ impl teak_bound {
 
 const SEVERAL_VALUES: &str = "this is a multi-value table; use the functions for pairs";
 
-pub(crate) fn plain(named: &TableHandle) -> Result<&Table<Bytes, Bytes>, Failure> {
+pub(crate) fn plain(named: &TableHandle) -> Result<&Table<Raw, Raw>, Failure> {
     match named {
         TableHandle::Plain(table) => Ok(table),
         TableHandle::Multi(_) => Err(Failure::wrong_table(SEVERAL_VALUES)),
@@ -83,14 +83,14 @@ pub(crate) fn plain(named: &TableHandle) -> Result<&Table<Bytes, Bytes>, Failure
 pub(crate) fn plain_of(
     opened: &OpenDatabase,
     table: teak_table,
-) -> Result<&Table<Bytes, Bytes>, Failure> {
+) -> Result<&Table<Raw, Raw>, Failure> {
     plain(opened.table(table.number)?)
 }
 
 fn change_plain<R>(
     txn: teak_txn,
     table: teak_table,
-    work: impl FnOnce(&Table<Bytes, Bytes>, &mut WriteTxn) -> Result<R, Failure>,
+    work: impl FnOnce(&Table<Raw, Raw>, &mut WriteTxn) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     change_table(txn, table, |table, txn| work(plain(table)?, txn))
 }

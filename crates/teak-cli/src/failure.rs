@@ -190,6 +190,7 @@ fn engine_kind(error: &teak::Error) -> FailureKind {
     match error {
         Error::TableNotFound(_) | Error::SnapshotNotFound(_) => FailureKind::NotFound,
         Error::InvalidArgument(_)
+        | Error::Encode { .. }
         | Error::TableExists(_)
         | Error::SnapshotExists(_)
         | Error::TableMismatch { .. }

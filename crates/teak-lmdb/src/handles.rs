@@ -16,7 +16,7 @@ use std::{
         atomic::{AtomicBool, AtomicPtr, Ordering},
     },
 };
-use teak::{MultiTable, Table, codec::Bytes};
+use teak::{MultiTable, Table, codec::Raw};
 
 /// The handle of the database of free pages.
 pub(crate) const FREE: c_uint = 0;
@@ -29,9 +29,9 @@ pub(crate) const FIRST_NAMED: c_uint = 2;
 #[derive(Clone, Debug)]
 pub(crate) enum TableHandle {
     /// A key has one value.
-    Plain(Table<Bytes, Bytes>),
+    Plain(Table<Raw, Raw>),
     /// A key has several.
-    Multi(MultiTable<Bytes, Bytes>),
+    Multi(MultiTable<Raw, Raw>),
 }
 
 /// An open database.

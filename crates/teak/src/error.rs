@@ -11,6 +11,7 @@ pub use remedy::remedy;
 
 use crate::types::{PageNumber, TransactionId};
 use std::{
+    borrow::Cow,
     io,
     path::{Path, PathBuf},
 };
@@ -190,9 +191,16 @@ pub enum Error {
     },
     /// The codec cannot decode a key or value.
     Decode {
-        /// The type of the codec.
-        expected: &'static str,
+        /// The name of the codec.
+        expected: Cow<'static, str>,
         /// A description of the bytes that were found.
+        detail: String,
+    },
+    /// The codec has no encoding for a key or value that was given.
+    Encode {
+        /// The name of the codec.
+        expected: Cow<'static, str>,
+        /// The reason.
         detail: String,
     },
     /// The input of a bulk load is not sorted.
@@ -263,6 +271,17 @@ impl Error {
             detected_by,
             table: None,
             keys: None,
+        }
+    }
+
+    /// Returns an error of a codec a second time.
+    pub(crate) fn of_encoding(&self) -> Self {
+        match self {
+            Self::Encode { expected, detail } => Self::Encode {
+                expected: expected.clone(),
+                detail: detail.clone(),
+            },
+            other => Self::InvalidArgument(other.to_string()),
         }
     }
 

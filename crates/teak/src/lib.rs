@@ -13,19 +13,19 @@
 //! # A first example
 //!
 //! ```
-//! use teak::{Database, Transaction, codec::{Str, U64}};
+//! use teak::{Database, Transaction};
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("people.teak");
 //!
 //! let database = Database::open(&path)?;
 //! let mut txn = database.begin_write()?;
-//! let ages = txn.create_table::<Str, U64>("ages")?;
+//! let ages = txn.create_table::<&str, u64>("ages")?;
 //! ages.insert(&mut txn, "Ada", 36)?;
 //! ages.insert(&mut txn, "Grace", 85)?;
 //! txn.commit()?; // durable when this returns
 //!
 //! let txn = database.begin_read()?; // a snapshot: later commits do not change it
-//! let ages = txn.open_table::<Str, U64>("ages")?;
+//! let ages = txn.open_table::<&str, u64>("ages")?;
 //! assert_eq!(ages.get(&txn, "Ada")?, Some(36));
 //! for record in ages.iter(&txn)? {
 //!     let (name, age) = record?;
@@ -125,8 +125,8 @@ mod format_tests;
 mod transaction_tests;
 
 pub use api::{
-    Action, BackupProgress, Bounds, BulkOptions, BulkProgress, CacheOutcome, CachedLookup,
-    ChangeFeed, Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle,
+    Action, BackupProgress, Bounds, BulkOptions, BulkProgress, BulkRecord, CacheOutcome,
+    CachedLookup, ChangeFeed, Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle,
     CompactOptions, CompactProgress, Create, Cursor, Damage, Database, DatabaseStat, DeleteScope,
     Deletion, DenseProgress, DetachedCursor, Difference, Differences, Direction, Durability,
     Estimate, Event, Exactness, FileInfo, Iter, Keys, Kind, Limits, Loss, Marks, Metrics, Multi,

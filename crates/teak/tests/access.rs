@@ -4,6 +4,7 @@
 
 use crate::{processes::Other, shared::temporary_path};
 use std::{
+    borrow::Cow,
     fs::{self, File, Permissions},
     io::{self, Write},
     ops::ControlFlow,
@@ -14,19 +15,19 @@ use std::{
 };
 use teak::{
     Create, Database, Error, Options, Result, Sharing, Table, Transaction,
-    codec::{Codec, FixedLen, Pair, Str, U8, U64},
+    codec::{Codec, CodecOrder, EncodeAs, KeyPart, Raw, Str},
 };
 
 fn put(database: &Database, key: &str, value: u64) {
     let mut txn = database.begin_write().unwrap();
-    let table: Table<Str, U64> = txn.create_table("numbers").unwrap();
+    let table: Table<Str, u64> = txn.create_table("numbers").unwrap();
     table.insert(&mut txn, key, value).unwrap();
     txn.commit().unwrap();
 }
 
 fn get(database: &Database, key: &str) -> Result<Option<u64>> {
     let txn = database.begin_read()?;
-    txn.open_table::<Str, U64>("numbers")?.get(&txn, key)
+    txn.open_table::<Str, u64>("numbers")?.get(&txn, key)
 }
 
 fn is_root() -> bool {
@@ -129,7 +130,7 @@ fn reading_without_a_lock_file_during_writes_requires_an_option() {
         let database = reading().sharing(Sharing::Unlocked).open(&path).unwrap();
         assert_eq!(get(&database, "a").unwrap(), Some(1));
         let txn = database.begin_read().unwrap();
-        let table: Table<Str, U64> = txn.open_table("numbers").unwrap();
+        let table: Table<Str, u64> = txn.open_table("numbers").unwrap();
         for value in 2..50 {
             let mode = ["lazy", "durable"][value as usize % 2];
             other.ask(&format!("put {mode} a {value}"));
@@ -238,7 +239,7 @@ fn a_reader_sees_writes_to_a_file_that_an_overlay_copies_up() {
     other.ask("fill 5000");
     assert_eq!(get(&database, "a").unwrap(), Some(19));
     assert!(database.check(&mut |_| {}).unwrap().is_clean());
-    let table: Table<Str, U64> = old.open_table("numbers").unwrap();
+    let table: Table<Str, u64> = old.open_table("numbers").unwrap();
     assert_eq!(table.get(&old, "a").unwrap(), Some(1));
 }
 
@@ -377,14 +378,14 @@ struct TooLong;
 impl Codec for TooLong {
     type Item<'a> = u8;
     type Owned = u8;
-    type Encoded<'a> = [u8; 1];
+    const ORDER: CodecOrder = u8::ORDER;
 
-    fn encode<'a, 'b: 'a>(item: &'a u8) -> [u8; 1] {
-        [*item]
+    fn name() -> Cow<'static, str> {
+        "tests.too-long".into()
     }
 
     fn decode(bytes: &[u8]) -> Result<u8> {
-        U8::decode(bytes)
+        u8::decode(bytes)
     }
 
     fn to_owned(item: u8) -> u8 {
@@ -392,8 +393,23 @@ impl Codec for TooLong {
     }
 }
 
-impl FixedLen for TooLong {
-    const LEN: usize = 1 << 40;
+impl EncodeAs<TooLong> for u8 {
+    fn encode_as(&self) -> Result<impl AsRef<[u8]>> {
+        Ok([*self])
+    }
+}
+
+impl KeyPart for TooLong {
+    type Part<'a> = u8;
+    const LEN: Option<usize> = Some(1 << 40);
+
+    fn decode_part(bytes: Cow<'_, [u8]>) -> Result<u8> {
+        Self::decode(&bytes)
+    }
+
+    fn part_to_owned(part: u8) -> u8 {
+        part
+    }
 }
 
 #[test]
@@ -401,9 +417,17 @@ fn a_codec_of_a_wrong_length_is_an_error() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    type Keys = Pair<TooLong, Pair<TooLong, U8>>;
+    type Keys = (TooLong, (TooLong, u8));
     let table: Table<Keys, Keys> = txn.create_table("numbers").unwrap();
-    table.insert(&mut txn, (1, (2, 3)), (4, (5, 6))).unwrap();
+    let inserted = table.insert(&mut txn, (1, (2, 3)), (4, (5, 6)));
+    assert!(
+        matches!(inserted, Err(Error::Encode { .. })),
+        "{inserted:?}"
+    );
     let found = table.get(&txn, (1, (2, 3)));
+    assert!(matches!(found, Err(Error::Encode { .. })), "{found:?}");
+    let raw = table.retype::<Raw, Raw>();
+    raw.insert(&mut txn, b"key", [1, 2, 3]).unwrap();
+    let found = table.first(&txn);
     assert!(matches!(found, Err(Error::Decode { .. })), "{found:?}");
 }

@@ -15,10 +15,10 @@ use std::{
 use teak::{
     BackupProgress, CheckReport, CompactOptions, Database, Durability, Error, Geometry, Options,
     PageUse, RestoreProgress, Result, Sharing, Table, Transaction, Verification, WriteTxn,
-    codec::{Bytes, U64},
+    codec::Bytes,
 };
 
-type Numbers = Table<U64, Bytes>;
+type Numbers = Table<u64, Bytes>;
 type Model = BTreeMap<u64, Vec<u8>>;
 
 const PAGE: usize = 4096;
@@ -436,7 +436,7 @@ fn a_salvaged_database_keeps_geometry_and_durability() {
     let options = Options::new().geometry(geometry);
     let database = options.durability(Durability::Lazy).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    txn.create_table::<U64, Bytes>("numbers").unwrap();
+    txn.create_table::<u64, Bytes>("numbers").unwrap();
     txn.commit().unwrap();
     let expected = database.geometry().unwrap();
     database.close().unwrap();

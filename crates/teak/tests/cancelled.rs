@@ -13,11 +13,10 @@ use std::{
 };
 use teak::{
     Database, DetachedCursor, Direction, Durability, Error, Options, ReaderInfo, Result, SeekOp,
-    SlowReaderChoice, Table, Transaction,
-    codec::{Bytes, U64},
+    SlowReaderChoice, Table, Transaction, codec::Bytes,
 };
 
-type Numbers = Table<U64, Bytes>;
+type Numbers = Table<u64, Bytes>;
 
 fn fill(database: &Database, value_len: usize) -> Result<Numbers> {
     let mut txn = database.begin_write()?;
@@ -64,7 +63,7 @@ fn a_cancelled_reader_fails_and_keeps_its_values() {
     assert!(is_lost(table.get(&txn, 8)) && is_lost(table.contains_key(&txn, 8)));
     assert!(is_lost(table.get_many(&txn, &[1, 2])) && is_lost(table.get_owned(&txn, 8)));
     assert!(is_lost(table.iter(&txn)) && is_lost(table.cursor(&txn)) && is_lost(table.len(&txn)));
-    assert!(is_lost(txn.open_table::<U64, Bytes>("numbers")) && is_lost(txn.tables()));
+    assert!(is_lost(txn.open_table::<u64, Bytes>("numbers")) && is_lost(txn.tables()));
     assert!(is_lost(table.range(7..).count(&txn)) && is_lost(cursor.skip(1500)));
     assert!(
         is_lost(cursor.seek(SeekOp::GreaterOrEqual, &7u64.to_be_bytes())) && is_lost(cursor.last())

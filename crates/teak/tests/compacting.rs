@@ -14,7 +14,6 @@ use teak::{
     CompactObstacle, CompactOptions, CompactProgress, Database, Durability, Geometry, Options,
     Table,
     codec::Bytes,
-    codec::U64,
     testing::{self, SimDisk},
 };
 
@@ -22,7 +21,7 @@ const PAGE: u64 = 4096;
 /// The temporary growth that compacting may cause, in addition to the largest value.
 const BATCH: u64 = 4096 * PAGE;
 
-type Numbers = Table<U64, Bytes>;
+type Numbers = Table<u64, Bytes>;
 
 /// A database in which commits move nothing, and its contents.
 struct Shape {
@@ -206,7 +205,7 @@ fn values_of_all_lengths_with_records_between_them_become_dense() {
 fn nested_trees_and_large_values_become_dense_together() {
     let mut shape = Shape::new();
     let mut txn = shape.database.begin_write().unwrap();
-    let many = txn.create_multi_table::<U64, U64>("many").unwrap();
+    let many = txn.create_multi_table::<u64, u64>("many").unwrap();
     for value in 0..30_000 {
         many.insert(&mut txn, value % 3, value).unwrap();
     }

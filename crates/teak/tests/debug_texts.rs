@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use teak::{
     CachedLookup, CompactOptions, Database, DetachedCursor, Options, SeekOp, TableOptions,
     WriteOptions,
-    codec::{Bytes, Str, U64},
+    codec::{Bytes, Str},
 };
 
 fn assert_short(handle: &dyn Debug) {
@@ -18,7 +18,7 @@ fn handles_are_one_short_line() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let ages = txn.create_table::<Str, U64>("ages").unwrap();
+    let ages = txn.create_table::<Str, u64>("ages").unwrap();
     let words = txn.create_multi_table::<Str, Str>("words").unwrap();
     for number in 0..1000 {
         ages.insert(&mut txn, &format!("{number:04}"), number)

@@ -14,7 +14,7 @@ use std::{
 use teak::{
     CompactOptions, Database, Difference, Durability, Error, KeyOrder, Options, ReadTxn, Result,
     Sharing, Table, TableChange, TableOptions, Transaction, TransactionId, Verification, WriteTxn,
-    codec::{Bytes, Str, U64},
+    codec::{Bytes, Str},
 };
 
 type Raw = Table<Bytes, Bytes>;
@@ -232,7 +232,7 @@ fn moved_pages_make_no_differences() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let table = txn.create_table::<U64, Bytes>("records").unwrap();
+    let table = txn.create_table::<u64, Bytes>("records").unwrap();
     for number in 0..3000 {
         table
             .insert(&mut txn, number, &[number as u8; 500])
@@ -301,11 +301,11 @@ fn two_states(
     path: &Path,
     count: u64,
     changes: u64,
-) -> (Database, Table<U64, Bytes>, ReadTxn, ReadTxn) {
+) -> (Database, Table<u64, Bytes>, ReadTxn, ReadTxn) {
     let options = Options::new().verification(Verification::Always);
     let database = options.open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let table = txn.create_table::<U64, Bytes>("records").unwrap();
+    let table = txn.create_table::<u64, Bytes>("records").unwrap();
     for number in 0..count {
         let value = format!("value {number:05}");
         table.insert(&mut txn, number, value.as_bytes()).unwrap();
@@ -396,7 +396,7 @@ fn a_range_of_integers_has_bounds_of_their_length() {
 fn put(database: &Database, durability: Durability, number: u64) -> TransactionId {
     let mut txn = database.begin_write().unwrap();
     txn.set_durability(durability);
-    let numbers = txn.create_table::<U64, U64>("numbers").unwrap();
+    let numbers = txn.create_table::<u64, u64>("numbers").unwrap();
     numbers.insert(&mut txn, number, number).unwrap();
     txn.commit().unwrap()
 }
@@ -410,7 +410,7 @@ fn a_feed_reports_every_record_once() {
         let mut feed = database.follow(database.begin_read().unwrap()).unwrap();
         let (sender, received) = mpsc::channel();
         let follower = thread::spawn(move || {
-            let numbers = feed.seen().open_table::<U64, U64>("numbers").unwrap();
+            let numbers = feed.seen().open_table::<u64, u64>("numbers").unwrap();
             let mut seen = Vec::new();
             while seen.last() != Some(&300) {
                 let changes = feed
@@ -451,7 +451,7 @@ fn a_feed_continues_at_its_position() {
     put(&database, Durability::Durable, 2);
     let mut feed = database.follow(seen).unwrap();
     let changes = feed.next(Some(Duration::ZERO)).unwrap().unwrap();
-    let numbers = changes.newer().open_table::<U64, U64>("numbers").unwrap();
+    let numbers = changes.newer().open_table::<u64, u64>("numbers").unwrap();
     assert_eq!(changes.of(&numbers).unwrap().count(), 2);
     assert!(feed.next(Some(Duration::ZERO)).unwrap().is_none());
     let mut again = database.follow(changes.older().clone()).unwrap();

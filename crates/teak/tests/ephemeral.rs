@@ -5,7 +5,7 @@ use std::{env, fs, ops::ControlFlow, path::Path, thread, time::Duration};
 use teak::{
     BulkOptions, CompactOptions, Create, Database, Durability, Error, Options, Sharing,
     Transaction,
-    codec::{Bytes, Str, U64},
+    codec::{Bytes, Str},
 };
 
 const CONTINUE: ControlFlow<()> = ControlFlow::Continue(());
@@ -20,7 +20,7 @@ fn both(options: &Options) -> [Database; 2] {
 
 fn fill(database: &Database, count: u64) {
     let mut txn = database.begin_write().unwrap();
-    let table = txn.create_table::<U64, Bytes>("numbers").unwrap();
+    let table = txn.create_table::<u64, Bytes>("numbers").unwrap();
     for number in 0..count {
         table.insert(&mut txn, number, &[7; 500]).unwrap();
     }
@@ -40,7 +40,7 @@ fn clones_and_threads_share_a_database_and_others_do_not() {
         let clone = database.clone();
         let counted = thread::spawn(move || {
             let txn = clone.begin_read().unwrap();
-            let table = txn.open_table::<U64, Bytes>("numbers").unwrap();
+            let table = txn.open_table::<u64, Bytes>("numbers").unwrap();
             table.len(&txn).unwrap()
         });
         assert_eq!(counted.join().unwrap(), 10);
@@ -68,7 +68,7 @@ fn a_reader_keeps_the_database_after_its_last_handle() {
     for database in both(&Options::new()) {
         fill(&database, 10);
         let txn = database.begin_read().unwrap();
-        let table = txn.open_table::<U64, Bytes>("numbers").unwrap();
+        let table = txn.open_table::<u64, Bytes>("numbers").unwrap();
         database.close().unwrap();
         assert_eq!(table.len(&txn).unwrap(), 10);
     }
@@ -113,7 +113,7 @@ fn large_transactions_write_early_and_the_file_shrinks() {
         let longest = database.stat().unwrap().file_bytes;
         assert!(longest > 10_000_000, "{longest}");
         let mut txn = database.begin_write().unwrap();
-        let table = txn.open_table::<U64, Bytes>("numbers").unwrap();
+        let table = txn.open_table::<u64, Bytes>("numbers").unwrap();
         table.clear(&mut txn).unwrap();
         txn.commit().unwrap();
         let options = CompactOptions::new();
@@ -127,13 +127,12 @@ fn large_transactions_write_early_and_the_file_shrinks() {
 fn loads_that_need_files_find_a_directory() {
     for database in both(&Options::new()) {
         let mut txn = database.begin_write().unwrap();
-        let table = txn.create_table::<U64, U64>("numbers").unwrap();
+        let table = txn.create_table::<u64, u64>("numbers").unwrap();
         let options = BulkOptions {
             memory_bytes: 1 << 16,
             ..BulkOptions::default()
         };
-        let numbers = (0..50_000u64).rev().map(u64::to_be_bytes);
-        let records = numbers.map(|number| (number, number));
+        let records = (0..50_000).rev().map(|number| (number, number));
         let loaded = table.bulk_load_unsorted(&mut txn, records, options, &mut |_| ());
         loaded.unwrap();
         txn.commit().unwrap();
@@ -150,7 +149,7 @@ fn a_backup_makes_a_database_that_stays() {
         database.backup(&path, None, &mut |_| CONTINUE).unwrap();
         let copy = Database::open(&path).unwrap();
         let txn = copy.begin_read().unwrap();
-        let table = txn.open_table::<U64, Bytes>("numbers").unwrap();
+        let table = txn.open_table::<u64, Bytes>("numbers").unwrap();
         assert_eq!(table.len(&txn).unwrap(), 100);
     }
 }
@@ -159,7 +158,7 @@ fn a_backup_makes_a_database_that_stays() {
 fn the_size_limit_applies() {
     for database in both(&Options::new().size_limit_bytes(Some(1 << 20))) {
         let mut txn = database.begin_write().unwrap();
-        let table = txn.create_table::<U64, Bytes>("numbers").unwrap();
+        let table = txn.create_table::<u64, Bytes>("numbers").unwrap();
         let filled = (0..4000).try_for_each(|number| {
             let inserted = table.insert(&mut txn, number, &[7; 500]);
             inserted.map(drop)

@@ -14,7 +14,7 @@ use std::{
 use teak::{
     Database, Durability, Error, Event, Options, Recovery, SlowReaderChoice, Table, Transaction,
     TransactionId,
-    codec::{Bytes, U64},
+    codec::Bytes,
     testing::{Fault, SimDisk},
 };
 
@@ -44,7 +44,7 @@ fn take(log: &EventLog) -> Vec<Event> {
 fn fill(database: &Database, durability: Durability, count: u64) -> TransactionId {
     let mut txn = database.begin_write().unwrap();
     txn.set_durability(durability);
-    let numbers: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    let numbers: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
     for number in 0..count {
         numbers
             .insert(&mut txn, number, &[count as u8; 1000])
@@ -122,7 +122,7 @@ fn events_report_checkpoints_and_continuing_commits() {
     let (_directory, path) = temporary_path();
     let (database, log) = open(&path);
     let mut txn = database.begin_write().unwrap();
-    let numbers: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    let numbers: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
     let first = txn.checkpoint().unwrap();
     numbers.insert(&mut txn, 1, b"").unwrap();
     let reader = txn.commit_and_read().unwrap();
@@ -289,7 +289,7 @@ fn work_is_counted() {
     assert!(before.splits > 100 && before.merges == 0, "{before:?}");
     assert_eq!((before.copied_pages, before.large_values), (0, 0));
     let mut txn = database.begin_write().unwrap();
-    let numbers: Table<U64, Bytes> = txn.open_table("numbers").unwrap();
+    let numbers: Table<u64, Bytes> = txn.open_table("numbers").unwrap();
     for number in (0..1000).filter(|number| number % 8 != 0) {
         numbers.remove(&mut txn, number).unwrap();
     }

@@ -11,14 +11,14 @@ use std::{
 };
 use teak::{
     CheckReport, Database, Durability, Error, Geometry, Options, Result, Sharing, Table,
-    Transaction, codec::Bytes, codec::U64,
+    Transaction, codec::Bytes,
 };
 
 const MIB: u64 = 1 << 20;
 /// Commits in which the free pages were not needed, so that they are returned.
 const MANY: u64 = 250;
 
-type Numbers = Table<U64, Bytes>;
+type Numbers = Table<u64, Bytes>;
 
 /// Nothing is moved, so that the free pages keep their positions.
 fn options() -> Options {

@@ -10,7 +10,7 @@ use std::{
 };
 use teak::{
     Create, Database, Deletion, Options, Result, Table, Transaction,
-    codec::{Bytes, Str, U64},
+    codec::{Bytes, Str},
 };
 
 const MIB: u64 = 1 << 20;
@@ -53,7 +53,7 @@ fn open_to_read(path: &Path) -> Result<Database> {
 fn read(path: &Path) -> Result<Option<u64>> {
     let database = open_to_read(path)?;
     let txn = database.begin_read()?;
-    let numbers: Table<Str, U64> = txn.open_table("numbers")?;
+    let numbers: Table<Str, u64> = txn.open_table("numbers")?;
     numbers.get(&txn, "a")
 }
 
@@ -97,7 +97,7 @@ fn limit(limit_name: &str, most: u64) {
 fn make(path: &Path) {
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let numbers = txn.create_table::<Str, U64>("numbers").unwrap();
+    let numbers = txn.create_table::<Str, u64>("numbers").unwrap();
     numbers.insert(&mut txn, "a", 1).unwrap();
     txn.commit().unwrap();
     database.close().unwrap();

@@ -9,7 +9,7 @@ use std::{
 };
 use teak::{
     Create, Database, Deletion, Durability, Error, Options, Table, Transaction, WriteOptions,
-    codec::{Str, U64},
+    codec::Str,
 };
 
 /// Does to this process what other people's code does; `None` for an unknown command.
@@ -79,13 +79,13 @@ fn descriptors(path: &Path) -> Vec<i32> {
 
 fn get(database: &Database, key: &str) -> Option<u64> {
     let txn = database.begin_read().unwrap();
-    let numbers: Table<Str, U64> = txn.open_table("numbers").unwrap();
+    let numbers: Table<Str, u64> = txn.open_table("numbers").unwrap();
     numbers.get(&txn, key).unwrap()
 }
 
 fn put(database: &Database, key: &str, value: u64) {
     let mut txn = database.begin_write().unwrap();
-    let numbers = txn.create_table::<Str, U64>("numbers").unwrap();
+    let numbers = txn.create_table::<Str, u64>("numbers").unwrap();
     numbers.insert(&mut txn, key, value).unwrap();
     txn.commit().unwrap();
 }
@@ -153,7 +153,7 @@ fn opening_and_closing_the_lock_file_keeps_snapshots() {
 fn put_lazily(database: &Database, key: &str, value: u64) {
     let mut txn = database.begin_write().unwrap();
     txn.set_durability(Durability::Lazy);
-    let numbers = txn.create_table::<Str, U64>("numbers").unwrap();
+    let numbers = txn.create_table::<Str, u64>("numbers").unwrap();
     numbers.insert(&mut txn, key, value).unwrap();
     txn.commit().unwrap();
 }
@@ -251,7 +251,7 @@ fn a_process_declared_dead_writes_no_more() {
 /// Needs space, so that dead processes are searched for.
 fn fill(database: &Database) {
     let mut txn = database.begin_write().unwrap();
-    let table: Table<U64, U64> = txn.create_table("filler").unwrap();
+    let table: Table<u64, u64> = txn.create_table("filler").unwrap();
     for number in 0..20_000 {
         table.insert(&mut txn, number, number).unwrap();
     }

@@ -3,6 +3,7 @@
 mod access;
 mod backups;
 mod cancelled;
+mod codecs;
 mod compacting;
 mod counting;
 mod debug_texts;

@@ -2,18 +2,15 @@
 
 use crate::shared::temporary_path;
 use std::{env, fs, path::Path, process::Command, time::Duration};
-use teak::{
-    Database, Durability, Options, ReadAhead, Table, WarmUp,
-    codec::{Bytes, U64},
-};
+use teak::{Database, Durability, Options, ReadAhead, Table, WarmUp, codec::Bytes};
 
 const LONG: Duration = Duration::from_secs(3600);
 /// The path of the database of a process that may lock almost nothing.
 const LIMITED: &str = "TEAK_TEST_LIMITED";
 
-fn fill(database: &Database) -> Table<U64, Bytes> {
+fn fill(database: &Database) -> Table<u64, Bytes> {
     let mut txn = database.begin_write().unwrap();
-    let numbers: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    let numbers: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
     for number in 0..4000 {
         numbers
             .insert(&mut txn, number, &[number as u8; 1000])
@@ -154,7 +151,7 @@ fn a_leaf_that_was_written_early_is_not_written_again_for_each_change() {
     let database = options.open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     txn.set_durability(Durability::Durable);
-    let table: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    let table: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
     let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for number in 0..60_000 {
         table.insert(&mut txn, key(number), &[7; 100]).unwrap();

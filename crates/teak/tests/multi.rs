@@ -11,7 +11,7 @@ use std::{
 use teak::{
     CompactOptions, Comparison, Database, Difference, Durability, Error, KeyOrder, MultiTable,
     Options, ReadTxn, TableOptions, Transaction, ValueSize, Verification, WriteTxn,
-    codec::{Bytes, NativeU64, Str, U32},
+    codec::{Bytes, NativeU64, Str},
 };
 
 type Raw = MultiTable<Bytes, Bytes>;
@@ -376,7 +376,7 @@ fn the_file_of_a_table_that_shrank_is_cut() {
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().value_order(KeyOrder::Integer);
     let table = txn
-        .create_multi_table_with::<U32, NativeU64>("numbers", options)
+        .create_multi_table_with::<u32, NativeU64>("numbers", options)
         .unwrap();
     for key in 0..20 {
         let values: Vec<_> = (0..20_000).map(|n| n * 7 % 20_011).collect();
@@ -423,23 +423,23 @@ fn each_kind_of_handle_refuses_the_tables_of_the_other() {
     let (_directory, path) = temporary_path();
     let database = open(&path, Durability::Lazy);
     let mut txn = database.begin_write().unwrap();
-    let plain = txn.create_table::<Str, U32>("plain").unwrap();
-    let multi = txn.create_multi_table::<Str, U32>("multi").unwrap();
+    let plain = txn.create_table::<Str, u32>("plain").unwrap();
+    let multi = txn.create_multi_table::<Str, u32>("multi").unwrap();
     multi.insert(&mut txn, "teak", 1).unwrap();
     assert!(matches!(
-        txn.open_table::<Str, U32>("multi"),
+        txn.open_table::<Str, u32>("multi"),
         Err(Error::TableMismatch { .. })
     ));
     assert!(matches!(
-        txn.create_table::<Str, U32>("multi"),
+        txn.create_table::<Str, u32>("multi"),
         Err(Error::TableMismatch { .. })
     ));
     assert!(matches!(
-        txn.open_multi_table::<Str, U32>("plain"),
+        txn.open_multi_table::<Str, u32>("plain"),
         Err(Error::TableMismatch { .. })
     ));
     assert!(matches!(
-        txn.create_multi_table::<Str, U32>("plain"),
+        txn.create_multi_table::<Str, u32>("plain"),
         Err(Error::TableMismatch { .. })
     ));
     // Tables exchange their names while handles still exist.
@@ -455,11 +455,11 @@ fn each_kind_of_handle_refuses_the_tables_of_the_other() {
     assert!(is_refused(plain.range(..).remove(&mut txn).unwrap_err()));
     assert!(is_refused(plain.clear(&mut txn).unwrap_err()));
     assert!(is_refused(
-        plain.bulk_load(&mut txn, [("a", [0u8; 4])]).unwrap_err()
+        plain.bulk_load(&mut txn, [("a", 0)]).unwrap_err()
     ));
     assert!(is_refused(plain.append(&mut txn, "x", 1).unwrap_err()));
     assert!(is_refused(plain.cursor(&txn).unwrap_err()));
-    let renamed = txn.open_multi_table::<Str, U32>("plain").unwrap();
+    let renamed = txn.open_multi_table::<Str, u32>("plain").unwrap();
     assert_eq!(
         renamed.len(&txn).unwrap(),
         1,
@@ -497,7 +497,7 @@ fn unsuitable_records_are_refused_before_any_change() {
     assert!(is_refused(first.insert(&mut txn, b"k", b"").unwrap_err()));
     assert!(is_refused(
         first
-            .insert_many(&mut txn, &[(b"a", b"123"), (b"b", b"1234")])
+            .insert_many(&mut txn, &[(b"a", &b"123"[..]), (b"b", b"1234")])
             .unwrap_err()
     ));
     assert!(first.is_empty(&txn).unwrap());
@@ -543,7 +543,7 @@ fn cursors_and_ranges_move_in_both_directions() {
     let (_directory, path) = temporary_path();
     let database = open(&path, Durability::Lazy);
     let mut txn = database.begin_write().unwrap();
-    let table = txn.create_multi_table::<U32, U32>("numbers").unwrap();
+    let table = txn.create_multi_table::<u32, u32>("numbers").unwrap();
     let pairs: Vec<_> = (0..30)
         .flat_map(|key| (0..key * key).map(move |n| (key, n * 3)))
         .collect();
@@ -603,7 +603,7 @@ fn few_changes_among_many_values_are_found() {
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().value_size(ValueSize::Bytes(4));
-    let lines: MultiTable<Str, U32> = txn.create_multi_table_with("lines", options).unwrap();
+    let lines: MultiTable<Str, u32> = txn.create_multi_table_with("lines", options).unwrap();
     let values: Vec<_> = (0..200_000).map(|value| 2 * value).collect();
     lines.insert_values(&mut txn, "teak", &values).unwrap();
     lines.insert(&mut txn, "oak", 1).unwrap();

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, ops::Bound};
 use teak::{
     Action, BulkOptions, BulkProgress, Database, DetachedCursor, Difference, Error, Exactness,
     KeyOrder, MultiTable, Options, Result, SeekOp, SeekTarget, TableOptions, ValueSize, WriteTxn,
-    codec::{Bytes, Str, U32},
+    codec::{Bytes, Str},
 };
 
 type Raw = MultiTable<Bytes, Bytes>;
@@ -146,7 +146,7 @@ fn pairs_are_loaded_in_any_order() -> Result<()> {
 fn pairs_are_modified_and_swapped() -> Result<()> {
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
-    let table: MultiTable<Str, U32> = txn.create_multi_table("lines")?;
+    let table: MultiTable<Str, u32> = txn.create_multi_table("lines")?;
     let values = |txn: &WriteTxn| -> Vec<u32> {
         let values = table.values(txn, "teak").unwrap();
         values.collect::<Result<_>>().unwrap()
@@ -173,7 +173,7 @@ fn pairs_are_modified_and_swapped() -> Result<()> {
     assert!(!table.compare_and_swap(&mut txn, "teak", Some(2), Some(3))?);
     assert!(table.compare_and_swap(&mut txn, "teak", Some(1), Some(2))?);
     assert!(table.compare_and_swap(&mut txn, "teak", Some(2), None)?);
-    assert!(table.compare_and_swap(&mut txn, "teak", None, None)?);
+    assert!(table.compare_and_swap(&mut txn, "teak", None::<u32>, None)?);
     assert_eq!(values(&txn), [5]);
     let next = |key, value| table.get_or_next(&txn, key, value);
     let teak = |exactness| Some((exactness, "teak".to_owned(), 5));
@@ -198,7 +198,7 @@ fn the_first_value_decides_the_size() -> Result<()> {
         Ok((Action::<Bytes>::put(b"four"), ()))
     });
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
-    assert!(!table.compare_and_swap(&mut txn, b"k", Some(b"abc"), Some(b"fives"))?);
+    assert!(!table.compare_and_swap(&mut txn, b"k", Some(&b"abc"[..]), Some(b"fives"))?);
     assert_eq!(all(&table, &txn), [(b"k".to_vec(), b"five!".to_vec())]);
     Ok(())
 }
@@ -344,7 +344,7 @@ fn integers_of_another_width_are_refused_everywhere() -> Result<()> {
 fn setting_equal_values_writes_nothing() -> Result<()> {
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
-    let table: MultiTable<Str, U32> = txn.create_multi_table("lines")?;
+    let table: MultiTable<Str, u32> = txn.create_multi_table("lines")?;
     let many: Vec<u32> = (0..20_000).collect();
     table.set_values(&mut txn, "teak", &many)?;
     txn.commit()?;

@@ -10,8 +10,7 @@ use std::{
     time::Duration,
 };
 use teak::{
-    Database, Durability, Error, Event, Options, Result, Sharing, Table, Transaction,
-    TransactionId, codec::U64,
+    Database, Durability, Error, Event, Options, Result, Sharing, Table, Transaction, TransactionId,
 };
 
 /// Takes the name from the database at `path`. Returns the present path of the file.
@@ -55,14 +54,14 @@ const DURABILITIES: [Durability; 3] = [Durability::Durable, Durability::Async, D
 fn put(database: &Database, durability: Durability, number: u64) -> Result<TransactionId> {
     let mut txn = database.begin_write()?;
     txn.set_durability(durability);
-    let table: Table<U64, U64> = txn.create_table("numbers")?;
+    let table: Table<u64, u64> = txn.create_table("numbers")?;
     table.insert(&mut txn, number, number)?;
     txn.commit()
 }
 
 fn get(database: &Database, number: u64) -> Option<u64> {
     let txn = database.begin_read().unwrap();
-    let table: Table<U64, U64> = txn.open_table("numbers").unwrap();
+    let table: Table<u64, u64> = txn.open_table("numbers").unwrap();
     table.get(&txn, number).unwrap()
 }
 

@@ -383,7 +383,10 @@ fn equal_keys_are_one() {
         assert_eq!(found(&txn, &table), [(b"Teak".to_vec(), value.to_vec())]);
     }
     table
-        .insert_many(&mut txn, &[(b"tEAK", b"d"), (b"OAK", b"e"), (b"oak", b"f")])
+        .insert_many(
+            &mut txn,
+            &[(&b"tEAK"[..], b"d"), (b"OAK", b"e"), (b"oak", b"f")],
+        )
         .unwrap();
     assert_eq!(
         found(&txn, &table),

@@ -8,12 +8,9 @@ use std::{
         atomic::{AtomicBool, Ordering::SeqCst},
     },
 };
-use teak::{
-    Database, Error, Options, ReadTxn, SlowReaderChoice, Table, WriteTxn,
-    codec::{Bytes, U64},
-};
+use teak::{Database, Error, Options, ReadTxn, SlowReaderChoice, Table, WriteTxn, codec::Bytes};
 
-type Numbers = Table<U64, Bytes>;
+type Numbers = Table<u64, Bytes>;
 
 const TABLES: u64 = 400;
 
@@ -40,7 +37,7 @@ fn tight() -> (tempfile::TempDir, Database, ReadTxn, Arc<AtomicBool>) {
         numbers.insert(&mut txn, number, &[1; 100]).unwrap();
     }
     for number in 0..TABLES {
-        txn.create_table::<U64, Bytes>(name(number)).unwrap();
+        txn.create_table::<u64, Bytes>(name(number)).unwrap();
     }
     txn.commit().unwrap();
     let reader = database.begin_read().unwrap();
@@ -62,7 +59,7 @@ fn after_a_panic_in_table_creation_only_rollback_is_possible() {
     let mut txn = database.begin_write().unwrap();
     panics.store(true, SeqCst);
     let created = (TABLES..10 * TABLES).find(|number| {
-        let create = AssertUnwindSafe(|| txn.create_table::<U64, Bytes>(name(*number)));
+        let create = AssertUnwindSafe(|| txn.create_table::<u64, Bytes>(name(*number)));
         catch_unwind(create).is_err()
     });
     assert!(created.is_some(), "it needed space");

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::Path};
 use teak::{
     Action, CacheOutcome, CachedLookup, Database, Durability, Error, Exactness, KeyOrder, Options,
     Swap, Table, TableOptions, Transaction, Verification, WriteTxn,
-    codec::{Bytes, Str, U32, U64},
+    codec::{Bytes, Str},
 };
 
 type Raw = Table<Bytes, Bytes>;
@@ -459,7 +459,7 @@ fn empty_transactions_make_no_commit() {
     assert_eq!(words.take(&mut txn, "elm").unwrap(), None);
     let same = words.compare_and_swap(&mut txn, "oak", Some("1"), Some("1"));
     assert_eq!(same.unwrap(), Swap::Done);
-    let nothing = words.compare_and_swap(&mut txn, "elm", None, None);
+    let nothing = words.compare_and_swap(&mut txn, "elm", None::<&str>, None);
     assert_eq!(nothing.unwrap(), Swap::Done);
     words
         .modify(&mut txn, "elm", |_| Ok((Action::remove(), ())))
@@ -476,7 +476,7 @@ fn many_records_fill_their_pages() {
     let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let table = txn.create_table::<U64, U64>("numbers").unwrap();
+    let table = txn.create_table::<u64, u64>("numbers").unwrap();
     let sparse: Vec<_> = (0..2000u64).map(|n| (n * 1000, n)).collect();
     table.insert_many(&mut txn, &sparse).unwrap();
     let mut random = Rng::with_seed(3);
@@ -494,8 +494,8 @@ fn a_position_is_kept_until_the_table_changes() {
     let (_directory, path) = temporary_path();
     let open = database(&path, Durability::Durable);
     let mut txn = open.begin_write().unwrap();
-    let numbers = txn.create_table::<U32, Bytes>("numbers").unwrap();
-    let others = txn.create_table::<U32, Bytes>("others").unwrap();
+    let numbers = txn.create_table::<u32, Bytes>("numbers").unwrap();
+    let others = txn.create_table::<u32, Bytes>("others").unwrap();
     for number in 0..3000 {
         numbers
             .insert(&mut txn, number, &number.to_be_bytes())

@@ -13,7 +13,7 @@ use std::{
 use teak::{
     Create, Database, Durability, Error, Options, Recovery, Sharing, SlowReaderChoice, Table,
     Transaction, TransactionId, Verification, WriteOptions,
-    codec::{Bytes, Str, U64},
+    codec::{Bytes, Str},
 };
 
 /// Tells the other process its role and path.
@@ -202,8 +202,8 @@ fn obey(path: &Path) {
             }
             ["write", key, value] => {
                 let txn = writer.as_mut().unwrap();
-                let numbers = txn.create_table::<Str, U64>("numbers").unwrap();
-                let written = numbers.insert(txn, key, value.parse().unwrap());
+                let numbers = txn.create_table::<Str, u64>("numbers").unwrap();
+                let written = numbers.insert(txn, key, value.parse::<u64>().unwrap());
                 written.map(|()| "written".to_owned())
             }
             ["checkpoint", durability] => {
@@ -281,7 +281,7 @@ fn limit_files() {
     }
 }
 
-fn table(database: &Database) -> Table<Str, U64> {
+fn table(database: &Database) -> Table<Str, u64> {
     let txn = database.begin_read().unwrap();
     txn.open_table("numbers").unwrap()
 }
@@ -302,7 +302,7 @@ fn put(
 ) -> teak::Result<teak::TransactionId> {
     let mut txn = database.begin_write()?;
     txn.set_durability(durability_of(durability));
-    let numbers = txn.create_table::<Str, U64>("numbers")?;
+    let numbers = txn.create_table::<Str, u64>("numbers")?;
     numbers.insert(&mut txn, key, value)?;
     txn.commit()
 }
@@ -310,7 +310,7 @@ fn put(
 /// Grows the file by about this many pages.
 fn fill(database: &Database, count: u64) -> teak::Result<()> {
     let mut txn = database.begin_write()?;
-    let table: Table<U64, Bytes> = txn.create_table("filler")?;
+    let table: Table<u64, Bytes> = txn.create_table("filler")?;
     for number in 0..count {
         table.insert(&mut txn, number, &[number as u8; 3000])?;
     }
@@ -318,7 +318,7 @@ fn fill(database: &Database, count: u64) -> teak::Result<()> {
 }
 
 fn get_in(txn: &impl Transaction, key: &str) -> teak::Result<Option<u64>> {
-    txn.open_table::<Str, U64>("numbers")?.get(txn, key)
+    txn.open_table::<Str, u64>("numbers")?.get(txn, key)
 }
 
 fn get(database: &Database, key: &str) -> teak::Result<Option<u64>> {
@@ -412,7 +412,7 @@ fn a_process_sees_the_file_grow() {
         assert_eq!(other.ask(&format!("fill {count}")), "filled");
         assert!(database.stat().unwrap().page_count >= pages + count / 2);
         let txn = database.begin_read().unwrap();
-        let filler: Table<U64, Bytes> = txn.open_table("filler").unwrap();
+        let filler: Table<u64, Bytes> = txn.open_table("filler").unwrap();
         for record in filler.iter(&txn).unwrap() {
             let (number, value) = record.unwrap();
             assert_eq!(value, [number as u8; 3000]);

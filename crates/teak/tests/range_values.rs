@@ -1,11 +1,14 @@
 //! Ranges as values: types of bounds, both kinds of tables, one range in several transactions.
 
 use crate::shared::temporary_path;
-use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::{
+    borrow::Cow,
+    ops::Bound::{self, Excluded, Included, Unbounded},
+};
 use teak::{
     Database, Difference, Error, KeyOrder, Kind, Range, ReadTxn, Result, Table, TableOptions,
     Transaction,
-    codec::{Array, Bytes, Codec, EncodeAs, F64, I32, Pair, Str, Triple, U8, U16, U32, U64, Unit},
+    codec::{Bytes, Codec, CodecOrder, EncodeAs, Str},
 };
 
 /// The keys of a range, as bytes.
@@ -18,7 +21,7 @@ fn bounds_have_any_type_that_the_codec_encodes() {
     let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let words: Table<Str, Unit> = txn.create_table("words").unwrap();
+    let words: Table<Str, ()> = txn.create_table("words").unwrap();
     for word in ["ash", "elm", "oak"] {
         words.insert(&mut txn, word, ()).unwrap();
     }
@@ -34,7 +37,7 @@ fn bounds_have_any_type_that_the_codec_encodes() {
     assert_eq!(keys(&words.range(..), &txn).len(), 3);
     assert_eq!(keys(&words.prefix(b"e"), &txn), ["elm"]);
 
-    let blobs: Table<Bytes, Unit> = txn.create_table("blobs").unwrap();
+    let blobs: Table<Bytes, ()> = txn.create_table("blobs").unwrap();
     for key in [b"a", b"b", b"c"] {
         blobs.insert(&mut txn, key, ()).unwrap();
     }
@@ -43,7 +46,7 @@ fn bounds_have_any_type_that_the_codec_encodes() {
     assert_eq!(keys(&blobs.range([b'b']..), &txn), [b"b", b"c"]);
     assert_eq!(keys(&blobs.range(..&b"ab"[..]), &txn), [b"a"]);
 
-    let numbers: Table<U64, Unit> = txn.create_table("numbers").unwrap();
+    let numbers: Table<u64, ()> = txn.create_table("numbers").unwrap();
     for number in 0..10 {
         numbers.insert(&mut txn, number, ()).unwrap();
     }
@@ -51,7 +54,7 @@ fn bounds_have_any_type_that_the_codec_encodes() {
     assert_eq!(keys(&numbers.range(5..=seven), &txn), [5, 6, 7]);
     assert_eq!(keys(&numbers.range(&8..), &txn), [8, 9]);
 
-    let points: Table<Pair<U32, Str>, Unit> = txn.create_table("points").unwrap();
+    let points: Table<(u32, Str), ()> = txn.create_table("points").unwrap();
     points.insert(&mut txn, (1, "b"), ()).unwrap();
     points.insert(&mut txn, (2, "a"), ()).unwrap();
     assert_eq!(points.range((1, "c")..).count(&txn).unwrap(), 1);
@@ -63,10 +66,10 @@ fn bounds_have_any_type_that_the_codec_encodes() {
         2
     );
 
-    let triples: Table<Triple<U8, I32, Array<2>>, F64> = txn.create_table("triples").unwrap();
+    let triples: Table<(u8, i32, [u8; 2]), f64> = txn.create_table("triples").unwrap();
     triples.insert(&mut txn, (1, -3, [0, 1]), 0.5).unwrap();
     assert_eq!(triples.range((1, -4, [9, 9])..).count(&txn).unwrap(), 1);
-    let floats: Table<F64, Pair<Unit, U16>> = txn.create_table("floats").unwrap();
+    let floats: Table<f64, ((), u16)> = txn.create_table("floats").unwrap();
     floats.insert(&mut txn, -0.5, ((), 7)).unwrap();
     assert_eq!(floats.range(-1.0..0.0).count(&txn).unwrap(), 1);
 }
@@ -80,14 +83,14 @@ struct YearCodec;
 impl Codec for YearCodec {
     type Item<'a> = Year;
     type Owned = Year;
-    type Encoded<'a> = [u8; 2];
+    const ORDER: CodecOrder = u16::ORDER;
 
-    fn encode<'a, 'b: 'a>(item: &'a Year) -> [u8; 2] {
-        item.0.to_be_bytes()
+    fn name() -> Cow<'static, str> {
+        "tests.year".into()
     }
 
     fn decode(bytes: &[u8]) -> Result<Year> {
-        U16::decode(bytes).map(Year)
+        u16::decode(bytes).map(Year)
     }
 
     fn to_owned(item: Year) -> Year {
@@ -96,8 +99,8 @@ impl Codec for YearCodec {
 }
 
 impl EncodeAs<YearCodec> for Year {
-    fn encode_as(&self) -> impl AsRef<[u8]> {
-        YearCodec::encode(self)
+    fn encode_as(&self) -> Result<impl AsRef<[u8]>> {
+        Ok(self.0.to_be_bytes())
     }
 }
 
@@ -122,7 +125,7 @@ fn keys_of_a_codec_of_the_application_bound_ranges() {
 }
 
 /// The first and the last key of a table of any kind.
-fn ends<M: Kind>(table: &Table<Str, U32, M>, txn: &ReadTxn) -> [Option<String>; 2] {
+fn ends<M: Kind>(table: &Table<Str, u32, M>, txn: &ReadTxn) -> [Option<String>; 2] {
     let (first, last) = (table.first(txn).unwrap(), table.last(txn).unwrap());
     [first.map(|record| record.0), last.map(|record| record.0)]
 }
@@ -132,8 +135,8 @@ fn both_kinds_have_the_same_operations() {
     let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let counts = txn.create_table::<Str, U32>("counts").unwrap();
-    let lines = txn.create_multi_table::<Str, U32>("lines").unwrap();
+    let counts = txn.create_table::<Str, u32>("counts").unwrap();
+    let lines = txn.create_multi_table::<Str, u32>("lines").unwrap();
     txn.commit().unwrap();
     let mut feed = database.follow(database.begin_read().unwrap()).unwrap();
     let mut txn = database.begin_write().unwrap();
@@ -178,7 +181,7 @@ fn both_kinds_have_the_same_operations() {
         .map(|(key, value)| (&key[..], *value))
         .collect();
     assert_eq!(reversed, [("elm", 3), ("elm", 1), ("elder", 2)]);
-    let values = |range: Range<'_, Str, U32, _>| -> Vec<u32> {
+    let values = |range: Range<'_, Str, u32, _>| -> Vec<u32> {
         range
             .values(&txn)
             .unwrap()
@@ -197,7 +200,7 @@ fn both_kinds_have_the_same_operations() {
         .map(Result::unwrap)
         .collect();
     assert_eq!(owned.last(), Some(&("elm".to_owned(), 3)));
-    let plain = txn.open_table::<Str, U32>("lines").unwrap_err();
+    let plain = txn.open_table::<Str, u32>("lines").unwrap_err();
     assert!(matches!(plain, Error::TableMismatch { .. }));
 }
 
@@ -206,7 +209,7 @@ fn keys_of_pairs_come_with_the_number_of_their_values_from_both_ends() {
     let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let lines = txn.create_multi_table::<U32, U32>("lines").unwrap();
+    let lines = txn.create_multi_table::<u32, u32>("lines").unwrap();
     for key in 0..100 {
         let values: Vec<_> = (0..1 + key % 3 * 400).collect();
         lines.insert_values(&mut txn, key, &values).unwrap();
@@ -223,7 +226,7 @@ fn keys_of_pairs_come_with_the_number_of_their_values_from_both_ends() {
         (low, high) = (low + 1, high - 1);
     }
     assert_eq!((low, high), (50, 49));
-    let keys = |range: Range<'_, U32, U32, _>| -> Vec<(u32, u64)> {
+    let keys = |range: Range<'_, u32, u32, _>| -> Vec<(u32, u64)> {
         range.keys(&txn).unwrap().map(Result::unwrap).collect()
     };
     let pairs = (Excluded((3, 0)), Included((5, 0)));
@@ -240,7 +243,7 @@ fn differences_of_pairs_in_a_range() {
     let database = Database::open(path).unwrap();
     let mut random = fastrand::Rng::with_seed(3);
     let mut txn = database.begin_write().unwrap();
-    let lines = txn.create_multi_table::<U16, U32>("lines").unwrap();
+    let lines = txn.create_multi_table::<u16, u32>("lines").unwrap();
     // The values of some keys have trees of their own.
     let pair = |random: &mut fastrand::Rng| {
         let key = random.u16(..20);
@@ -311,8 +314,8 @@ fn ranges_of_pairs_are_copied_moved_and_removed() {
     let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let from = txn.create_multi_table::<U32, U32>("from").unwrap();
-    let to = txn.create_multi_table::<U32, U32>("to").unwrap();
+    let from = txn.create_multi_table::<u32, u32>("from").unwrap();
+    let to = txn.create_multi_table::<u32, u32>("to").unwrap();
     for key in 0..10 {
         from.insert_values(&mut txn, key, &(0..1000).collect::<Vec<_>>())
             .unwrap();
@@ -347,7 +350,7 @@ fn parts_between_keys_return_each_key_once() {
         let options = TableOptions::new().counted(is_counted);
         let name = if is_counted { "counted" } else { "other" };
         let lines = txn
-            .create_multi_table_with::<U32, U32>(name, options)
+            .create_multi_table_with::<u32, u32>(name, options)
             .unwrap();
         // Keys with one value, a few, and many.
         for (key, count) in [(1, 1), (2, 5), (3, 8000), (4, 8000), (5, 1), (6, 5)] {
@@ -366,7 +369,7 @@ fn parts_between_keys_return_each_key_once() {
             assert!(parts.len() > 1);
             let is_cut = |part: &Range<'_, _, _, _>| matches!(part.low(), Included((_, Some(_))));
             let cut_count = parts.iter().filter(|part| is_cut(part)).count();
-            let keys = |range: &Range<'_, U32, U32, _>| -> Vec<_> {
+            let keys = |range: &Range<'_, u32, u32, _>| -> Vec<_> {
                 range.keys(&txn).unwrap().map(Result::unwrap).collect()
             };
             let mut of_parts: Vec<_> = parts.iter().flat_map(keys).collect();
@@ -376,7 +379,7 @@ fn parts_between_keys_return_each_key_once() {
             assert_eq!(of_parts, all);
         }
     }
-    let lines = txn.open_multi_table::<U32, U32>("counted").unwrap();
+    let lines = txn.open_multi_table::<u32, u32>("counted").unwrap();
     let parts = lines.range(3..5).split(&txn, 2).unwrap();
     assert_eq!(parts[1].low(), Included((&4u32.to_be_bytes()[..], None)));
 }
@@ -404,7 +407,7 @@ fn an_empty_range_of_pairs_has_no_keys() {
     let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let lines = txn.create_multi_table::<Str, U32>("lines").unwrap();
+    let lines = txn.create_multi_table::<Str, u32>("lines").unwrap();
     lines
         .insert_many(&mut txn, &[("oak", 1), ("oak", 3), ("oak", 5)])
         .unwrap();
@@ -420,7 +423,7 @@ fn a_range_reads_the_state_of_each_transaction() {
     let (_directory, path) = temporary_path();
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let numbers = txn.create_table::<U64, Unit>("numbers").unwrap();
+    let numbers = txn.create_table::<u64, ()>("numbers").unwrap();
     numbers.insert(&mut txn, 5, ()).unwrap();
     txn.commit().unwrap();
     let range = numbers.range(3..);
@@ -442,9 +445,9 @@ fn prefixes_are_refused_in_other_orders() {
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().order(KeyOrder::ReverseBytes);
     let table = txn
-        .create_table_with::<Bytes, Unit>("reverse", options)
+        .create_table_with::<Bytes, ()>("reverse", options)
         .unwrap();
-    let other = txn.create_table::<Bytes, Unit>("other").unwrap();
+    let other = txn.create_table::<Bytes, ()>("other").unwrap();
     let prefix = table.prefix(b"a");
     let is_refused = |result: Result<()>| matches!(result, Err(Error::InvalidArgument(_)));
     assert!(is_refused(prefix.iter(&txn).map(drop)));

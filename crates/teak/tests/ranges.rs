@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ops::Bound};
 use teak::{
     Comparison, Database, Durability, Error, KeyOrder, Options, Result, Table, TableOptions,
     Transaction, WriteTxn,
-    codec::{Bytes, Str, U32},
+    codec::{Bytes, Str},
 };
 
 type Raw = Table<Bytes, Bytes>;
@@ -92,9 +92,9 @@ fn a_refused_copy_changes_nothing() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let words: Table<Str, U32> = txn.create_table("words").unwrap();
+    let words: Table<Str, u32> = txn.create_table("words").unwrap();
     let order = TableOptions::new().order(KeyOrder::Integer);
-    let numbers: Table<Str, U32> = txn.create_table_with("numbers", order).unwrap();
+    let numbers: Table<Str, u32> = txn.create_table_with("numbers", order).unwrap();
     words
         .insert_many(&mut txn, &[("four", 1), ("five5", 2), ("oaks", 3)])
         .unwrap();
@@ -129,9 +129,9 @@ fn a_large_table_is_moved_in_parts() {
     let options = Options::new().durability(Durability::Lazy);
     let database = options.write_memory_bytes(4 << 20).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let from: Table<U32, Bytes> = txn.create_table("from").unwrap();
-    let to: Table<U32, Bytes> = txn.create_table("to").unwrap();
-    let records = (0..60_000u32).map(|number| (number.to_be_bytes(), [7; 200]));
+    let from: Table<u32, Bytes> = txn.create_table("from").unwrap();
+    let to: Table<u32, Bytes> = txn.create_table("to").unwrap();
+    let records = (0..60_000u32).map(|number| (number, [7; 200]));
     from.bulk_load(&mut txn, records).unwrap();
     txn.commit().unwrap();
     let mut txn = database.begin_write().unwrap();

@@ -215,14 +215,15 @@ fn a_batch_with_an_invalid_key_is_refused_completely() -> teak::Result<()> {
     let mut txn = database.begin_write()?;
     let bytes = txn.create_table::<Bytes, Bytes>("bytes")?;
     let long = vec![0; database.max_key_len() + 1];
-    let refused = bytes.insert_many(&mut txn, &[(b"a", b""), (&long, b"")]);
+    let refused = bytes.insert_many(&mut txn, &[(&b"a"[..], b""), (&long, b"")]);
     assert!(matches!(refused, Err(Error::KeyTooLong { .. })));
     let options = TableOptions::new().order(KeyOrder::Integer);
     let integers = txn.create_table_with::<Bytes, Bytes>("integers", options)?;
     let refused = integers.insert_many(&mut txn, &[(&[1; 4][..], b""), (&[1; 8][..], b"")]);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     assert!(bytes.is_empty(&txn)? && integers.is_empty(&txn)?);
-    assert_eq!(bytes.insert_many(&mut txn, &[])?, 0);
+    let none: [(&[u8], &[u8]); 0] = [];
+    assert_eq!(bytes.insert_many(&mut txn, &none)?, 0);
     assert_eq!(bytes.insert_many(&mut txn, &[(b"a", b"")])?, 1);
     txn.commit()?;
     Ok(())

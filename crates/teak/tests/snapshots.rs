@@ -6,12 +6,9 @@ use std::{
     ops::ControlFlow,
     path::Path,
 };
-use teak::{
-    Database, Durability, Error, Result, Table, Transaction, WriteTxn,
-    codec::{Bytes, U64},
-};
+use teak::{Database, Durability, Error, Result, Table, Transaction, WriteTxn, codec::Bytes};
 
-type Numbers = Table<U64, Bytes>;
+type Numbers = Table<u64, Bytes>;
 type Model = BTreeMap<u64, Vec<u8>>;
 
 fn open(path: &Path) -> Database {

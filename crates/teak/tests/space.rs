@@ -10,12 +10,12 @@ use std::{
 };
 use teak::{
     CheckReport, CompactOptions, Database, Durability, Error, Geometry, Options, Recovery, Result,
-    SlowReader, SlowReaderChoice, Table, Transaction, codec::Bytes, codec::U64,
+    SlowReader, SlowReaderChoice, Table, Transaction, codec::Bytes,
 };
 
 const MIB: u64 = 1 << 20;
 
-type Numbers = Table<U64, Bytes>;
+type Numbers = Table<u64, Bytes>;
 
 fn len(path: &Path) -> u64 {
     fs::metadata(path).unwrap().len()
@@ -721,7 +721,7 @@ fn compacting_waits_for_room() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let table: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    let table: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
     let keys = |step: usize| {
         (0..60_000_u64)
             .step_by(step)

@@ -13,8 +13,7 @@ use std::{
 };
 use teak::{
     Database, DetachedCursor, Durability, Error, Options, OwnedIter, ReadTxn, Recovery, Result,
-    Table, Transaction, TransactionId, ValueGuard, WriteTxn,
-    codec::{Bytes, U64},
+    Table, Transaction, TransactionId, ValueGuard, WriteTxn, codec::Bytes,
 };
 
 const ACCOUNTS: u64 = 2000;
@@ -24,9 +23,9 @@ const TRANSFERS: u64 = 1500;
 const DURABLE_EVERY: u64 = 20;
 const READERS: usize = 3;
 
-type Accounts = Table<U64, U64>;
+type Accounts = Table<u64, u64>;
 /// The transfers by number; only the newest are kept.
-type Journal = Table<U64, Bytes>;
+type Journal = Table<u64, Bytes>;
 
 const JOURNAL_LEN: u64 = 100;
 
@@ -38,7 +37,7 @@ const _: () = {
     is_shared::<Accounts>();
     is_shared::<ValueGuard>();
     is_sent::<DetachedCursor>();
-    is_sent::<OwnedIter<U64, Bytes>>();
+    is_sent::<OwnedIter<u64, Bytes>>();
     is_sent::<WriteTxn>();
 };
 
@@ -401,7 +400,7 @@ fn a_write_transaction_is_undone_in_another_thread() -> Result<()> {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let database = Database::open(directory.path().join("undone.teak"))?;
     let mut txn = database.begin_write()?;
-    txn.create_table::<U64, U64>("counters")?;
+    txn.create_table::<u64, u64>("counters")?;
     let waiting = database.clone();
     let waiter = thread::spawn(move || waiting.begin_write()?.tables());
     thread::spawn(move || drop(txn)).join().expect("it drops");

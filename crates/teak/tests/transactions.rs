@@ -16,11 +16,10 @@ use std::{
 };
 use teak::{
     Database, Durability, Error, Options, ReadTxn, Result, Table, TableChange, Transaction,
-    TransactionId, WriteOptions, WriteTxn,
-    codec::{Bytes, U64},
+    TransactionId, WriteOptions, WriteTxn, codec::Bytes,
 };
 
-type Numbers = Table<U64, Bytes>;
+type Numbers = Table<u64, Bytes>;
 
 const DURABILITIES: [Durability; 3] = [Durability::Durable, Durability::Async, Durability::Lazy];
 
@@ -238,7 +237,7 @@ fn txn_rollback_discards_all_and_goes_on() {
     let id = txn.id();
     put(&mut txn, &numbers, 1);
     let _savepoint = txn.savepoint().unwrap();
-    txn.create_table::<U64, Bytes>("other").unwrap();
+    txn.create_table::<u64, Bytes>("other").unwrap();
     txn.set_marks([1; 3]).unwrap();
     txn.create_snapshot("x").unwrap();
     txn.set_geometry(database.geometry().unwrap().growth_step_bytes(1 << 20))
@@ -667,7 +666,7 @@ fn nested_readers_see_uncommitted_changes_in_many_threads() {
                     // Reopening finds equal records.
                     let again: Numbers = shared.open_table("numbers").unwrap();
                     assert_eq!(again.len(shared).unwrap(), 2000);
-                    assert!(shared.open_table::<U64, Bytes>("none").is_err());
+                    assert!(shared.open_table::<u64, Bytes>("none").is_err());
                 });
             }
         });
@@ -942,7 +941,7 @@ fn a_sequence_is_drawn_from_by_a_handle_of_its_kind() {
     let numbers = create(&database);
     let mut txn = database.begin_write().unwrap();
     txn.drop_table("numbers").unwrap();
-    let several = txn.create_multi_table::<U64, Bytes>("numbers").unwrap();
+    let several = txn.create_multi_table::<u64, Bytes>("numbers").unwrap();
     let refused = numbers.draw_sequence(&mut txn, 1);
     assert!(matches!(refused, Err(Error::TableMismatch { .. })));
     assert_eq!(several.draw_sequence(&mut txn, 1).unwrap(), 0);
@@ -1021,7 +1020,7 @@ trait Load {
 impl Load for Numbers {
     fn load(&self, txn: &mut WriteTxn) {
         for start in [0u64, 300] {
-            let records = (start..start + 300).map(|n| (n.to_be_bytes(), [7; 50]));
+            let records = (start..start + 300).map(|n| (n, [7; 50]));
             self.bulk_load(txn, records).unwrap();
         }
     }
@@ -1043,7 +1042,7 @@ fn copies_have_marks_and_sequences() {
     let set_in = txn.commit().unwrap();
     // Another table without numbers.
     let mut txn = database.begin_write().unwrap();
-    txn.create_table::<U64, Bytes>("other").unwrap();
+    txn.create_table::<u64, Bytes>("other").unwrap();
     txn.commit().unwrap();
 
     let [exact, dense, increment, restored, saved] =

@@ -7,11 +7,10 @@ use fastrand::Rng;
 use std::{collections::BTreeMap, mem};
 use teak::{
     Database, Durability, Error, Options, ReadTxn, Savepoint, Table, Transaction, TransactionId,
-    WriteOptions, WriteTxn,
-    codec::{Bytes, U64},
+    WriteOptions, WriteTxn, codec::Bytes,
 };
 
-type Records = Table<U64, Bytes>;
+type Records = Table<u64, Bytes>;
 
 const NAMES: [&str; 4] = ["ash", "elm", "oak", "teak"];
 const KEYS: u64 = 400;
@@ -124,7 +123,7 @@ impl World {
         let name = self.any_name();
         let Writing { txn, model, .. } = &mut writing;
         let Some(found) = model.tables.get_mut(name) else {
-            txn.create_table::<U64, Bytes>(name).unwrap();
+            txn.create_table::<u64, Bytes>(name).unwrap();
             model.tables.insert(name, TableModel::default());
             return writing;
         };

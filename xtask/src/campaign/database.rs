@@ -1,7 +1,7 @@
 //! Checks of databases that several campaigns make.
 
 use crate::Result;
-use teak::{Database, Error, Transaction, codec::Bytes};
+use teak::{Database, Error, Transaction, codec::Raw};
 
 /// The records of a table.
 pub(crate) type OwnedRecords = Vec<(Vec<u8>, Vec<u8>)>;
@@ -23,7 +23,7 @@ pub(crate) fn existing<T>(opened: teak::Result<T>) -> teak::Result<Option<T>> {
 
 /// All records of a table; none if it does not exist.
 pub(crate) fn records(txn: &impl Transaction, name: &str) -> teak::Result<OwnedRecords> {
-    let Some(table) = existing(txn.open_table::<Bytes, Bytes>(name))? else {
+    let Some(table) = existing(txn.open_table::<Raw, Raw>(name))? else {
         return Ok(OwnedRecords::new());
     };
     let records = table.iter(txn)?;
@@ -38,7 +38,7 @@ pub(crate) fn expect_records(
     name: &str,
     expected: impl IntoIterator<Item = (impl AsRef<[u8]>, impl AsRef<[u8]>)>,
 ) -> Result {
-    let table = txn.open_table::<Bytes, Bytes>(name)?;
+    let table = txn.open_table::<Raw, Raw>(name)?;
     let mut found = table.iter(txn)?;
     let mut count = 0;
     for (key, value) in expected {

@@ -9,7 +9,7 @@ use std::{
     ops::{Deref, DerefMut},
     sync::Arc,
 };
-use teak::{Database, Recovery, Transaction, TransactionId, codec::Bytes};
+use teak::{Database, Recovery, Transaction, TransactionId, codec::Raw};
 
 /// A table in which a key has several values. In the model a pair is one key without a value.
 pub(super) const MULTI: &str = "delta";
@@ -317,7 +317,7 @@ pub(super) fn compare(txn: &impl Transaction, tables: &HistoryTables) -> Result 
 
 fn compare_pairs(txn: &impl Transaction, name: &str, records: &TableRecords) -> Result {
     let failed = format_args!("reading table {name}");
-    let table = txn.open_multi_table::<Bytes, Bytes>(name).context(failed)?;
+    let table = txn.open_multi_table::<Raw, Raw>(name).context(failed)?;
     let count = table.len(txn).context(failed)?;
     let mut pairs = table.iter(txn).context(failed)?;
     for expected in records.keys() {

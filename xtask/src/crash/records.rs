@@ -3,7 +3,7 @@
 use super::history::{HistoryTables, MULTI, MULTI_KEY_LEN, TableRecords};
 use fastrand::Rng;
 use std::sync::Arc;
-use teak::{Error, MultiTable, Table, TableOptions, WriteTxn, codec::Bytes};
+use teak::{Error, MultiTable, Table, TableOptions, WriteTxn, codec::Raw};
 
 /// Keys are made from numbers below this.
 const DOMAIN: u64 = 600;
@@ -49,8 +49,8 @@ fn pair(number: u64) -> Vec<u8> {
 
 /// A table to change, usually an existing one.
 enum AnyTable {
-    Plain(Table<Bytes, Bytes>),
-    Multi(MultiTable<Bytes, Bytes>),
+    Plain(Table<Raw, Raw>),
+    Multi(MultiTable<Raw, Raw>),
 }
 
 impl AnyTable {

@@ -5,7 +5,7 @@ use crate::{
     campaign::database::{self, expect_clean},
 };
 use std::{collections::BTreeMap, path::Path};
-use teak::{Database, codec::Bytes};
+use teak::{Database, codec::Raw};
 
 /// The only table.
 pub(super) const TABLE: &str = "main";
@@ -16,7 +16,7 @@ pub(super) type ExpectedRecords = BTreeMap<Vec<u8>, Vec<u8>>;
 pub(super) fn make(path: &Path, records: &ExpectedRecords) -> Result {
     let database = Database::open(path)?;
     let mut txn = database.begin_write()?;
-    let table = txn.create_table::<Bytes, Bytes>(TABLE)?;
+    let table = txn.create_table::<Raw, Raw>(TABLE)?;
     for (key, value) in records {
         table.insert(&mut txn, key, value)?;
     }

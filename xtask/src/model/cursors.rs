@@ -42,10 +42,10 @@ impl ModelCursor {
         name: &[u8],
         model: &AnyModel,
     ) -> ModelResult<Self> {
-        use teak::codec::Bytes;
+        use teak::codec::Raw;
         let cursor = match model {
-            AnyModel::Plain(_) => DetachedCursor::new(&txn.open_table::<Bytes, Bytes>(name)?),
-            AnyModel::Multi(_) => DetachedCursor::new(&txn.open_multi_table::<Bytes, Bytes>(name)?),
+            AnyModel::Plain(_) => DetachedCursor::new(&txn.open_table::<Raw, Raw>(name)?),
+            AnyModel::Multi(_) => DetachedCursor::new(&txn.open_multi_table::<Raw, Raw>(name)?),
         };
         Ok(Self {
             table: name.to_vec(),

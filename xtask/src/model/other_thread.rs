@@ -11,12 +11,12 @@ use super::{
     violation::{ModelResult, ModelViolation, expect_bytes, expect_same},
 };
 use std::thread;
-use teak::{DetachedCursor, OwnedIter, ReadTxn, ValueGuard, codec::Bytes};
+use teak::{DetachedCursor, OwnedIter, ReadTxn, ValueGuard, codec::Raw};
 
 /// A task for the other thread.
 struct OtherThreadTask {
     values: Vec<Option<ValueGuard>>,
-    range: OwnedIter<Bytes, Bytes>,
+    range: OwnedIter<Raw, Raw>,
     txn: ReadTxn,
     cursor: DetachedCursor,
 }

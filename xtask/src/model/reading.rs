@@ -1,10 +1,10 @@
 //! Modes of reading records: the transaction, the order, the handle.
 
 use fastrand::Rng;
-use teak::{Table, codec::Bytes};
+use teak::{Table, codec::Raw};
 
 /// A table of the engine as the model uses it.
-pub(crate) type RawTable = Table<Bytes, Bytes>;
+pub(crate) type RawTable = Table<Raw, Raw>;
 
 /// The transaction that an operation reads from.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,7 +10,10 @@ use std::{
     ops::Deref,
     sync::{Arc, LazyLock},
 };
-use teak::{Comparison, KeyOrder};
+use teak::{
+    Comparison, KeyOrder,
+    codec::{EncodeAs, Raw},
+};
 
 /// The longest value at random sizes. A value around two pages of 64 KiB is longer.
 const VALUE_LEN_USUAL_MAX: usize = 100 << 10;
@@ -39,6 +42,12 @@ pub(crate) struct ModelKey(Arc<[u8]>);
 
 /// Number of bytes printed at the start and at the end of a long key.
 const SHOWN_LEN: usize = 20;
+
+impl EncodeAs<Raw> for ModelKey {
+    fn encode_as(&self) -> teak::Result<impl AsRef<[u8]>> {
+        Ok(&self.0)
+    }
+}
 
 impl fmt::Debug for ModelKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 use teak::{
     Database, Durability, KeyOrder, Options, Result, TableOptions, Transaction, ValueSize,
     WriteTxn,
-    codec::Bytes,
+    codec::Raw,
     testing::{self, SimDisk},
 };
 
@@ -136,7 +136,7 @@ pub(super) fn content(database: &Database) -> Result<SeedContent> {
             left > 0 && records.len() < RECORDS_MAX
         };
         if info.options.is_multi() {
-            let table = txn.open_multi_table::<Bytes, Bytes>(&info.name)?;
+            let table = txn.open_multi_table::<Raw, Raw>(&info.name)?;
             for pair in table.iter(&txn)? {
                 let (key, value) = pair?;
                 if !take(key, value) {
@@ -144,7 +144,7 @@ pub(super) fn content(database: &Database) -> Result<SeedContent> {
                 }
             }
         } else {
-            let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
+            let table = txn.open_table::<Raw, Raw>(&info.name)?;
             for record in table.iter(&txn)? {
                 let (key, value) = record?;
                 if !take(key, value.to_vec()) {
@@ -162,7 +162,7 @@ fn number(i: u64) -> [u8; 8] {
 }
 
 fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> Result<()> {
-    let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
+    let table = txn.create_table_with::<Raw, Raw>(name, options)?;
     (0..count).try_for_each(|i| table.insert(txn, &number(i), &[i as u8; 40]))
 }
 
@@ -183,10 +183,10 @@ fn orders(builder: &mut SeedBuilder) -> Result<()> {
             TableOptions::new().share_prefixes(false),
             20,
         )?;
-        let table = txn.create_table::<Bytes, Bytes>("values")?;
+        let table = txn.create_table::<Raw, Raw>("values")?;
         table.insert(txn, b"large", &[1; 6000])?;
         table.insert(txn, b"small", b"")?;
-        txn.create_table::<Bytes, Bytes>("empty").map(drop)
+        txn.create_table::<Raw, Raw>("empty").map(drop)
     })
 }
 
@@ -195,9 +195,9 @@ fn several_values(builder: &mut SeedBuilder) -> Result<()> {
     let fixed = TableOptions::new().value_size(ValueSize::Bytes(8));
     for rounds in 1..4 {
         builder.commit(Durability::Durable, |txn| {
-            let any = txn.create_multi_table::<Bytes, Bytes>("any")?;
+            let any = txn.create_multi_table::<Raw, Raw>("any")?;
             let counted = fixed.counted(true);
-            let counted = txn.create_multi_table_with::<Bytes, Bytes>("eight", counted)?;
+            let counted = txn.create_multi_table_with::<Raw, Raw>("eight", counted)?;
             for i in 0..rounds * 150 {
                 let key = [[0, 1, 1, 2, 2, 2, 2, i as u8][i as usize % 8]];
                 any.insert(txn, &key, &number(i)[..i as usize % 8 + 1])?;
@@ -222,7 +222,7 @@ fn inner_pages(builder: &mut SeedBuilder) -> Result<()> {
         ("counted", 40, TableOptions::new().counted(true)),
     ] {
         builder.commit(Durability::Durable, |txn| {
-            let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
+            let table = txn.create_table_with::<Raw, Raw>(name, options)?;
             (0..count).try_for_each(|i| {
                 let key = [&number(i)[..], &[i as u8; 500]].concat();
                 table.insert(txn, &key, &[i as u8; 300])
@@ -235,7 +235,7 @@ fn inner_pages(builder: &mut SeedBuilder) -> Result<()> {
 fn large_values(builder: &mut SeedBuilder) -> Result<()> {
     for round in 1..4u8 {
         builder.commit(Durability::Durable, |txn| {
-            let table = txn.create_table::<Bytes, Bytes>("values")?;
+            let table = txn.create_table::<Raw, Raw>("values")?;
             for i in 0..4u8 {
                 let value = vec![round ^ i; 3000 + 4096 * usize::from(i)];
                 table.insert(txn, &[i], &value)?;
@@ -255,7 +255,7 @@ fn lazy_commits(builder: &mut SeedBuilder) -> Result<()> {
         };
         builder.commit(durability, |txn| {
             fill(txn, "bytes", TableOptions::new(), 30 * round)?;
-            let table = txn.create_table::<Bytes, Bytes>("values")?;
+            let table = txn.create_table::<Raw, Raw>("values")?;
             table.insert(txn, b"large", &[round as u8; 5000])
         })?;
     }
@@ -285,7 +285,7 @@ fn deaths(builder: &mut SeedBuilder) -> Result<()> {
     let mut reader = None;
     for round in 1..8u8 {
         builder.commit(Durability::Durable, |txn| {
-            let table = txn.create_table::<Bytes, Bytes>("bytes")?;
+            let table = txn.create_table::<Raw, Raw>("bytes")?;
             (0..60).try_for_each(|i| table.insert(txn, &number(i), &[round; 60]))
         })?;
         if round == 3 {
@@ -305,7 +305,7 @@ fn checkpointed(builder: &mut SeedBuilder) -> Result<()> {
         let mut txn = builder.database.begin_write()?;
         txn.set_durability(Durability::Lazy);
         fill(&mut txn, "bytes", TableOptions::new(), 1 + round % 40)?;
-        let table = txn.create_table::<Bytes, Bytes>("bytes")?;
+        let table = txn.create_table::<Raw, Raw>("bytes")?;
         table.insert(&mut txn, &round.to_be_bytes(), b"value")?;
         txn.commit()?;
         if round + STATES_KEPT >= ROUNDS {

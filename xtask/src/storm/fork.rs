@@ -5,7 +5,7 @@
 use super::tables::NAMES;
 use crate::{Result, campaign::database::existing};
 use rustix::process::{Pid, WaitOptions, waitpid};
-use teak::{Database, ReadTxn, Table, Transaction, codec::U64};
+use teak::{Database, ReadTxn, Table, Transaction};
 
 /// A child that takes longer counts as hung.
 const SECONDS_MAX: u32 = 10;
@@ -19,7 +19,7 @@ const READ_ON: i32 = 12;
 /// Forks, and waits for the child.
 pub(super) fn fork(database: &Database) -> Result {
     let txn = database.begin_read()?;
-    let Some(table) = existing(txn.open_table::<U64, U64>(NAMES[0]))? else {
+    let Some(table) = existing(txn.open_table::<u64, u64>(NAMES[0]))? else {
         return Ok(());
     };
     // SAFETY: the child has one thread only, and locks of other threads may stay locked in it. It
@@ -39,7 +39,7 @@ pub(super) fn fork(database: &Database) -> Result {
     }
 }
 
-fn use_inherited(database: &Database, txn: &ReadTxn, table: &Table<U64, U64>) -> i32 {
+fn use_inherited(database: &Database, txn: &ReadTxn, table: &Table<u64, u64>) -> i32 {
     if database.begin_read().is_ok() {
         return READ_BEGUN;
     }

@@ -2,7 +2,7 @@
 
 use teak::{
     Error, Result, Table, TableOptions, Transaction, WriteTxn,
-    codec::{Bytes, Pair, Str, U64},
+    codec::{Bytes, Str},
 };
 
 /// The accounts, and the initial balance of each. The sum never changes.
@@ -26,25 +26,25 @@ pub(super) const COMMITS: &str = "commits";
 /// Handles to the tables.
 pub(super) struct StormTables {
     /// The sum of the values never changes.
-    pub(super) accounts: Table<U64, U64>,
+    pub(super) accounts: Table<u64, u64>,
     /// The number of commits.
-    pub(super) counter: Table<Str, U64>,
+    pub(super) counter: Table<Str, u64>,
     /// Arbitrary keys and values, each value at most once.
-    pub(super) mirror: Table<U64, U64>,
+    pub(super) mirror: Table<u64, u64>,
     /// The inverse of `mirror`.
-    pub(super) inverse: Table<U64, U64>,
+    pub(super) inverse: Table<u64, u64>,
     /// The number of commits of each writer.
-    pub(super) acknowledged: Table<U64, U64>,
+    pub(super) acknowledged: Table<u64, u64>,
     /// Values that do not fit into a leaf: see [`content`].
-    pub(super) large: Table<U64, Bytes>,
+    pub(super) large: Table<u64, Bytes>,
     /// Many records, inserted and removed in batches.
-    pub(super) bulk: Table<Pair<U64, U64>, Bytes>,
+    pub(super) bulk: Table<(u64, u64), Bytes>,
 }
 
 impl StormTables {
     /// The tables that `txn` sees; `None` before the first commit.
     pub(super) fn open(txn: &impl Transaction) -> Result<Option<Self>> {
-        match txn.open_table::<U64, U64>(NAMES[0]) {
+        match txn.open_table::<u64, u64>(NAMES[0]) {
             Ok(_) => Self::open_all(txn).map(Some),
             Err(Error::TableNotFound(_)) if txn.tables()?.is_empty() => Ok(None),
             Err(error) => Err(error),

@@ -9,7 +9,7 @@ use super::{
     work::WorkerThread,
 };
 use crate::{Context, Result};
-use teak::{Database, Durability, Error, Transaction, TransactionId, WriteTxn, codec::Bytes};
+use teak::{Database, Durability, Error, Transaction, TransactionId, WriteTxn, codec::Raw};
 
 /// The numbers of keys of the mirror and of large values, and of records of the bulk table.
 const MIRROR_KEYS: u64 = 400;
@@ -159,7 +159,7 @@ impl WorkerThread<'_, '_> {
             1 => {
                 let name = NAMES[6];
                 txn.drop_table(name)?;
-                txn.create_table::<Bytes, Bytes>(name)?;
+                txn.create_table::<Raw, Raw>(name)?;
                 Ok(())
             }
             2..4 => {

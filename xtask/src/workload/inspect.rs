@@ -11,10 +11,7 @@ use crate::{
     campaign::database::{existing, expect_clean, expect_records},
 };
 use std::path::Path;
-use teak::{
-    Create, Database, Durability, ReadTxn, Recovery, Transaction,
-    codec::{Str, U64},
-};
+use teak::{Create, Database, Durability, ReadTxn, Recovery, Transaction, codec::Str};
 
 /// The result of an inspection.
 #[derive(Clone, Debug)]
@@ -82,7 +79,7 @@ fn open(path: &Path, order: &CommitOrder) -> Result<Database> {
 
 /// The marks of the commits in the database. They are numbered from 1.
 fn marks(txn: &ReadTxn) -> Result<Vec<CommitMark>> {
-    let Some(table) = existing(txn.open_table::<U64, Str>(ORDER))? else {
+    let Some(table) = existing(txn.open_table::<u64, Str>(ORDER))? else {
         return Ok(Vec::new());
     };
     let mut marks = Vec::new();

@@ -19,7 +19,7 @@ use std::{
 };
 use teak::{
     Database, Durability, Geometry, Options, Ticket, Transaction, WriteTxn,
-    codec::{Bytes, Str, U64},
+    codec::{Bytes, Str},
 };
 
 /// The records.
@@ -227,13 +227,13 @@ pub(super) fn make(
             }
         }
     }
-    let order = txn.create_table::<U64, Str>(ORDER)?;
+    let order = txn.create_table::<u64, Str>(ORDER)?;
     Ok(order.insert(txn, number, &mark.text())?)
 }
 
 /// The number of the newest commit; 0 if there is none.
 fn newest(txn: &impl Transaction) -> Result<u64> {
-    match existing(txn.open_table::<U64, Str>(ORDER))? {
+    match existing(txn.open_table::<u64, Str>(ORDER))? {
         Some(order) => Ok(order.last(txn)?.map_or(0, |(number, _)| number)),
         None => Ok(0),
     }

@@ -8,7 +8,7 @@ use super::{
 use std::time::Duration;
 use teak::{
     Action, BulkOptions, CompactOptions, Database, DeleteScope, DetachedCursor, Durability, Error,
-    Geometry, Result, SeekOp, TableInfo, Transaction, WriteOptions, WriteTxn, codec::Bytes,
+    Geometry, Result, SeekOp, TableInfo, Transaction, WriteOptions, WriteTxn, codec::Raw,
 };
 
 /// Changes of a table in which a key has one value.
@@ -70,7 +70,7 @@ fn change_some(collector: &mut FindingCollector<'_>, database: &Database) -> Res
         reads::all(collector, &txn);
     }
     let _ = txn.info();
-    let table = txn.create_table::<Bytes, Bytes>("new")?;
+    let table = txn.create_table::<Raw, Raw>("new")?;
     table.insert(&mut txn, b"key", &[7; 5000])?;
     match collector.rng.u8(0..6) {
         0 => txn.abort(),
@@ -124,7 +124,7 @@ fn change_table(
         let step = collector.rng.usize(0..pairs::CHANGES);
         return pairs::change(collector, txn, &table, &some, step);
     }
-    let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
+    let table = txn.open_table::<Raw, Raw>(&info.name)?;
     let keys = reads::some_keys(collector, txn, &table);
     let step = collector.rng.usize(0..CHANGES);
     change_plain(collector, txn, info, &table, &keys, step)
@@ -177,7 +177,7 @@ fn change_plain(
         16 => table.modify(txn, key, |_| Ok((Action::put(value), ()))),
         17 => table.append(txn, &[0xff; 8], value),
         18..=20 => {
-            let target = txn.create_table_with::<Bytes, Bytes>("target", info.options)?;
+            let target = txn.create_table_with::<Raw, Raw>("target", info.options)?;
             match step {
                 18 => table.range(..).copy_to(txn, &target).map(drop),
                 19 => table.range(..).move_to(txn, &target).map(drop),
@@ -267,7 +267,7 @@ pub(super) fn clear(collector: &mut FindingCollector<'_>, database: &Database) {
     collector.note("dropping", result);
     for _ in 0..4 {
         let result = database.begin_write().and_then(|mut txn| {
-            let table = txn.create_table::<Bytes, Bytes>("small")?;
+            let table = txn.create_table::<Raw, Raw>("small")?;
             table.insert(&mut txn, b"key", &[collector.rng.u8(..)])?;
             txn.commit()
         });
@@ -281,8 +281,8 @@ fn clear_some(collector: &mut FindingCollector<'_>, database: &Database) -> Resu
         let is_cleared = collector.rng.bool();
         let result = txn.nested(|txn| match (is_cleared, info.options.is_multi()) {
             (false, _) => txn.drop_table(&info.name).map(drop),
-            (true, true) => txn.open_multi_table::<Bytes, Bytes>(&info.name)?.clear(txn),
-            (true, false) => txn.open_table::<Bytes, Bytes>(&info.name)?.clear(txn),
+            (true, true) => txn.open_multi_table::<Raw, Raw>(&info.name)?.clear(txn),
+            (true, false) => txn.open_table::<Raw, Raw>(&info.name)?.clear(txn),
         });
         collector.note("clearing a table", result);
     }

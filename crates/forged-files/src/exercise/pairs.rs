@@ -4,10 +4,10 @@ use super::{collector::FindingCollector, cursors};
 use std::ops::{Bound, ControlFlow};
 use teak::{
     Action, DetachedCursor, MultiTable, ReadTxn, Result, TableInfo, Transaction, WriteTxn,
-    codec::Bytes,
+    codec::Raw,
 };
 
-pub(super) type Multi = MultiTable<Bytes, Bytes>;
+pub(super) type Multi = MultiTable<Raw, Raw>;
 type Pair = (Vec<u8>, Vec<u8>);
 
 const PAIRS_MAX: usize = 6;
@@ -210,7 +210,7 @@ pub(super) fn change(
         16 => table.append(txn, &[0xff; 8], value).map(drop),
         17 | 18 => {
             let options = table.options(txn)?;
-            let target = txn.create_multi_table_with::<Bytes, Bytes>("target", options)?;
+            let target = txn.create_multi_table_with::<Raw, Raw>("target", options)?;
             match step {
                 17 => table.range(..).copy_to(txn, &target).map(drop),
                 _ => table.range(&key[..]..).move_to(txn, &target).map(drop),

@@ -1,7 +1,7 @@
 //! All operations on states: named ones, and their differences.
 
 use super::{collector::FindingCollector, reads};
-use teak::{Database, ReadTxn, Result, Transaction, codec::Bytes};
+use teak::{Database, ReadTxn, Result, Transaction, codec::Raw};
 
 /// Named states that are read.
 const STATES_MAX: usize = 2;
@@ -57,14 +57,14 @@ fn differences(
     older: &ReadTxn,
     newer: &ReadTxn,
 ) -> Result<()> {
-    if let Ok(table) = newer.open_table::<Bytes, Bytes>(name) {
+    if let Ok(table) = newer.open_table::<Raw, Raw>(name) {
         collector.exhaust("differences", table.differences(older, newer)?);
         let from = &[collector.rng.u8(..)][..];
         collector.exhaust(
             "differences",
             table.range(from..).differences(older, newer)?,
         );
-    } else if let Ok(table) = newer.open_multi_table::<Bytes, Bytes>(name) {
+    } else if let Ok(table) = newer.open_multi_table::<Raw, Raw>(name) {
         collector.exhaust("differences of pairs", table.differences(older, newer)?);
     }
     Ok(())
@@ -79,7 +79,7 @@ pub(super) fn change(collector: &mut FindingCollector<'_>, database: &Database) 
     let result = database.begin_write().and_then(|mut txn| {
         txn.create_snapshot("another name")?;
         let _ = txn.drop_snapshot("a name");
-        let table = txn.create_table::<Bytes, Bytes>("with a name")?;
+        let table = txn.create_table::<Raw, Raw>("with a name")?;
         table.insert(&mut txn, b"key", b"value")?;
         txn.commit()
     });
@@ -102,7 +102,7 @@ fn roll_back_to(
     let mut txn = database.begin_write()?;
     txn.roll_back_to_snapshot(name)?;
     reads::all(collector, &txn);
-    let table = txn.create_table::<Bytes, Bytes>("since")?;
+    let table = txn.create_table::<Raw, Raw>("since")?;
     table.insert(&mut txn, b"key", b"value")?;
     txn.commit().map(drop)
 }

@@ -1,7 +1,7 @@
 //! The tables to test.
 
 use super::collector::FindingCollector;
-use teak::{Table, TableInfo, Transaction, codec::Bytes};
+use teak::{Table, TableInfo, Transaction, codec::Raw};
 
 /// The number of tables to read and change. In a larger catalog they are chosen at random.
 const TABLES_MAX: usize = 5;
@@ -21,4 +21,4 @@ pub(super) fn some_tables(
     tables
 }
 
-pub(super) type Plain = Table<Bytes, Bytes>;
+pub(super) type Plain = Table<Raw, Raw>;

@@ -3,7 +3,7 @@
 use super::records::{Direction, KeyBound, RecordChange};
 use crate::failure::Failure;
 use crate::text::{Order, TableKind, ValueKind};
-use teak::codec::Bytes;
+use teak::codec::{EncodeAs, Raw};
 use teak::{
     BulkOptions, Difference, KeyOrder, MultiTable, ReadTxn, Table, TableOptions, Transaction,
     ValueSize, WriteTxn,
@@ -12,8 +12,17 @@ use teak::{
 /// Pairs per insertion if a table cannot be built bottom-up.
 const BATCH_PAIRS: usize = 10_000;
 
-type RawTable = Table<Bytes, Bytes>;
-type RawMultiTable = MultiTable<Bytes, Bytes>;
+type RawTable = Table<Raw, Raw>;
+type RawMultiTable = MultiTable<Raw, Raw>;
+
+/// Bytes of any type that holds them.
+struct Piece<T>(T);
+
+impl<T: AsRef<[u8]>> EncodeAs<Raw> for Piece<T> {
+    fn encode_as(&self) -> teak::Result<impl AsRef<[u8]>> {
+        Ok(self.0.as_ref())
+    }
+}
 
 /// A table of raw bytes for keys and values.
 pub(crate) enum AnyTable {
@@ -131,6 +140,7 @@ impl AnyTable {
         txn: &mut WriteTxn,
         records: impl Iterator<Item = (impl AsRef<[u8]>, impl AsRef<[u8]>)>,
     ) -> teak::Result<u64> {
+        let records = records.map(|(key, value)| (Piece(key), Piece(value)));
         match self {
             Self::One(table) => table.bulk_load(txn, records),
             Self::Several(table) => table.bulk_load(txn, records),
@@ -146,6 +156,7 @@ impl AnyTable {
         let table = match self {
             Self::One(table) => {
                 let options = BulkOptions::default();
+                let records = records.map(|(key, value)| (Piece(key), Piece(value)));
                 return table.bulk_load_unsorted(txn, records, options, &mut |_progress| {});
             }
             Self::Several(table) => table,

@@ -15,7 +15,7 @@ use crate::{
     writer::main_flags,
 };
 use std::{ffi::c_uint, sync::Arc};
-use teak::{DetachedCursor, KeyOrder, TableOptions, TableStat, ValueSize, codec::Bytes};
+use teak::{DetachedCursor, KeyOrder, TableOptions, TableStat, ValueSize, codec::Raw};
 
 impl Transaction {
     /// The open database of a handle. `None` for a main database to which nothing was ever written.
@@ -117,10 +117,8 @@ impl Transaction {
         options: TableOptions,
     ) -> CallResult<TableHandle> {
         self.change(|txn| match database_flags & flags::DUPSORT {
-            0 => (txn.create_table_with::<Bytes, Bytes>(name, options)).map(TableHandle::Plain),
-            _ => {
-                (txn.create_multi_table_with::<Bytes, Bytes>(name, options)).map(TableHandle::Multi)
-            }
+            0 => (txn.create_table_with::<Raw, Raw>(name, options)).map(TableHandle::Plain),
+            _ => (txn.create_multi_table_with::<Raw, Raw>(name, options)).map(TableHandle::Multi),
         })
     }
 
@@ -217,7 +215,7 @@ impl Transaction {
             open.set_order(given);
         }
         self.change(|txn| {
-            let new = txn.create_multi_table_with::<Bytes, Bytes>(COPY, options)?;
+            let new = txn.create_multi_table_with::<Raw, Raw>(COPY, options)?;
             let mut cursor = DetachedCursor::new(old);
             let mut pairs = Vec::new();
             let mut has_more = true;

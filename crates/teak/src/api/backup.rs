@@ -1,7 +1,7 @@
 //! Backups of a database while it is in use.
 
 use super::{
-    Create, Database, Marks, Options, ReadTxn, Sharing, Transaction, codec::Bytes,
+    Create, Database, Marks, Options, ReadTxn, Sharing, Transaction, codec::Raw,
     copy::out_of_order, permissions::restrict, sealed::Sealed, unfinished_file::UnfinishedFile,
 };
 use crate::{
@@ -44,12 +44,12 @@ impl ReadTxn {
     /// newer version of Teak are copied unchanged.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # use std::ops::ControlFlow;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # let ages = txn.create_table::<&str, u64>("ages")?;
     /// # ages.insert(&mut txn, "Ada", 36)?;
     /// # txn.commit()?;
     /// let copy = directory.path().join("copy.teak");
@@ -67,12 +67,12 @@ impl ReadTxn {
     /// read.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # use std::{fs::File, ops::ControlFlow};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # let ages = txn.create_table::<&str, u64>("ages")?;
     /// # ages.insert(&mut txn, "Ada", 36)?;
     /// # txn.commit()?;
     /// let full = directory.path().join("full.teak");
@@ -176,12 +176,12 @@ impl ReadTxn {
     /// it.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # use std::ops::ControlFlow;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # let ages = txn.create_table::<&str, u64>("ages")?;
     /// # ages.insert(&mut txn, "Ada", 36)?;
     /// # txn.commit()?;
     /// database.create_snapshot("monday")?;
@@ -240,24 +240,24 @@ impl ReadTxn {
                 }
             };
             if info.options.is_multi() {
-                let table = self.open_multi_table::<Bytes, Bytes>(&info.name)?;
+                let table = self.open_multi_table::<Raw, Raw>(&info.name)?;
                 txn.create(&info.name, info.options)?;
                 let pairs = table.iter(self)?.map(|pair| {
                     let (key, value) = pair?;
                     report(&key, &value).map(|()| (key, value))
                 });
-                let loaded = table.load_sorted(&mut txn, pairs);
+                let loaded = table.bulk_load(&mut txn, pairs);
                 loaded.map_err(|error| {
                     disorder(error, &info.name, table.root(self), table.iter(self))
                 })?;
             } else {
-                let table = self.open_table::<Bytes, Bytes>(&info.name)?;
+                let table = self.open_table::<Raw, Raw>(&info.name)?;
                 txn.create(&info.name, info.options)?;
                 let records = table.iter(self)?.map(|record| {
                     let (key, value) = record?;
                     report(&key, value).map(|()| (key, value))
                 });
-                let loaded = table.load_sorted(&mut txn, records);
+                let loaded = table.bulk_load(&mut txn, records);
                 loaded.map_err(|error| {
                     disorder(error, &info.name, table.root(self), table.iter(self))
                 })?;

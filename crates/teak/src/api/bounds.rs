@@ -12,26 +12,26 @@ use std::{
 /// [`EncodeAs`](crate::codec::EncodeAs).
 ///
 /// ```
-/// # use teak::{Database, codec::{Bytes, Pair, Str, U32, U64, Unit}};
+/// # use teak::{Database, codec::Bytes};
 /// # use std::ops::Bound::{Excluded, Unbounded};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// let words = txn.create_table::<Str, U64>("words")?;
+/// let words = txn.create_table::<&str, u64>("words")?;
 /// let last = String::from("oak");
 /// words.range("elm"..);
 /// words.range("ash".to_owned()..=last.clone());
 /// words.range(..&last);
 /// words.range((Excluded("ash"), Unbounded));
 ///
-/// let blobs = txn.create_table::<Bytes, U64>("blobs")?;
+/// let blobs = txn.create_table::<Bytes, u64>("blobs")?;
 /// blobs.range(b"a"..b"c");
 /// blobs.range(vec![1, 2]..);
 ///
-/// let squares = txn.create_table::<U64, U64>("squares")?;
+/// let squares = txn.create_table::<u64, u64>("squares")?;
 /// squares.range(5..=7);
 ///
-/// let points = txn.create_table::<Pair<U32, Str>, Unit>("points")?;
+/// let points = txn.create_table::<(u32, &str), ()>("points")?;
 /// points.range((1, "a")..(2, "b"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

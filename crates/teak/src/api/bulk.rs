@@ -1,8 +1,14 @@
 //! Bulk loading.
 
-use super::{Table, WriteTxn, codec::Codec, key_checks::RecordCheck, kind::Kind, sealed::Sealed};
+use super::{
+    Table, WriteTxn,
+    codec::{Codec, EncodeAs},
+    key_checks::RecordCheck,
+    kind::Kind,
+    sealed::Sealed,
+};
 use crate::{
-    Result,
+    Error, Result,
     btree::{
         PageSink, TreeRoot,
         bulk::{RecordLoader, TreeAppender, TreeBuilder},
@@ -13,7 +19,7 @@ use crate::{
     },
     page::value::StoredValue,
 };
-use std::path::PathBuf;
+use std::{marker::PhantomData, path::PathBuf};
 
 /// How unsorted records are loaded.
 #[derive(Clone, Debug)]
@@ -54,6 +60,39 @@ pub enum BulkProgress {
 /// Progress is reported after this many records, and at the beginning and end of building.
 const PROGRESS_STEP: u64 = 1024;
 
+/// A record that is loaded into a table with keys `K` and values `V`: a pair, or the result of a
+/// source that may fail, with its own type of error.
+pub trait BulkRecord<K, V> {
+    /// The error of the load.
+    type Error: From<Error>;
+
+    /// Encodes the record and passes it to `take`.
+    ///
+    /// # Errors
+    ///
+    /// The error of the source, or [`Error::Encode`].
+    fn encode_record<R>(self, take: impl FnOnce(&[u8], &[u8]) -> R) -> Result<R, Self::Error>;
+}
+
+impl<K, V, X: EncodeAs<K>, Y: EncodeAs<V>> BulkRecord<K, V> for (X, Y) {
+    type Error = Error;
+
+    #[inline]
+    fn encode_record<R>(self, take: impl FnOnce(&[u8], &[u8]) -> R) -> Result<R> {
+        let (key, value) = (self.0.encode_as()?, self.1.encode_as()?);
+        Ok(take(key.as_ref(), value.as_ref()))
+    }
+}
+
+impl<K, V, X: EncodeAs<K>, Y: EncodeAs<V>, E: From<Error>> BulkRecord<K, V> for Result<(X, Y), E> {
+    type Error = E;
+
+    #[inline]
+    fn encode_record<R>(self, take: impl FnOnce(&[u8], &[u8]) -> R) -> Result<R, E> {
+        Ok(self?.encode_record(take)?)
+    }
+}
+
 impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// Loads records that are sorted by key, and in a multi-value table also by value. Pages are
     /// built from the leaves up, those of keys with many values too; each is written once and full.
@@ -61,43 +100,62 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// number of records.
     ///
     /// ```
-    /// # use teak::{Database, codec::{U32, Unit}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// let numbers = txn.create_table::<U32, Unit>("numbers")?;
-    /// let records = (0..100_000u32).map(|n| (n.to_be_bytes(), []));
-    /// assert_eq!(numbers.bulk_load(&mut txn, records)?, 100_000);
+    /// let squares = txn.create_table::<u32, u64>("squares")?;
+    /// let records = (0..100_000).map(|n| (n, u64::from(n).pow(2)));
+    /// assert_eq!(squares.bulk_load(&mut txn, records)?, 100_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// The source may fail, with any error that a Teak error can become:
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// # let squares = txn.create_table::<u32, u64>("squares")?;
+    /// let lines = "1 1\n2 4\n3 nine".lines();
+    /// let records = lines.map(|line| -> Result<_, Box<dyn std::error::Error>> {
+    ///     let (number, square) = line.split_once(' ').ok_or("no space")?;
+    ///     Ok((number.parse::<u32>()?, square.parse::<u64>()?))
+    /// });
+    /// let error = squares.bulk_load(&mut txn, records).unwrap_err();
+    /// assert!(error.is::<std::num::ParseIntError>());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::NotSorted`](crate::Error::NotSorted) with the index of the record that is not after
-    /// the one before it; the transaction can then only be rolled back.
+    /// The error of the source; [`Error::NotSorted`](crate::Error::NotSorted) with the index of the
+    /// record that is not after the one before it. The transaction can then only be rolled back.
+    /// [`Error::Encode`](crate::Error::Encode),
     /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
     /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
     /// [`Error::TableNotFound`](crate::Error::TableNotFound);
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if a key or value does not have
     /// the size of the table's; [`Error::Io`](crate::Error::Io) or
     /// [`Error::Full`](crate::Error::Full) if there is no space.
-    pub fn bulk_load<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+    pub fn bulk_load<R: BulkRecord<K, V>>(
         &self,
         txn: &mut WriteTxn,
-        records: impl IntoIterator<Item = (Key, Value)>,
-    ) -> Result<u64> {
-        self.load_sorted(txn, records.into_iter().map(Ok))
-    }
-
-    pub(super) fn load_sorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
-        &self,
-        txn: &mut WriteTxn,
-        records: impl Iterator<Item = Result<(Key, Value)>>,
-    ) -> Result<u64> {
+        records: impl IntoIterator<Item = R>,
+    ) -> Result<u64, R::Error> {
         let check = RecordCheck::new(self, txn)?;
-        self.change_checked(txn, |tree| {
-            load::<M, _>(tree, check, IteratorRecords(records))
-        })
+        let mut failure = None;
+        let records = IteratorRecords {
+            records: records.into_iter(),
+            failure: &mut failure,
+            types: PhantomData,
+        };
+        let loaded = self.change_checked(txn, |tree| load::<M, _>(tree, check, records));
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(loaded?),
+        }
     }
 
     /// Loads records in any order. They are sorted in memory and in temporary files, and then built
@@ -107,13 +165,12 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// in a table with one value per key. Returns the number of distinct records.
     ///
     /// ```
-    /// # use teak::{BulkOptions, Database, codec::{Str, U32}};
+    /// # use teak::{BulkOptions, Database};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
-    /// let pairs = [("teak", 5u32), ("oak", 7), ("teak", 3), ("oak", 7)];
-    /// let pairs = pairs.map(|(key, value)| (key, value.to_be_bytes()));
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
+    /// let pairs = [("teak", 5), ("oak", 7), ("teak", 3), ("oak", 7)];
     /// let count = lines.bulk_load_unsorted(&mut txn, pairs, BulkOptions::default(), &mut |_| ())?;
     /// assert_eq!(count, 3);
     /// assert_eq!(lines.first_value(&txn, "teak")?, Some(3));
@@ -122,32 +179,36 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) if a temporary file cannot be written or read, or if there
-    /// is no space; [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// The error of the source; [`Error::Io`](crate::Error::Io) if a temporary file cannot be
+    /// written or read, or if there is no space; [`Error::Encode`](crate::Error::Encode), [`Error::KeyTooLong`](crate::Error::KeyTooLong),
     /// [`Error::ValueTooLong`](crate::Error::ValueTooLong),
     /// [`Error::TableNotFound`](crate::Error::TableNotFound) or
     /// [`Error::Full`](crate::Error::Full); [`Error::InvalidArgument`](crate::Error::InvalidArgument)
     /// if a key or value does not have the size of the table's. A record that the table cannot hold
     /// is found before anything changes.
-    pub fn bulk_load_unsorted<Key: AsRef<[u8]>, Value: AsRef<[u8]>>(
+    pub fn bulk_load_unsorted<R: BulkRecord<K, V>>(
         &self,
         txn: &mut WriteTxn,
-        records: impl IntoIterator<Item = (Key, Value)>,
+        records: impl IntoIterator<Item = R>,
         options: BulkOptions,
         progress: &mut dyn FnMut(BulkProgress),
-    ) -> Result<u64> {
+    ) -> Result<u64, R::Error> {
         let mut check = RecordCheck::new(self, txn)?;
         let mut sorter = sorter(txn, &check.root, options);
-        for (key, value) in records {
-            check.check(key.as_ref(), value.as_ref())?;
-            push(&mut sorter, key.as_ref(), value.as_ref(), progress)?;
+        for record in records {
+            record.encode_record(|key, value| {
+                check.check(key, value)?;
+                push(&mut sorter, key, value, progress)
+            })??;
         }
         let sorted = sorted(sorter, progress)?;
         let check = RecordCheck::new(self, txn)?;
-        self.change_checked(txn, |tree| match tree.root().is_empty() {
-            true => load::<M, _>(tree, check, sorted),
-            false => insert_all::<M, _>(tree, sorted),
-        })
+        Ok(
+            self.change_checked(txn, |tree| match tree.root().is_empty() {
+                true => load::<M, _>(tree, check, sorted),
+                false => insert_all::<M, _>(tree, sorted),
+            })?,
+        )
     }
 }
 
@@ -191,19 +252,26 @@ trait RecordSource {
 }
 
 /// Records of an iterator.
-struct IteratorRecords<I>(I);
+struct IteratorRecords<'f, K, V, R: BulkRecord<K, V>, I> {
+    records: I,
+    /// The error that ended the iteration.
+    failure: &'f mut Option<R::Error>,
+    types: PhantomData<(K, V)>,
+}
 
-impl<Key, Value, I> RecordSource for IteratorRecords<I>
+impl<K, V, R, I> RecordSource for IteratorRecords<'_, K, V, R, I>
 where
-    Key: AsRef<[u8]>,
-    Value: AsRef<[u8]>,
-    I: Iterator<Item = Result<(Key, Value)>>,
+    R: BulkRecord<K, V>,
+    I: Iterator<Item = R>,
 {
     #[inline]
     fn each(mut self, mut take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-        self.0.try_for_each(|record| {
-            let (key, value) = record?;
-            take(key.as_ref(), value.as_ref())
+        self.records.try_for_each(|record| {
+            let taken = record.encode_record(&mut take);
+            taken.unwrap_or_else(|error| {
+                *self.failure = Some(error);
+                Err(Error::TransactionBroken)
+            })
         })
     }
 }

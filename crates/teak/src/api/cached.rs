@@ -1,6 +1,11 @@
 //! Cached lookups of a single key.
 
-use super::{ReadTxn, Table, codec::Codec, debug_text::ShortBytes, sealed::Sealed};
+use super::{
+    ReadTxn, Table,
+    codec::{Codec, EncodeAs},
+    debug_text::ShortBytes,
+    sealed::Sealed,
+};
 use crate::{
     Result,
     btree::{cached, lookup, reading::reading_twice},
@@ -38,11 +43,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// without a search. Anything computed from the earlier value is still valid then.
     ///
     /// ```
-    /// # use teak::{CachedLookup, Database, CacheOutcome, codec::{Str, U32}};
+    /// # use teak::{CachedLookup, Database, CacheOutcome};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let settings = txn.create_table::<Str, U32>("settings")?;
+    /// let settings = txn.create_table::<&str, u32>("settings")?;
     /// settings.insert(&mut txn, "width", 80)?;
     /// txn.commit()?;
     /// let mut cached = CachedLookup::default();
@@ -60,11 +65,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn get_cached<'t>(
         &self,
         txn: &'t ReadTxn,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
         cached_lookup: &mut CachedLookup,
     ) -> Result<(Option<V::Item<'t>>, CacheOutcome)> {
         let root = self.root(txn)?;
-        let key = K::encode(&key);
+        let key = key.encode_as()?;
         let key = key.as_ref();
         let outcome = match cached_lookup.0.is_of(&root, key) {
             true => CacheOutcome::Hit,

@@ -29,12 +29,12 @@ impl Database {
     /// reports the obstacle.
     ///
     /// ```
-    /// # use teak::{CompactOptions, Database, codec::{Bytes, U64}};
+    /// # use teak::{CompactOptions, Database, codec::Bytes};
     /// # use std::{ops::ControlFlow, time::Duration};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// # let numbers = txn.create_table::<U64, Bytes>("numbers")?;
+    /// # let numbers = txn.create_table::<u64, Bytes>("numbers")?;
     /// # for number in 0..1000 { numbers.insert(&mut txn, number, &[7; 500])?; }
     /// # txn.commit()?;
     /// # let mut txn = database.begin_write()?;

@@ -2,7 +2,7 @@
 
 use super::{
     Iter, Range, Table, WriteTxn,
-    codec::{Bytes, Codec},
+    codec::{Codec, Raw},
     kind::Kind,
     sealed::Sealed,
 };
@@ -43,12 +43,12 @@ impl<K: Codec, V: Codec, M: Kind> Range<'_, K, V, M> {
     /// has changed.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
-    /// let some = txn.create_table::<Str, U32>("some")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
+    /// let some = txn.create_table::<&str, u32>("some")?;
     /// counts.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
     /// assert_eq!(counts.range("b"..).copy_to(&mut txn, &some)?, 2);
     /// assert_eq!(some.get(&txn, "oak")?, Some(3));
@@ -72,12 +72,12 @@ impl<K: Codec, V: Codec, M: Kind> Range<'_, K, V, M> {
     /// lost.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
-    /// let old = txn.create_multi_table::<Str, U32>("old")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
+    /// let old = txn.create_multi_table::<&str, u32>("old")?;
     /// lines.insert_many(&mut txn, &[("ash", 1), ("ash", 4), ("oak", 2)])?;
     /// assert_eq!(lines.range(.."f").move_to(&mut txn, &old)?, 2);
     /// assert_eq!((lines.len(&txn)?, old.len(&txn)?), (1, 2));
@@ -103,10 +103,7 @@ impl<K: Codec, V: Codec, M: Kind> Range<'_, K, V, M> {
     ) -> Result<u64> {
         self.check(&*self.table.root(txn)?)?;
         refuse_same(self.table.name(), target.name())?;
-        let (from, to) = (
-            self.table.retype::<Bytes, Bytes>(),
-            target.retype::<Bytes, Bytes>(),
-        );
+        let (from, to) = (self.table.retype::<Raw, Raw>(), target.retype::<Raw, Raw>());
         // Resolve the target also if there is nothing to copy, so that its errors are reported.
         to.root(txn)?;
         let bound =
@@ -158,7 +155,7 @@ fn refuse_same(source: &[u8], target: &[u8]) -> Result<()> {
     Err(Error::InvalidArgument(text))
 }
 
-impl<M: Kind> Table<Bytes, Bytes, M> {
+impl<M: Kind> Table<Raw, Raw, M> {
     /// Refuses records that do not ascend. The table is damaged then, and continuing after the last
     /// of them might never end.
     fn refuse_disorder(
@@ -189,9 +186,9 @@ impl<M: Kind> Table<Bytes, Bytes, M> {
     ) -> Result<Batch> {
         let state = (txn.source() as _, *self.root(txn)?);
         let (mut records, mut len) = (Vec::new(), 0);
-        for record in Iter::<Bytes, Bytes, M>::new(state, self.shared_name(), low, high)? {
+        for record in Iter::<Raw, Raw, M>::new(state, self.shared_name(), low, high)? {
             let (key, value) = record?;
-            let value = M::into_owned::<Bytes>(value);
+            let value = M::into_owned::<Raw>(value);
             len += key.len() + value.len() + RECORD_COST_BYTES;
             records.push((key, value));
             if len >= BATCH_BYTES {

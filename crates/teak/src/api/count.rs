@@ -26,11 +26,11 @@ impl Estimate {
     /// Whether [`Estimate::records`] is exact.
     ///
     /// ```
-    /// # use teak::{Database, codec::U64};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// let squares = txn.create_table::<u64, u64>("squares")?;
     /// squares.insert_many(&mut txn, &[(1, 1), (2, 4), (3, 9)])?;
     /// assert!(squares.range(2..).estimate(&txn)?.is_exact());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

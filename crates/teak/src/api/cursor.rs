@@ -21,11 +21,11 @@ use std::{fmt, sync::Arc};
 /// record again. Before the first record, a step forward goes to the first record.
 ///
 /// ```
-/// # use teak::{Database, SeekOp, codec::Str};
+/// # use teak::{Database, SeekOp};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// let words = txn.create_table::<Str, Str>("words")?;
+/// let words = txn.create_table::<&str, &str>("words")?;
 /// words.insert(&mut txn, "oak", "1")?;
 /// words.insert(&mut txn, "teak", "2")?;
 /// let mut cursor = words.cursor(&txn)?;
@@ -40,11 +40,11 @@ use std::{fmt, sync::Arc};
 /// values. In a table with one value per key, moves among the values of a key find only that value.
 ///
 /// ```
-/// # use teak::{Database, SeekOp, SeekTarget, codec::Str};
+/// # use teak::{Database, SeekOp, SeekTarget};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// let words = txn.create_multi_table::<Str, Str>("words")?;
+/// let words = txn.create_multi_table::<&str, &str>("words")?;
 /// words.insert_many(&mut txn, &[("oak", "1"), ("teak", "2"), ("teak", "5")])?;
 /// let mut cursor = words.cursor(&txn)?;
 /// assert!(cursor.seek(SeekOp::GreaterOrEqual, SeekTarget::Value(b"teak", b"3"))?);
@@ -89,11 +89,11 @@ impl<'t> Cursor<'t> {
     /// position is unspecified.
     ///
     /// ```
-    /// # use teak::{Database, SeekOp, codec::{Str, U64}};
+    /// # use teak::{Database, SeekOp};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
     /// let mut cursor = words.cursor(&txn)?;
     /// assert!(!cursor.seek(SeekOp::Equal, b"fir")?);
@@ -150,11 +150,11 @@ impl<'t> Cursor<'t> {
     /// size, if the table shares no prefixes, and if a key has few values.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Bytes, Str}};
+    /// # use teak::{Database, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// let words = txn.create_table::<&str, Bytes>("words")?;
     /// words.insert_many(&mut txn, &[("ash", b"1"), ("elm", b"2")])?;
     /// let mut values: Vec<&[u8]> = Vec::new();
     /// let mut cursor = words.cursor(&txn)?;
@@ -196,11 +196,11 @@ impl<'t> Cursor<'t> {
     /// Whether the cursor is on the first record of the table.
     ///
     /// ```
-    /// # use teak::{Database, SeekOp, codec::Str};
+    /// # use teak::{Database, SeekOp};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let words = txn.create_multi_table::<&str, &str>("words")?;
     /// words.insert_many(&mut txn, &[("elm", "1"), ("oak", "2"), ("oak", "4")])?;
     /// let mut cursor = words.cursor(&txn)?;
     /// assert!(!cursor.is_first() && !cursor.is_last());

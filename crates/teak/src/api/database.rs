@@ -14,12 +14,12 @@ use std::{fmt, path::Path, sync::Arc, time::Duration};
 /// closed. Other processes may have the file open as well.
 ///
 /// ```
-/// use teak::{Database, codec::{Str, U64}};
+/// use teak::Database;
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("people.teak");
 /// let database = Database::open(&path)?;
 /// let mut txn = database.begin_write()?;
-/// let ages = txn.create_table::<Str, U64>("ages")?;
+/// let ages = txn.create_table::<&str, u64>("ages")?;
 /// ages.insert(&mut txn, "Ada", 36)?;
 /// txn.commit()?;
 ///
@@ -258,11 +258,11 @@ impl Database {
     /// Returns what this process has done to the database since it opened it.
     ///
     /// ```
-    /// # use teak::{Database, codec::Str};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.create_table::<&str, &str>("words")?;
     /// txn.commit()?;
     /// let metrics = database.metrics();
     /// assert_eq!((metrics.commits, metrics.flushes), (1, 1));
@@ -277,12 +277,12 @@ impl Database {
     /// owners, their ages, and the part of the file that only they keep. Reads the free-space map.
     ///
     /// ```
-    /// # use teak::{Database, codec::Str};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let reader = database.begin_read()?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.create_table::<&str, &str>("words")?;
     /// txn.commit()?;
     /// let readers = database.readers()?;
     /// assert_eq!(readers.len(), 1);

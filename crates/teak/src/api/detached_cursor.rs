@@ -44,11 +44,11 @@ use std::{fmt, mem};
 /// - If the table does not exist, the position does not change. Nor does it change after any error.
 ///
 /// ```
-/// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+/// # use teak::{Database, DetachedCursor};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
-/// let words = txn.create_table::<Str, U64>("words")?;
+/// let words = txn.create_table::<&str, u64>("words")?;
 /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("fir", 3), ("oak", 4)])?;
 /// let mut cursor = DetachedCursor::new(&words);
 /// while cursor.next(&txn)? {
@@ -78,11 +78,11 @@ use std::{fmt, mem};
 ///   key are refused there.
 ///
 /// ```
-/// # use teak::{Database, DetachedCursor, SeekOp, codec::{Str, U32}};
+/// # use teak::{Database, DetachedCursor, SeekOp};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
-/// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+/// let lines = txn.create_multi_table::<&str, u32>("lines")?;
 /// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 5), ("teak", 12)])?;
 /// let mut cursor = DetachedCursor::new(&lines);
 /// assert!(cursor.seek(&txn, SeekOp::Equal, (b"teak", &5u32.to_be_bytes()))?);
@@ -212,11 +212,11 @@ impl DetachedCursor {
     /// Creates an unset cursor over a table of either kind.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(!cursor.next(&txn)?);
     /// words.insert(&mut txn, "ash", 1)?;

@@ -66,12 +66,12 @@ impl<K: Codec, V: Codec, M: Kind> Range<'_, K, V, M> {
     /// Like [`Table::differences`], for the records of the range.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let older = database.begin_read()?;
     /// # let mut txn = database.begin_write()?;
-    /// # let counts = txn.create_table::<Str, U64>("counts")?;
+    /// # let counts = txn.create_table::<&str, u64>("counts")?;
     /// # counts.insert_many(&mut txn, &[("ash", 1), ("oak", 2), ("teak", 3)])?;
     /// # txn.commit()?;
     /// # let newer = database.begin_read()?;
@@ -112,11 +112,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// The states may be given in reverse order: inserted records then count as removed.
     ///
     /// ```
-    /// # use teak::{Database, Difference::{Changed, Inserted, Removed}, codec::{Str, U64}};
+    /// # use teak::{Database, Difference::{Changed, Inserted, Removed}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U64>("counts")?;
+    /// let counts = txn.create_table::<&str, u64>("counts")?;
     /// counts.insert_many(&mut txn, &[("ash", 1), ("oak", 2), ("teak", 3)])?;
     /// txn.commit()?;
     /// let older = database.begin_read()?;
@@ -140,11 +140,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// In a multi-value table the records are pairs:
     ///
     /// ```
-    /// # use teak::{Database, Difference::{Inserted, Removed}, codec::{Str, U64}};
+    /// # use teak::{Database, Difference::{Inserted, Removed}};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U64>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u64>("lines")?;
     /// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3), ("teak", 12)])?;
     /// txn.commit()?;
     /// let older = database.begin_read()?;
@@ -246,12 +246,12 @@ impl ReadTxn {
     /// of their names. A renamed table counts as dropped and created.
     ///
     /// ```
-    /// # use teak::{Database, TableChange, codec::Str};
+    /// # use teak::{Database, TableChange};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let older = database.begin_read()?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.create_table::<&str, &str>("words")?;
     /// txn.commit()?;
     /// let newer = database.begin_read()?;
     /// assert_eq!(newer.changed_tables(&older)?, [(b"words".to_vec(), TableChange::Created)]);

@@ -13,7 +13,7 @@ impl Database {
     /// timeout. Waiting threads sleep; a commit wakes them.
     ///
     /// ```
-    /// # use teak::{Database, Transaction, codec::Str};
+    /// # use teak::{Database, Transaction};
     /// # use std::time::Duration;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
@@ -23,7 +23,7 @@ impl Database {
     /// let other = database.clone();
     /// let writer = std::thread::spawn(move || -> teak::Result<_> {
     ///     let mut txn = other.begin_write()?;
-    ///     txn.create_table::<Str, Str>("words")?;
+    ///     txn.create_table::<&str, &str>("words")?;
     ///     txn.commit()
     /// });
     /// let committed = database.wait_for_commit(seen, None)?;
@@ -51,13 +51,13 @@ impl Database {
     /// [`Database::begin_read`], of the commits from now on.
     ///
     /// ```
-    /// # use teak::{Database, TableChange, codec::Str};
+    /// # use teak::{Database, TableChange};
     /// # use std::time::Duration;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let seen = database.begin_read()?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.create_table::<&str, &str>("words")?;
     /// txn.commit()?;
     /// let mut feed = database.follow(seen)?;
     /// let changes = feed.next(Some(Duration::ZERO))?.expect("there was a commit");
@@ -81,12 +81,12 @@ impl Database {
 /// file that this state sees, until the next one is requested. It also keeps the database open.
 ///
 /// ```
-/// # use teak::{Database, Difference, codec::{Str, U64}};
+/// # use teak::{Database, Difference};
 /// # use std::time::Duration;
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// # let counts = txn.create_table::<Str, U64>("counts")?;
+/// # let counts = txn.create_table::<&str, u64>("counts")?;
 /// # txn.commit()?;
 /// let mut feed = database.follow(database.begin_read()?)?;
 /// assert!(feed.next(Some(Duration::ZERO))?.is_none());

@@ -1,6 +1,10 @@
 //! Lookups that return the stored key, of a record or of the next one.
 
-use super::{Table, Transaction, codec::Codec, key_checks::check_probe};
+use super::{
+    Table, Transaction,
+    codec::{Codec, EncodeAs},
+    key_checks::check_probe,
+};
 #[cfg(doc)]
 use crate::Error;
 use crate::{
@@ -21,11 +25,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// Returns the record of a key, with the stored key.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// counts.insert(&mut txn, "teak", 1)?;
     /// assert_eq!(counts.get_record(&txn, "teak")?, Some(("teak".to_owned(), 1)));
     /// assert_eq!(counts.get_record(&txn, "oak")?, None);
@@ -38,9 +42,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn get_record<'t, T: Transaction>(
         &self,
         txn: &'t T,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
     ) -> Result<Option<(K::Owned, V::Item<'t>)>> {
-        let found = self.find(txn, &key, |exactness| exactness == Exactness::Exact)?;
+        let found = self.find(txn, key.encode_as()?.as_ref(), |exactness| {
+            exactness == Exactness::Exact
+        })?;
         Ok(found.map(|(_, key, value)| (key, value)))
     }
 
@@ -48,11 +54,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// which of both it is.
     ///
     /// ```
-    /// # use teak::{Database, Exactness, codec::{Str, U32}};
+    /// # use teak::{Database, Exactness};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// counts.insert(&mut txn, "teak", 1)?;
     /// let found = counts.get_or_next(&txn, "oak")?;
     /// assert_eq!(found, Some((Exactness::Greater, "teak".to_owned(), 1)));
@@ -68,10 +74,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn get_or_next<'t, T: Transaction>(
         &self,
         txn: &'t T,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
     ) -> Result<Option<(Exactness, K::Owned, V::Item<'t>)>> {
-        check_probe(&*self.root(txn)?, K::encode(&key).as_ref())?;
-        self.find(txn, &key, |_| true)
+        let key = key.encode_as()?;
+        check_probe(&*self.root(txn)?, key.as_ref())?;
+        self.find(txn, key.as_ref(), |_| true)
     }
 
     /// Returns the record of a key, or the next one, if `is_wanted` accepts it.
@@ -79,15 +86,14 @@ impl<K: Codec, V: Codec> Table<K, V> {
     fn find<'t, T: Transaction>(
         &self,
         txn: &'t T,
-        key: &K::Item<'_>,
+        key: &[u8],
         is_wanted: impl FnOnce(Exactness) -> bool,
     ) -> Result<Option<(Exactness, K::Owned, V::Item<'t>)>> {
         let root = self.root(txn)?;
-        let key = K::encode(key);
         let source = txn.source();
         let found = reading(source, || {
             let mut position = Position::default();
-            let exactness = match position.seek(source, &root, key.as_ref())? {
+            let exactness = match position.seek(source, &root, key)? {
                 Some(true) => Exactness::Exact,
                 Some(false) => Exactness::Greater,
                 None => return Ok(None),
@@ -104,6 +110,6 @@ impl<K: Codec, V: Codec> Table<K, V> {
             let stored_key = K::to_owned(K::decode(&stored_key)?);
             Ok(Some((exactness, stored_key, value)))
         });
-        found.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
+        found.map_err(|error| self.located(error, txn, &root, Some(key)))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     ReadTxn,
-    codec::Codec,
+    codec::{Codec, CodecOrder, EncodeAs},
     kind::{Kind, RangeCursor, ReadRecord, Single, TreeState, out_of_order},
     sealed::Sealed,
 };
@@ -17,7 +17,7 @@ use crate::{
     },
     read::located::located,
 };
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
 
 /// The state of an iteration. The first error ends it.
 #[derive(Debug, Default)]
@@ -263,11 +263,11 @@ impl<K, M> fmt::Debug for Keys<'_, K, M> {
 /// Values are bytes if a key has one value.
 ///
 /// ```
-/// # use teak::{Database, codec::{Str, Bytes}};
+/// # use teak::{Database, codec::Bytes};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// # let words = txn.create_table::<Str, Bytes>("words")?;
+/// # let words = txn.create_table::<&str, Bytes>("words")?;
 /// # words.insert(&mut txn, "teak", b"tree")?;
 /// # txn.commit()?;
 /// let records = words.range(..).owned(&database.begin_read()?)?;
@@ -345,10 +345,10 @@ pub(super) struct Ignored;
 impl Codec for Ignored {
     type Item<'a> = ();
     type Owned = ();
-    type Encoded<'a> = [u8; 0];
+    const ORDER: CodecOrder = CodecOrder::Any;
 
-    fn encode<'a, 'b: 'a>((): &'a ()) -> [u8; 0] {
-        []
+    fn name() -> Cow<'static, str> {
+        "".into()
     }
 
     fn decode(_: &[u8]) -> Result<()> {
@@ -356,6 +356,12 @@ impl Codec for Ignored {
     }
 
     fn to_owned((): ()) {}
+}
+
+impl EncodeAs<Ignored> for () {
+    fn encode_as(&self) -> Result<impl AsRef<[u8]>> {
+        Ok([])
+    }
 }
 
 #[cfg(test)]

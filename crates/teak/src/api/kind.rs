@@ -41,10 +41,10 @@ pub struct Multi;
 /// same for both.
 ///
 /// ```
-/// use teak::{Kind, ReadTxn, Result, Table, codec::{Str, U64}};
+/// use teak::{Kind, ReadTxn, Result, Table};
 ///
 /// /// The first key of a table of any kind.
-/// fn first_key<M: Kind>(table: &Table<Str, U64, M>, txn: &ReadTxn) -> Result<Option<String>> {
+/// fn first_key<M: Kind>(table: &Table<&str, u64, M>, txn: &ReadTxn) -> Result<Option<String>> {
 ///     Ok(table.first(txn)?.map(|(key, _)| key))
 /// }
 /// ```

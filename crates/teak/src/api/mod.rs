@@ -77,7 +77,7 @@ pub use crate::{
 };
 pub use backup::DenseProgress;
 pub use bounds::Bounds;
-pub use bulk::{BulkOptions, BulkProgress};
+pub use bulk::{BulkOptions, BulkProgress, BulkRecord};
 pub use cached::{CacheOutcome, CachedLookup};
 pub use count::Estimate;
 pub use cursor::Cursor;

@@ -81,11 +81,11 @@ impl Database {
     /// tables.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// let ages = txn.create_table::<&str, u64>("ages")?;
     /// ages.insert(&mut txn, "Ada", 36)?;
     /// txn.create_snapshot("monday")?;
     /// txn.commit()?;
@@ -114,11 +114,11 @@ impl WriteTxn {
     /// later transactions would have reused. It contains all tables, but not the list of snapshots.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// let ages = txn.create_table::<&str, u64>("ages")?;
     /// ages.insert(&mut txn, "Ada", 36)?;
     /// txn.create_snapshot("monday")?;
     /// txn.commit()?;
@@ -171,11 +171,11 @@ impl WriteTxn {
     /// with, so that a rollback can be undone.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # let ages = txn.create_table::<&str, u64>("ages")?;
     /// # ages.insert(&mut txn, "Ada", 36)?;
     /// # txn.commit()?;
     /// database.create_snapshot("before")?;

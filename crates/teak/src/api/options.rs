@@ -163,13 +163,13 @@ impl Options {
     /// left return an error. All openings for writing in a process have the same setting.
     ///
     /// ```
-    /// use teak::{Durability, Options, codec::Str};
+    /// use teak::{Durability, Options};
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("cache.teak");
     /// let options = Options::new().durability(Durability::Lazy).flush_on_close(false);
     /// let database = options.open(&path)?;
     /// let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, Str>("words")?;
+    /// let words = txn.create_table::<&str, &str>("words")?;
     /// words.insert(&mut txn, "teak", "a tree")?;
     /// txn.commit()?;
     /// database.close()?; // does not wait for the disk

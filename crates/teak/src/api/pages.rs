@@ -10,11 +10,11 @@ impl ReadTxn {
     ///
     /// ```
     /// # use std::ops::ControlFlow;
-    /// # use teak::{Database, PageUse, codec::{Str, U64}};
+    /// # use teak::{Database, PageUse};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
     /// txn.commit()?;
     /// let mut records = 0;
@@ -47,11 +47,11 @@ impl WriteTxn {
     /// them to keep them longer. Bytes from elsewhere never lie in such a page.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Bytes, Str}};
+    /// # use teak::{Database, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// let words = txn.create_table::<&str, Bytes>("words")?;
     /// words.insert(&mut txn, "ash", b"a tree")?;
     /// assert!(txn.is_changed(words.get(&txn, "ash")?.unwrap()));
     /// txn.commit()?;

@@ -1,7 +1,12 @@
 //! Operations on a single record beyond reading, inserting and removing it. Most depend on the
 //! stored value, and still take one descent.
 
-use super::{Table, WriteTxn, codec::Codec, key_checks::check_key, sealed::Sealed};
+use super::{
+    Table, WriteTxn,
+    codec::{Codec, EncodeAs},
+    key_checks::check_key,
+    sealed::Sealed,
+};
 use crate::{
     Error, Result,
     btree::{PageSource, insert::Existing, modify::ModifyAction},
@@ -23,35 +28,35 @@ pub enum Swap<T> {
 #[derive(Debug)]
 #[must_use]
 pub struct Action<V> {
-    verdict: ModifyAction<'static>,
+    verdict: Result<ModifyAction<'static>>,
     types: PhantomData<fn() -> V>,
 }
 
 impl<V: Codec> Action<V> {
-    fn new(verdict: ModifyAction<'static>) -> Self {
+    fn new(verdict: Result<ModifyAction<'static>>) -> Self {
         let types = PhantomData;
         Self { verdict, types }
     }
 
-    pub(super) fn into_verdict(self) -> ModifyAction<'static> {
+    pub(super) fn into_verdict(self) -> Result<ModifyAction<'static>> {
         self.verdict
     }
 
     /// Leaves the record unchanged, or absent.
     pub fn keep() -> Self {
-        Self::new(ModifyAction::Leave)
+        Self::new(Ok(ModifyAction::Leave))
     }
 
-    /// Stores this value, and inserts the record if no record has its key.
-    pub fn put(value: V::Item<'_>) -> Self {
-        Self::new(ModifyAction::Put(
-            V::encode(&value).as_ref().to_vec().into(),
-        ))
+    /// Stores this value, and inserts the record if no record has its key. If the value cannot be
+    /// encoded, [`Table::modify`] returns the error.
+    pub fn put(value: impl EncodeAs<V>) -> Self {
+        let encoded = value.encode_as();
+        Self::new(encoded.map(|value| ModifyAction::Put(value.as_ref().to_vec().into())))
     }
 
     /// Removes the record, if there is one.
     pub fn remove() -> Self {
-        Self::new(ModifyAction::Remove)
+        Self::new(Ok(ModifyAction::Remove))
     }
 }
 
@@ -61,10 +66,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
     fn decide<'v, R>(
         &self,
         txn: &mut WriteTxn,
-        key: &K::Item<'_>,
+        key: impl EncodeAs<K>,
         decide: impl FnOnce(Option<&[u8]>) -> Result<(ModifyAction<'v>, R)>,
     ) -> Result<R> {
-        let key = K::encode(key);
+        let key = key.encode_as()?;
         let key = key.as_ref();
         check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
         // An error of `change` itself would break the transaction; an error of `decide` does not.
@@ -79,11 +84,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// Inserts a record if no record has this key; otherwise returns the stored value.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// assert_eq!(counts.get_or_insert(&mut txn, "teak", 1)?, None);
     /// assert_eq!(counts.get_or_insert(&mut txn, "teak", 2)?, Some(1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -96,11 +101,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn get_or_insert(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
     ) -> Result<Option<V::Owned>> {
-        let value = V::encode(&value);
-        self.decide(txn, &key, |old| {
+        let value = value.encode_as()?;
+        self.decide(txn, key, |old| {
             let verdict = match old {
                 Some(_) => ModifyAction::Leave,
                 None => ModifyAction::Put(value.as_ref().into()),
@@ -112,11 +117,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// Replaces the value of a key if a record has this key; returns whether one does.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// counts.insert(&mut txn, "teak", 1)?;
     /// assert!(counts.update(&mut txn, "teak", 2)?);
     /// assert!(!counts.update(&mut txn, "oak", 2)?);
@@ -128,9 +133,14 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
     /// is no space.
-    pub fn update(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
-        let value = V::encode(&value);
-        self.decide(txn, &key, |old| {
+    pub fn update(
+        &self,
+        txn: &mut WriteTxn,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
+    ) -> Result<bool> {
+        let value = value.encode_as()?;
+        self.decide(txn, key, |old| {
             Ok(match old {
                 Some(_) => (ModifyAction::Put(value.as_ref().into()), true),
                 None => (ModifyAction::Leave, false),
@@ -141,11 +151,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// Inserts a record, or replaces the value of the key; returns the old value.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// assert_eq!(counts.replace(&mut txn, "teak", 1)?, None);
     /// assert_eq!(counts.replace(&mut txn, "teak", 2)?, Some(1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -159,11 +169,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn replace(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
     ) -> Result<Option<V::Owned>> {
-        let value = V::encode(&value);
-        self.decide(txn, &key, |old| {
+        let value = value.encode_as()?;
+        self.decide(txn, key, |old| {
             Ok((ModifyAction::Put(value.as_ref().into()), owned::<V>(old)?))
         })
     }
@@ -171,11 +181,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// Removes a record; returns its value.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// counts.insert(&mut txn, "teak", 1)?;
     /// assert_eq!(counts.take(&mut txn, "teak")?, Some(1));
     /// assert_eq!(counts.take(&mut txn, "teak")?, None);
@@ -187,20 +197,18 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// The old value is decoded before anything changes. [`Error::Decode`] if the stored value
     /// cannot be decoded as `V`; [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`]
     /// or [`Error::Full`] if there is no space.
-    pub fn take(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<Option<V::Owned>> {
-        self.decide(txn, &key, |old| {
-            Ok((ModifyAction::Remove, owned::<V>(old)?))
-        })
+    pub fn take(&self, txn: &mut WriteTxn, key: impl EncodeAs<K>) -> Result<Option<V::Owned>> {
+        self.decide(txn, key, |old| Ok((ModifyAction::Remove, owned::<V>(old)?)))
     }
 
     /// Removes a record if it has this value; returns whether it did.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// counts.insert(&mut txn, "teak", 1)?;
     /// assert!(!counts.remove_if(&mut txn, "teak", 2)?);
     /// assert!(counts.remove_if(&mut txn, "teak", 1)?);
@@ -214,11 +222,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn remove_if(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
     ) -> Result<bool> {
-        let value = V::encode(&value);
-        self.decide(txn, &key, |old| {
+        let value = value.encode_as()?;
+        self.decide(txn, key, |old| {
             Ok(match old == Some(value.as_ref()) {
                 true => (ModifyAction::Remove, true),
                 false => (ModifyAction::Leave, false),
@@ -231,11 +239,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// `new`, the record is removed.
     ///
     /// ```
-    /// # use teak::{Database, Swap, codec::{Str, U32}};
+    /// # use teak::{Database, Swap};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", None, Some(1))?, Swap::Done);
     /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", Some(1), Some(2))?, Swap::Done);
     /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", Some(1), None)?, Swap::Other(Some(2)));
@@ -246,16 +254,16 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::Decode`] if the stored value cannot be decoded as `V`; [`Error::KeyTooLong`] or
     /// [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there is no space.
-    pub fn compare_and_swap(
+    pub fn compare_and_swap<X: EncodeAs<V>>(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        old: Option<V::Item<'_>>,
-        new: Option<V::Item<'_>>,
+        key: impl EncodeAs<K>,
+        old: Option<X>,
+        new: Option<X>,
     ) -> Result<Swap<V::Owned>> {
-        let expected = old.as_ref().map(V::encode);
-        let new = new.as_ref().map(V::encode);
-        self.decide(txn, &key, |old| {
+        let expected = old.as_ref().map(X::encode_as).transpose()?;
+        let new = new.as_ref().map(X::encode_as).transpose()?;
+        self.decide(txn, key, |old| {
             if old != expected.as_ref().map(AsRef::as_ref) {
                 return Ok((ModifyAction::Leave, Swap::Other(owned::<V>(old)?)));
             }
@@ -272,11 +280,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// transaction can continue. If it panics, the transaction can only be rolled back.
     ///
     /// ```
-    /// # use teak::{Action, Database, codec::{Str, U32}};
+    /// # use teak::{Action, Database};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// for word in ["teak", "oak", "teak"] {
     ///     counts.modify(&mut txn, word, |count| Ok((Action::put(count.unwrap_or(0) + 1), ())))?;
     /// }
@@ -300,12 +308,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn modify<R>(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
         change: impl FnOnce(Option<V::Item<'_>>) -> Result<(Action<V>, R)>,
     ) -> Result<R> {
-        self.decide(txn, &key, |old| {
+        self.decide(txn, key, |old| {
             let (action, result) = change(old.map(V::decode).transpose()?)?;
-            Ok((action.verdict, result))
+            Ok((action.verdict?, result))
         })
     }
 
@@ -314,11 +322,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// If `fill` panics, the transaction can only be rolled back.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Bytes, Str}};
+    /// # use teak::{Database, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let blobs = txn.create_table::<Str, Bytes>("blobs")?;
+    /// let blobs = txn.create_table::<&str, Bytes>("blobs")?;
     /// blobs.insert_with(&mut txn, "teak", 6, |value| value[..3].fill(7))?;
     /// assert_eq!(blobs.get(&txn, "teak")?, Some(&[7, 7, 7, 0, 0, 0][..]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -331,11 +339,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn insert_with(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
         len: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
-        let key = K::encode(&key);
+        let key = key.encode_as()?;
         let key = key.as_ref();
         let page_size = txn.source().page_size();
         let format = {

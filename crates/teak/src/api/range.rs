@@ -24,6 +24,7 @@ use std::{
     fmt,
     iter::{self, Rev},
     ops::Bound,
+    sync::Arc,
 };
 
 /// A range of a table: see [`Table::range`], [`Table::prefix`] and [`MultiTable::range_pairs`].
@@ -31,11 +32,11 @@ use std::{
 /// ends before it begins is empty.
 ///
 /// ```
-/// # use teak::{Database, codec::{Str, U32}};
+/// # use teak::Database;
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// let counts = txn.create_table::<Str, U32>("counts")?;
+/// let counts = txn.create_table::<&str, u32>("counts")?;
 /// counts.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
 /// let middle = counts.range("b".."p");
 /// assert_eq!(middle.count(&txn)?, 2);
@@ -55,23 +56,26 @@ pub struct Range<'r, K, V, M = Single> {
 }
 
 /// How a range was made.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 enum RangeOrigin {
     Bounds,
     /// From a prefix, which makes sense only in byte order.
     Prefix,
+    /// From a bound that could not be encoded.
+    Failed(Arc<Error>),
 }
 
 impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// Returns a range of keys: any range of the standard library, or a tuple of two [`Bound`]s;
-    /// [`Bounds`] has examples.
+    /// [`Bounds`] has examples. If the codec cannot encode a bound, the methods of the range return
+    /// [`Error::Encode`].
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_many(&mut txn, &[("oak", 1), ("teak", 5), ("ash", 7), ("teak", 2)])?;
     /// let pairs: Vec<_> = lines.range("b"..).iter(&txn)?.collect::<teak::Result<_>>()?;
     /// let expected = [("oak", 1), ("teak", 2), ("teak", 5)];
@@ -82,19 +86,19 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     where
         B::Of: EncodeAs<K>,
     {
-        let encoded = |bound: Bound<&B::Of>| bound.map(|key| (bytes_of::<K, _>(key), None));
-        self.range_of(encoded(bounds.low()), encoded(bounds.high()))
+        let encoded = |bound| encode_bound(bound, |key: &B::Of| Ok((bytes_of(key)?, None)));
+        self.range_or_error(encoded(bounds.low()), encoded(bounds.high()))
     }
 
     /// Returns the range of all keys that, as bytes, begin with `prefix`. Only for tables in byte
     /// order; in others the methods of the range return [`Error::InvalidArgument`].
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// counts.insert_many(&mut txn, &[("elder", 1), ("elm", 2), ("oak", 3)])?;
     /// assert_eq!(counts.prefix(b"el").count(&txn)?, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -116,11 +120,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// range return [`Error::TableMismatch`].
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_many(&mut txn, &[("oak", 1), ("oak", 4), ("teak", 2)])?;
     /// let range = lines.range_pairs(("oak", 2)..);
     /// assert_eq!(lines.range_encoded(range.low(), range.high()).count(&txn)?, 2);
@@ -143,6 +147,22 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
             origin: RangeOrigin::Bounds,
         }
     }
+
+    /// Returns the range between two encoded bounds. If one could not be encoded, the methods of
+    /// the range return the error.
+    fn range_or_error(
+        &self,
+        low: Result<OwnedPairBound>,
+        high: Result<OwnedPairBound>,
+    ) -> Range<'_, K, V, M> {
+        match low.and_then(|low| Ok((low, high?))) {
+            Ok((low, high)) => self.range_of(low, high),
+            Err(error) => Range {
+                origin: RangeOrigin::Failed(Arc::new(error)),
+                ..self.range_of(Bound::Unbounded, Bound::Unbounded)
+            },
+        }
+    }
 }
 
 impl<K: Codec, V: Codec> Table<K, V, Multi> {
@@ -150,12 +170,12 @@ impl<K: Codec, V: Codec> Table<K, V, Multi> {
     /// `range(..)`; generic code may need [`Table::range_encoded`].
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # use std::ops::Bound::{Excluded, Unbounded};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_many(&mut txn, &[("oak", 1), ("oak", 4), ("teak", 2), ("teak", 5)])?;
     /// let range = lines.range_pairs(("oak", 2)..("teak", 5));
     /// let pairs: Vec<_> = range.iter(&txn)?.collect::<teak::Result<_>>()?;
@@ -168,27 +188,40 @@ impl<K: Codec, V: Codec> Table<K, V, Multi> {
         X: EncodeAs<K>,
         Y: EncodeAs<V>,
     {
-        let encoded = |bound: Bound<&(X, Y)>| {
-            bound.map(|(key, value)| (bytes_of::<K, _>(key), Some(bytes_of::<V, _>(value))))
+        let encoded = |bound| {
+            encode_bound(bound, |(key, value): &(X, Y)| {
+                Ok((bytes_of(key)?, Some(bytes_of(value)?)))
+            })
         };
-        self.range_of(encoded(bounds.low()), encoded(bounds.high()))
+        self.range_or_error(encoded(bounds.low()), encoded(bounds.high()))
     }
 }
 
-fn bytes_of<C, T: EncodeAs<C>>(item: &T) -> Vec<u8> {
-    item.encode_as().as_ref().to_vec()
+fn bytes_of<C, T: EncodeAs<C>>(item: &T) -> Result<Vec<u8>> {
+    Ok(item.encode_as()?.as_ref().to_vec())
+}
+
+fn encode_bound<T>(
+    bound: Bound<&T>,
+    encode: impl Fn(&T) -> Result<(Vec<u8>, Option<Vec<u8>>)>,
+) -> Result<OwnedPairBound> {
+    Ok(match bound {
+        Bound::Included(item) => Bound::Included(encode(item)?),
+        Bound::Excluded(item) => Bound::Excluded(encode(item)?),
+        Bound::Unbounded => Bound::Unbounded,
+    })
 }
 
 impl<'r, K, V, M> Range<'r, K, V, M> {
     /// The lower bound as bytes: a key and, if the bound is among the values of the key, a value.
     ///
     /// ```
-    /// # use teak::{Database, codec::U64};
+    /// # use teak::Database;
     /// # use std::ops::Bound;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// let squares = txn.create_table::<u64, u64>("squares")?;
     /// let range = squares.range(5..);
     /// assert_eq!(range.low(), Bound::Included((&5u64.to_be_bytes()[..], None)));
     /// assert_eq!(range.high(), Bound::Unbounded);
@@ -209,9 +242,13 @@ impl<'r, K, V, M> Range<'r, K, V, M> {
 impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// Refuses bounds that the table cannot have.
     pub(super) fn check(&self, root: &TreeRoot) -> Result<()> {
-        if self.origin == RangeOrigin::Prefix && root.order != KeyOrder::Bytes {
-            let text = "keys with a common prefix are adjacent only in tables in byte order";
-            return Err(Error::InvalidArgument(text.into()));
+        match &self.origin {
+            RangeOrigin::Prefix if root.order != KeyOrder::Bytes => {
+                let text = "keys with a common prefix are adjacent only in tables in byte order";
+                return Err(Error::InvalidArgument(text.into()));
+            }
+            RangeOrigin::Failed(error) => return Err(error.of_encoding()),
+            RangeOrigin::Bounds | RangeOrigin::Prefix => {}
         }
         for bound in [&self.low, &self.high] {
             if let Bound::Included((key, value)) | Bound::Excluded((key, value)) = bound {
@@ -243,11 +280,11 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// Returns an iterator over the records from the last one to the first one.
     ///
     /// ```
-    /// # use teak::{Database, codec::U64};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// let squares = txn.create_table::<u64, u64>("squares")?;
     /// squares.insert_many(&mut txn, &[(1, 1), (2, 4), (3, 9)])?;
     /// let last = squares.range(..3).rev(&txn)?.next().transpose()?;
     /// assert_eq!(last, Some((2, 4)));
@@ -266,11 +303,11 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// once, with the number of all its values; a bound that is a pair counts as its key, included.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_many(&mut txn, &[("oak", 1), ("teak", 5), ("teak", 2)])?;
     /// let keys: Vec<_> = lines.range(..).keys(&txn)?.collect::<teak::Result<_>>()?;
     /// assert_eq!(keys, [("oak".to_owned(), 1), ("teak".to_owned(), 2)]);
@@ -289,11 +326,11 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// Returns an iterator over the values, from both ends, in the order of [`Range::iter`].
     ///
     /// ```
-    /// # use teak::{Database, codec::U64};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// let squares = txn.create_table::<u64, u64>("squares")?;
     /// squares.insert_many(&mut txn, &[(1, 1), (2, 4), (3, 9)])?;
     /// let sum: u64 = squares.range(2..).values(&txn)?.sum::<teak::Result<_>>()?;
     /// assert_eq!(sum, 13);
@@ -332,11 +369,11 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// [`Range::estimate`] for large ranges.
     ///
     /// ```
-    /// # use teak::{Database, codec::U64};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// let squares = txn.create_table::<u64, u64>("squares")?;
     /// squares.insert_many(&mut txn, &[(1, 1), (2, 4), (3, 9), (7, 49)])?;
     /// assert_eq!(squares.range(2..7).count(&txn)?, 2);
     /// assert_eq!(squares.range(2..=7).count(&txn)?, 3);
@@ -360,11 +397,11 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// and for the whole table.
     ///
     /// ```
-    /// # use teak::{Database, codec::{U64, Bytes}};
+    /// # use teak::{Database, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let blocks = txn.create_table::<U64, Bytes>("blocks")?;
+    /// let blocks = txn.create_table::<u64, Bytes>("blocks")?;
     /// for number in 0..20_000 {
     ///     blocks.insert(&mut txn, number, &[0; 40])?;
     /// }
@@ -396,12 +433,12 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// one begins, for other processes, which continue with [`Table::range_encoded`].
     ///
     /// ```
-    /// # use teak::{Database, codec::U64};
+    /// # use teak::Database;
     /// # use std::ops::Bound;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// let squares = txn.create_table::<u64, u64>("squares")?;
     /// for number in 0..1000 {
     ///     squares.insert(&mut txn, number, number * number)?;
     /// }
@@ -435,18 +472,22 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
         let ends = ends.chain([self.high.clone()]).collect::<Vec<_>>();
         let starts = starts.into_iter().map(Bound::Included);
         let starts = iter::once(self.low.clone()).chain(starts);
-        let part = |(low, high)| Self { low, high, ..*self };
+        let part = |(low, high)| Self {
+            low,
+            high,
+            ..self.clone()
+        };
         Ok(starts.zip(ends).map(part).collect())
     }
 
     /// Removes all records of the range, whole subtrees at a time; returns how many there were.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_many(&mut txn, &[("oak", 1), ("oak", 4), ("teak", 2)])?;
     /// assert_eq!(lines.range_pairs(("oak", 2)..).remove(&mut txn)?, 2);
     /// assert_eq!(lines.len(&txn)?, 1);
@@ -467,9 +508,10 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
 impl<K, V, M> Clone for Range<'_, K, V, M> {
     fn clone(&self) -> Self {
         Self {
+            table: self.table,
             low: self.low.clone(),
             high: self.high.clone(),
-            ..*self
+            origin: self.origin.clone(),
         }
     }
 }

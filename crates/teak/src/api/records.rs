@@ -2,7 +2,7 @@
 
 use super::{
     ReadTxn, Table, Transaction, WriteTxn,
-    codec::Codec,
+    codec::{Codec, EncodeAs, encode_all},
     count::check_counted,
     key_checks::{check_key, check_probe},
     sealed::Sealed,
@@ -32,10 +32,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn get<'t, T: Transaction>(
         &self,
         txn: &'t T,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
     ) -> Result<Option<V::Item<'t>>> {
         let root = self.root(txn)?;
-        let key = K::encode(&key);
+        let key = key.encode_as()?;
         let source = txn.source();
         let value = reading_twice(source, || match lookup::get(source, &root, key.as_ref())? {
             Some(value) => V::decode(lookup::load(source, root.page, value)?).map(Some),
@@ -49,9 +49,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// # Errors
     ///
     /// [`Error::TableNotFound`] or [`Error::Corrupted`].
-    pub fn get_owned(&self, txn: &ReadTxn, key: K::Item<'_>) -> Result<Option<ValueGuard>> {
+    pub fn get_owned(&self, txn: &ReadTxn, key: impl EncodeAs<K>) -> Result<Option<ValueGuard>> {
         let root = self.root(txn)?;
-        let key = K::encode(&key);
+        let key = key.encode_as()?;
         let mut position = Position::default();
         let source = txn.source();
         let value = reading(source, || {
@@ -73,11 +73,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn get_many<'t, T: Transaction>(
         &self,
         txn: &'t T,
-        keys: &[K::Item<'_>],
+        keys: &[impl EncodeAs<K>],
     ) -> Result<Vec<Option<V::Item<'t>>>> {
         let root = self.root(txn)?;
         let source = txn.source();
         let mut values = Vec::with_capacity(keys.len());
+        let mut failure = None;
         let found = reading_twice(source, || {
             values.clear();
             let mut add = |value: Option<StoredValue<'t>>| {
@@ -87,12 +88,23 @@ impl<K: Codec, V: Codec> Table<K, V> {
                 });
                 Ok(())
             };
-            lookup::get_many(source, &root, keys.iter().map(K::encode), &mut add)
+            let encoded = keys.iter().map_while(|key| match key.encode_as() {
+                Ok(key) => Some(key),
+                Err(error) => {
+                    failure = Some(error);
+                    None
+                }
+            });
+            lookup::get_many(source, &root, encoded, &mut add)
         });
-        match found {
-            Ok(()) => Ok(values),
-            Err(error) => {
-                let key = keys.get(values.len()).map(K::encode);
+        match (found, failure) {
+            (Ok(()), None) => Ok(values),
+            (_, Some(error)) => Err(error),
+            (Err(error), None) => {
+                let key = keys
+                    .get(values.len())
+                    .map(EncodeAs::encode_as)
+                    .transpose()?;
                 let key = key.as_ref().map(AsRef::as_ref);
                 Err(self.located(error, txn, &root, key))
             }
@@ -104,11 +116,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// takes one descent.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions, codec::{Str, U32}};
+    /// # use teak::{Database, TableOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table_with::<Str, U32>("words", TableOptions::new().counted(true))?;
+    /// let words = txn.create_table_with::<&str, u32>("words", TableOptions::new().counted(true))?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
     /// assert_eq!(words.rank(&txn, "oak")?, 2);
     /// assert_eq!(words.rank(&txn, "pine")?, 3);
@@ -120,8 +132,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::InvalidArgument`] if the table is not counted, or if the key is an integer of
     /// another length than the keys; [`Error::TableNotFound`] or [`Error::Corrupted`].
-    pub fn rank<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<u64> {
-        let key = K::encode(&key);
+    pub fn rank<T: Transaction>(&self, txn: &T, key: impl EncodeAs<K>) -> Result<u64> {
+        let key = key.encode_as()?;
         let key = key.as_ref();
         self.reading(txn, |source, root| {
             check_counted(root, self.name())?;
@@ -137,8 +149,13 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
     /// is no space.
-    pub fn insert(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
-        self.put(txn, &key, &value, Existing::Replace).map(drop)
+    pub fn insert(
+        &self,
+        txn: &mut WriteTxn,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
+    ) -> Result<()> {
+        self.put(txn, key, value, Existing::Replace).map(drop)
     }
 
     /// Inserts a record if no record has this key; returns whether it did.
@@ -150,20 +167,20 @@ impl<K: Codec, V: Codec> Table<K, V> {
     pub fn insert_new(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
     ) -> Result<bool> {
-        Ok(self.put(txn, &key, &value, Existing::Keep)? == Inserted::New)
+        Ok(self.put(txn, key, value, Existing::Keep)? == Inserted::New)
     }
 
     fn put(
         &self,
         txn: &mut WriteTxn,
-        key: &K::Item<'_>,
-        value: &V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
         existing: Existing,
     ) -> Result<Inserted> {
-        let (key, value) = (K::encode(key), V::encode(value));
+        let (key, value) = (key.encode_as()?, value.encode_as()?);
         let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
         check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
         let handle = self.handle(txn);
@@ -176,8 +193,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
     /// is no space for the changed pages.
-    pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<bool> {
-        let key = K::encode(&key);
+    pub fn remove(&self, txn: &mut WriteTxn, key: impl EncodeAs<K>) -> Result<bool> {
+        let key = key.encode_as()?;
         self.root(txn)?;
         let handle = self.handle(txn);
         txn.inner.remove(handle, self.name(), key.as_ref())
@@ -187,11 +204,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// counts once.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// counts.insert_many(&mut txn, &[("teak", 1), ("oak", 2), ("ash", 3)])?;
     /// assert_eq!(counts.remove_many(&mut txn, &["teak", "elm", "ash"])?, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -201,8 +218,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ///
     /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
     /// is no space for the changed pages.
-    pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[K::Item<'_>]) -> Result<u64> {
-        let encoded: Vec<_> = keys.iter().map(K::encode).collect();
+    pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[impl EncodeAs<K>]) -> Result<u64> {
+        let encoded = encode_all(keys)?;
         self.change(txn, |tree| tree.remove_many(&encoded))
     }
 }

@@ -103,12 +103,12 @@ impl SalvageReport {
 /// if salvage fails or is killed, there is none.
 ///
 /// ```
-/// # use teak::{Database, Transaction, codec::{Str, U64}};
+/// # use teak::{Database, Transaction};
 /// # let directory = tempfile::tempdir()?;
 /// # let (damaged, saved) = (directory.path().join("damaged.teak"), directory.path().join("saved.teak"));
 /// # let database = Database::open(&damaged)?;
 /// # let mut txn = database.begin_write()?;
-/// # txn.create_table::<Str, U64>("ages")?.insert(&mut txn, "Ada", 36)?;
+/// # txn.create_table::<&str, u64>("ages")?.insert(&mut txn, "Ada", 36)?;
 /// # txn.commit()?;
 /// # database.close()?;
 /// let report = teak::salvage(&damaged, &saved, &[], &mut |_| {})?;
@@ -116,7 +116,7 @@ impl SalvageReport {
 /// assert!(report.is_complete());
 ///
 /// let txn = Database::open(&saved)?.begin_read()?;
-/// assert_eq!(txn.open_table::<Str, U64>("ages")?.get(&txn, "Ada")?, Some(36));
+/// assert_eq!(txn.open_table::<&str, u64>("ages")?.get(&txn, "Ada")?, Some(36));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -22,11 +22,11 @@ impl Database {
     /// this before it calls [`Database::sync`] or [`Database::begin_sync`].
     ///
     /// ```
-    /// # use teak::{Database, Durability, codec::Str};
+    /// # use teak::{Database, Durability};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.create_table::<&str, &str>("words")?;
     /// txn.set_durability(Durability::Lazy);
     /// txn.commit()?;
     /// if database.is_flush_due()? {

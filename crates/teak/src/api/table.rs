@@ -2,7 +2,7 @@
 
 use super::{
     Cursor, Iter, Table, TableOptions, Transaction, WriteTxn,
-    codec::Codec,
+    codec::{Codec, EncodeAs, encode_pairs},
     count::check_counted,
     key_checks::{RecordCheck, check_key, check_probe},
     kind::{Kind, ReadRecord, Source},
@@ -21,11 +21,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// Returns whether the table has this key.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// counts.insert(&mut txn, "teak", 9)?;
     /// assert!(counts.contains_key(&txn, "teak")? && !counts.contains_key(&txn, "oak")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -36,9 +36,9 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if the key is
     /// an integer of another length than the keys of a multi-value table.
     #[inline]
-    pub fn contains_key<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<bool> {
+    pub fn contains_key<T: Transaction>(&self, txn: &T, key: impl EncodeAs<K>) -> Result<bool> {
         let root = self.root(txn)?;
-        let key = K::encode(&key);
+        let key = key.encode_as()?;
         let key = key.as_ref();
         if M::IS_MULTI {
             check_probe(&root, key)?;
@@ -135,12 +135,12 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// among the values of a key.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions, codec::{Str, U32}};
+    /// # use teak::{Database, TableOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().counted(true);
-    /// let lines = txn.create_multi_table_with::<Str, U32>("lines", options)?;
+    /// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
     /// lines.insert_many(&mut txn, &[("ash", 7), ("oak", 1), ("oak", 4), ("teak", 2)])?;
     /// assert_eq!(lines.nth(&txn, 2)?, Some(("oak".to_owned(), 4)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -182,11 +182,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     pub fn compare_keys<T: Transaction>(
         &self,
         txn: &T,
-        a: K::Item<'_>,
-        b: K::Item<'_>,
+        a: impl EncodeAs<K>,
+        b: impl EncodeAs<K>,
     ) -> Result<Ordering> {
         let root = self.root(txn)?;
-        let (a, b) = (K::encode(&a), K::encode(&b));
+        let (a, b) = (a.encode_as()?, b.encode_as()?);
         check_probe(&root, a.as_ref())?;
         check_probe(&root, b.as_ref())?;
         Ok(root.order.compare(a.as_ref(), b.as_ref()))
@@ -198,11 +198,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// how many keys, or pairs in a multi-value table, are new.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// assert_eq!(counts.insert_many(&mut txn, &[("teak", 1), ("oak", 2), ("teak", 3)])?, 2);
     /// assert_eq!(counts.get(&txn, "teak")?, Some(3));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -217,12 +217,9 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     pub fn insert_many(
         &self,
         txn: &mut WriteTxn,
-        records: &[(K::Item<'_>, V::Item<'_>)],
+        records: &[(impl EncodeAs<K>, impl EncodeAs<V>)],
     ) -> Result<u64> {
-        let encoded: Vec<_> = records
-            .iter()
-            .map(|(key, value)| (K::encode(key), V::encode(value)))
-            .collect();
+        let encoded = encode_pairs(records)?;
         let mut check = RecordCheck::new(self, txn)?;
         for (key, value) in &encoded {
             check.check(key.as_ref(), value.as_ref())?;
@@ -237,11 +234,11 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// For many such records [`Table::bulk_load`] is faster: it stays at the last leaf.
     ///
     /// ```
-    /// # use teak::{Database, Error, codec::{Str, U32}};
+    /// # use teak::{Database, Error};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<Str, U32>("counts")?;
+    /// let counts = txn.create_table::<&str, u32>("counts")?;
     /// counts.append(&mut txn, "oak", 1)?;
     /// counts.append(&mut txn, "teak", 2)?;
     /// assert!(matches!(counts.append(&mut txn, "ash", 3), Err(Error::NotSorted { index: 2 })));
@@ -256,8 +253,13 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// [`Error::ValueTooLong`] or [`Error::TableNotFound`]; [`Error::InvalidArgument`] if the key
     /// or value does not have the size of the table's; [`Error::Io`] or [`Error::Full`] if there is
     /// no space.
-    pub fn append(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<()> {
-        let (key, value) = (K::encode(&key), V::encode(&value));
+    pub fn append(
+        &self,
+        txn: &mut WriteTxn,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
+    ) -> Result<()> {
+        let (key, value) = (key.encode_as()?, value.encode_as()?);
         let (key, value) = (key.as_ref(), value.as_ref());
         match M::IS_MULTI {
             true => RecordCheck::new(self, txn)?.check(key, value)?,
@@ -339,11 +341,11 @@ impl<K, V, M: Kind> Table<K, V, M> {
     /// Clearing the table does not change it.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// let people = txn.create_table::<U64, Str>("people")?;
+    /// let people = txn.create_table::<u64, &str>("people")?;
     /// let ada = people.draw_sequence(&mut txn, 1)?;
     /// people.insert(&mut txn, ada, "Ada")?;
     /// let more = people.draw_sequence(&mut txn, 10)?;

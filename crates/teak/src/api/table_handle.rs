@@ -18,11 +18,11 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 /// every method takes the transaction.
 ///
 /// ```
-/// use teak::{Database, codec::{Str, U64}};
+/// use teak::Database;
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
-/// let heights = txn.create_table::<Str, U64>("heights")?;
+/// let heights = txn.create_table::<&str, u64>("heights")?;
 /// heights.insert(&mut txn, "Mont Blanc", 4806)?;
 /// heights.insert(&mut txn, "Elbrus", 5642)?;
 /// assert!(!heights.insert_new(&mut txn, "Elbrus", 0)?);
@@ -56,11 +56,11 @@ type Types<K, V, M> = fn() -> (K, V, M);
 /// counting. The number of keys is not stored: [`Table::len`] counts pairs of key and value.
 ///
 /// ```
-/// use teak::{Database, codec::{Str, U32}};
+/// use teak::Database;
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
-/// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+/// let lines = txn.create_multi_table::<&str, u32>("lines")?;
 /// lines.insert(&mut txn, "teak", 12)?;
 /// lines.insert(&mut txn, "teak", 3)?;
 /// lines.insert(&mut txn, "oak", 7)?;

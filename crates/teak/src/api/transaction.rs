@@ -12,7 +12,7 @@ pub(super) mod write;
 use self::read::ReadTxn;
 use super::{
     Marks,
-    codec::Codec,
+    codec::{Codec, refuse_orders},
     kind::Kind,
     sealed::Sealed,
     table_handle::{MultiTable, Table},
@@ -32,6 +32,8 @@ pub trait Transaction: Sealed {
     /// # Errors
     ///
     /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the keys or the values of a key
+    /// do not sort in the order of the table;
     /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing) or
     /// [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch);
     /// [`Error::Corrupted`](crate::Error::Corrupted).
@@ -45,6 +47,8 @@ pub trait Transaction: Sealed {
     ///
     /// [`Error::TableMismatch`](crate::Error::TableMismatch) for a table in which a key has one
     /// value; [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the keys or the values of a key
+    /// do not sort in the order of the table;
     /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing) or
     /// [`Error::ComparisonMismatch`](crate::Error::ComparisonMismatch);
     /// [`Error::Corrupted`](crate::Error::Corrupted).
@@ -59,7 +63,7 @@ pub trait Transaction: Sealed {
     /// scan a table from one end to the other, or to set up the comparison before the first search.
     ///
     /// ```
-    /// # use teak::{Comparison, Database, KeyOrder, TableOptions, Transaction, codec::{Str, U64}};
+    /// # use teak::{Comparison, Database, KeyOrder, TableOptions, Transaction};
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("x.teak");
     /// static BACKWARDS: Comparison = Comparison::new("some order", &|a, b| b.cmp(a));
@@ -68,14 +72,14 @@ pub trait Transaction: Sealed {
     /// # let database = teak::Options::new().comparison(&BACKWARDS).open(&path)?;
     /// # let mut txn = database.begin_write()?;
     /// # let options = TableOptions::new().order(KeyOrder::Custom(&BACKWARDS));
-    /// # let trees = txn.create_table_with::<Str, U64>("trees", options)?;
+    /// # let trees = txn.create_table_with::<&str, u64>("trees", options)?;
     /// # trees.insert_many(&mut txn, &[("elm", 1), ("oak", 2)])?;
     /// # txn.commit()?;
     /// # }
     /// let database = teak::Options::new().comparison(&FORWARDS).open(&path)?;
     /// let txn = database.begin_read()?;
-    /// assert!(txn.open_table::<Str, U64>("trees").is_err());
-    /// let trees = txn.open_table_without_order_check::<Str, U64>("trees")?;
+    /// assert!(txn.open_table::<&str, u64>("trees").is_err());
+    /// let trees = txn.open_table_without_order_check::<&str, u64>("trees")?;
     /// let names: Vec<_> = trees.iter(&txn)?.map(|record| record.map(|(name, _)| name)).collect::<teak::Result<_>>()?;
     /// assert_eq!(names, ["oak", "elm"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -84,6 +88,8 @@ pub trait Transaction: Sealed {
     /// # Errors
     ///
     /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the keys or the values of a key
+    /// do not sort in the order of the table;
     /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing);
     /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_table_without_order_check<K: Codec, V: Codec>(
@@ -100,6 +106,8 @@ pub trait Transaction: Sealed {
     ///
     /// [`Error::TableMismatch`](crate::Error::TableMismatch) for a table in which a key has one
     /// value; [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the keys or the values of a key
+    /// do not sort in the order of the table;
     /// [`Error::ComparisonMissing`](crate::Error::ComparisonMissing);
     /// [`Error::Corrupted`](crate::Error::Corrupted).
     fn open_multi_table_without_order_check<K: Codec, V: Codec>(
@@ -169,7 +177,7 @@ enum OrderCheck {
 }
 
 /// Opens an existing table, which must be of this kind.
-fn open<K, V, M: Kind>(
+fn open<K: Codec, V: Codec, M: Kind>(
     txn: &(impl Sealed + ?Sized),
     name: &[u8],
     order_check: OrderCheck,
@@ -180,6 +188,7 @@ fn open<K, V, M: Kind>(
     }
     let table = Table::new(engine, name);
     let root = table.root(txn)?;
+    refuse_orders::<K, V>(name, root.order, root.kind.values)?;
     if order_check == OrderCheck::Checked {
         engine.refuse_disorder(txn.source(), &root, (table.handle(txn), name))?;
     }

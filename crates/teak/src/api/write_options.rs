@@ -51,11 +51,11 @@ impl<'r> WriteOptions<'r> {
     /// pages that the transaction replaces; drop it when it is no longer needed.
     ///
     /// ```
-    /// # use teak::{Database, Error, WriteOptions, codec::{Str, U64}};
+    /// # use teak::{Database, Error, WriteOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # let ages = txn.create_table::<&str, u64>("ages")?;
     /// # ages.insert(&mut txn, "Ada", 36)?;
     /// # txn.commit()?;
     /// let mut reader = database.begin_read()?;

@@ -4,11 +4,11 @@
 /// [`DetachedCursor`](crate::DetachedCursor) looks for, compared with its [target](SeekTarget).
 ///
 /// ```
-/// # use teak::{Database, SeekOp, codec::{Str, U64}};
+/// # use teak::{Database, SeekOp};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// let words = txn.create_table::<Str, U64>("words")?;
+/// let words = txn.create_table::<&str, u64>("words")?;
 /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
 /// let mut cursor = words.cursor(&txn)?;
 /// for (op, found) in [
@@ -70,11 +70,11 @@ impl SeekOp {
 /// key, and two of these are a pair of a key and a value.
 ///
 /// ```
-/// # use teak::{Database, SeekOp, SeekTarget, codec::Str};
+/// # use teak::{Database, SeekOp, SeekTarget};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// let words = txn.create_multi_table::<Str, Str>("words")?;
+/// let words = txn.create_multi_table::<&str, &str>("words")?;
 /// words.insert_many(&mut txn, &[("elm", "1"), ("oak", "2"), ("oak", "4")])?;
 /// let mut cursor = words.cursor(&txn)?;
 /// assert!(cursor.seek(SeekOp::Greater, b"elm")?);

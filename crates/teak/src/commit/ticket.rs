@@ -22,11 +22,11 @@ use std::{
 /// commit that was left is an error.
 ///
 /// ```
-/// use teak::{Database, codec::Str};
+/// use teak::Database;
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
-/// let words = txn.create_table::<Str, Str>("words")?;
+/// let words = txn.create_table::<&str, &str>("words")?;
 /// words.insert(&mut txn, "teak", "a tree")?;
 /// let ticket = txn.commit_async()?; // readers see it from now on
 /// // ... do something else ...

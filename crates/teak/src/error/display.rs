@@ -106,6 +106,9 @@ texts! {
     Error::Decode { expected, detail } =>
         "a record cannot be read as {expected}: {detail}; open the table with the types it was \
          written with";
+    Error::Encode { expected, detail } =>
+        "a key or value cannot be written as {expected}: {detail}; give one that the codec can \
+         encode";
     Error::NotSorted { index } =>
         "record {index} of the input is not greater than the one before it; sort the input, or \
          load it as unsorted";

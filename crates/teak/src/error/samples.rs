@@ -140,8 +140,15 @@ fn samples() -> Vec<(&'static str, Error)> {
         (
             "Decode",
             Error::Decode {
-                expected: "U64",
+                expected: "u64".into(),
                 detail: "it has 3 bytes".to_owned(),
+            },
+        ),
+        (
+            "Encode",
+            Error::Encode {
+                expected: "my-app.moment".into(),
+                detail: "it is before 1970".to_owned(),
             },
         ),
         ("NotSorted", Error::NotSorted { index: 8 }),

@@ -10,14 +10,14 @@
 //! all records, [`Table::prefix`] the range of keys that begin with some bytes.
 //!
 //! ```
-//! # use teak::{Database, codec::{Str, U64}};
+//! # use teak::Database;
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! let mut txn = database.begin_write()?;
-//! let heights = txn.create_table::<Str, U64>("heights")?;
+//! let heights = txn.create_table::<&str, u64>("heights")?;
 //! heights.insert_many(&mut txn, &[("ash", 30), ("elm", 40), ("oak", 35), ("teak", 45)])?;
 //!
-//! let names = |range: teak::Range<'_, Str, U64>| range.keys(&txn)?.collect::<teak::Result<Vec<_>>>();
+//! let names = |range: teak::Range<'_, &str, u64>| range.keys(&txn)?.collect::<teak::Result<Vec<_>>>();
 //! assert_eq!(names(heights.range("b".."p"))?, ["elm", "oak"]);
 //! assert_eq!(names(heights.range("oak"..))?, ["oak", "teak"]);
 //! assert_eq!(names(heights.prefix(b"a"))?, ["ash"]);
@@ -50,11 +50,11 @@
 //! whether it found a record.
 //!
 //! ```
-//! # use teak::{Database, SeekOp, codec::{Str, U64}};
+//! # use teak::{Database, SeekOp};
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! # let mut txn = database.begin_write()?;
-//! # let heights = txn.create_table::<Str, U64>("heights")?;
+//! # let heights = txn.create_table::<&str, u64>("heights")?;
 //! # heights.insert_many(&mut txn, &[("ash", 30), ("elm", 40), ("oak", 35)])?;
 //! # txn.commit()?;
 //! let txn = database.begin_read()?;
@@ -79,11 +79,11 @@
 //! *gap*), and [`next`](DetachedCursor::next) goes to the record after it.
 //!
 //! ```
-//! # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+//! # use teak::{Database, DetachedCursor};
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! # let mut txn = database.begin_write()?;
-//! # let heights = txn.create_table::<Str, U64>("heights")?;
+//! # let heights = txn.create_table::<&str, u64>("heights")?;
 //! # heights.insert_many(&mut txn, &[("ash", 30), ("elm", 40), ("oak", 35)])?;
 //! let mut cursor = DetachedCursor::new(&heights);
 //! while cursor.next(&txn)? {
@@ -124,11 +124,11 @@
 //! feed of all commits, by whichever process.
 //!
 //! ```
-//! # use teak::{Database, Difference, codec::{Str, U64}};
+//! # use teak::{Database, Difference};
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! # let mut txn = database.begin_write()?;
-//! # let heights = txn.create_table::<Str, U64>("heights")?;
+//! # let heights = txn.create_table::<&str, u64>("heights")?;
 //! # heights.insert_many(&mut txn, &[("ash", 30), ("elm", 40)])?;
 //! # txn.commit()?;
 //! let older = database.begin_read()?;

@@ -15,12 +15,12 @@
 //! transaction can override:
 //!
 //! ```
-//! use teak::{Database, Durability, Options, codec::{Str, U64}};
+//! use teak::{Database, Durability, Options};
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("x.teak");
 //! let database = Options::new().durability(Durability::Lazy).open(&path)?;
 //! let mut txn = database.begin_write()?;
-//! let hits = txn.create_table::<Str, U64>("hits")?;
+//! let hits = txn.create_table::<&str, u64>("hits")?;
 //! hits.insert(&mut txn, "/", 1)?;
 //! txn.commit()?; // fast; may be lost if power fails within seconds
 //!
@@ -37,11 +37,11 @@
 //! [`Database::sync`] flushes everything committed so far and waits.
 //!
 //! ```
-//! # use teak::{Database, codec::{Str, U64}};
+//! # use teak::Database;
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! # let mut txn = database.begin_write()?;
-//! # txn.create_table::<Str, U64>("hits")?;
+//! # txn.create_table::<&str, u64>("hits")?;
 //! let ticket = txn.commit_async()?;
 //! // other work
 //! ticket.wait()?;

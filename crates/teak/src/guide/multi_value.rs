@@ -8,11 +8,11 @@
 //! multi-value table stores it once.
 //!
 //! ```
-//! use teak::{Database, codec::{Str, U32}};
+//! use teak::Database;
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! let mut txn = database.begin_write()?;
-//! let lines = txn.create_multi_table::<Str, U32>("lines")?;
+//! let lines = txn.create_multi_table::<&str, u32>("lines")?;
 //! assert!(lines.insert(&mut txn, "teak", 12)?);
 //! assert!(lines.insert(&mut txn, "teak", 3)?);
 //! assert!(!lines.insert(&mut txn, "teak", 3)?, "the pair is there already");
@@ -44,11 +44,11 @@
 //! [seek](crate::SeekTarget) a key, a pair, or a value of one key.
 //!
 //! ```
-//! # use teak::{Database, SeekOp, SeekTarget, codec::{Str, U32}};
+//! # use teak::{Database, SeekOp, SeekTarget};
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! # let mut txn = database.begin_write()?;
-//! # let lines = txn.create_multi_table::<Str, U32>("lines")?;
+//! # let lines = txn.create_multi_table::<&str, u32>("lines")?;
 //! # lines.insert_values(&mut txn, "teak", &[3, 12])?;
 //! # lines.insert_values(&mut txn, "yew", &[7])?;
 //! let mut cursor = lines.cursor(&txn)?;
@@ -64,11 +64,11 @@
 //! # How do I change them?
 //!
 //! ```
-//! # use teak::{Database, codec::{Str, U32}};
+//! # use teak::Database;
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! # let mut txn = database.begin_write()?;
-//! # let lines = txn.create_multi_table::<Str, U32>("lines")?;
+//! # let lines = txn.create_multi_table::<&str, u32>("lines")?;
 //! lines.set_values(&mut txn, "teak", &[3, 5, 12])?; // exactly these
 //! lines.replace(&mut txn, "teak", 5, 6)?; // one value by another
 //! lines.remove(&mut txn, "teak", 12)?; // one pair
@@ -105,14 +105,14 @@
 //! - **[`counted`](crate::TableOptions::counted)** if you ask for ranks or counts of ranges.
 //!
 //! ```
-//! # use teak::{Database, KeyOrder, TableOptions, ValueSize, codec::{NativeU64, Str}};
+//! # use teak::{Database, KeyOrder, TableOptions, ValueSize, codec::NativeU64};
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! let mut txn = database.begin_write()?;
 //! let options = TableOptions::new()
 //!     .value_order(KeyOrder::Integer)
 //!     .value_size(ValueSize::Bytes(8));
-//! let postings = txn.create_multi_table_with::<Str, NativeU64>("postings", options)?;
+//! let postings = txn.create_multi_table_with::<&str, NativeU64>("postings", options)?;
 //! postings.insert_values(&mut txn, "teak", &[700_000, 3])?;
 //! assert_eq!(postings.first_value(&txn, "teak")?, Some(3));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use std::ops::ControlFlow;
-//! # use teak::{Database, codec::{Str, U64}};
+//! # use teak::Database;
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! let copy = directory.path().join("copy.teak");
@@ -32,7 +32,7 @@
 //!
 //! ```
 //! # use std::{fs::File, ops::ControlFlow};
-//! # use teak::{Database, codec::{Str, U64}};
+//! # use teak::Database;
 //! # let directory = tempfile::tempdir()?;
 //! # let path = |name: &str| directory.path().join(name);
 //! # let database = Database::open(path("x.teak"))?;
@@ -40,7 +40,7 @@
 //! database.create_snapshot("sunday")?;
 //! database.backup(path("full.teak"), None, &mut |_| go_on)?;
 //! # let mut txn = database.begin_write()?;
-//! # txn.create_table::<Str, U64>("ages")?.insert(&mut txn, "Ada", 36)?;
+//! # txn.create_table::<&str, u64>("ages")?.insert(&mut txn, "Ada", 36)?;
 //! # txn.commit()?;
 //! let since = database.open_snapshot("sunday")?;
 //! database.backup(path("monday.delta"), Some(&since), &mut |_| go_on)?;
@@ -123,12 +123,12 @@
 //!
 //! ```
 //! use teak::CompactOptions;
-//! # use teak::{Database, codec::{Bytes, U64}};
+//! # use teak::{Database, codec::Bytes};
 //! # use std::ops::ControlFlow;
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! # let mut txn = database.begin_write()?;
-//! # let numbers = txn.create_table::<U64, Bytes>("numbers")?;
+//! # let numbers = txn.create_table::<u64, Bytes>("numbers")?;
 //! # for number in 0..1000 { numbers.insert(&mut txn, number, &[7; 500])?; }
 //! # txn.commit()?;
 //! let mut txn = database.begin_write()?;

@@ -24,13 +24,13 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use teak::{Database, codec::{Str, U64}};
+//! use teak::Database;
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! let mut feed = database.follow(database.begin_read()?)?;
 //!
 //! let mut txn = database.begin_write()?; // here or in any process
-//! txn.create_table::<Str, U64>("ages")?.insert(&mut txn, "Ada", 36)?;
+//! txn.create_table::<&str, u64>("ages")?.insert(&mut txn, "Ada", 36)?;
 //! txn.commit()?;
 //!
 //! let changes = feed.next(Some(Duration::from_secs(5)))?.expect("a commit");

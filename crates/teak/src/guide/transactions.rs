@@ -6,16 +6,16 @@
 //! of a [`ReadTxn`] are in that state until it ends, whatever is committed meanwhile.
 //!
 //! ```
-//! use teak::{Database, Transaction, codec::{Str, U64}};
+//! use teak::{Database, Transaction};
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("people.teak");
 //! let database = Database::open(&path)?;
 //! let mut txn = database.begin_write()?;
-//! txn.create_table::<Str, U64>("ages")?.insert(&mut txn, "Ada", 36)?;
+//! txn.create_table::<&str, u64>("ages")?.insert(&mut txn, "Ada", 36)?;
 //! txn.commit()?;
 //!
 //! let before = database.begin_read()?;
-//! let ages = before.open_table::<Str, U64>("ages")?;
+//! let ages = before.open_table::<&str, u64>("ages")?;
 //!
 //! let mut txn = database.begin_write()?;
 //! ages.insert(&mut txn, "Ada", 37)?;
@@ -80,11 +80,11 @@
 //! [`WriteTxn::savepoint`] and [`WriteTxn::rollback_to`]. Both can be nested to any depth.
 //!
 //! ```
-//! # use teak::{Database, Error, codec::{Str, U64}};
+//! # use teak::{Database, Error};
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! let mut txn = database.begin_write()?;
-//! let accounts = txn.create_table::<Str, U64>("accounts")?;
+//! let accounts = txn.create_table::<&str, u64>("accounts")?;
 //! accounts.insert(&mut txn, "Ada", 10)?;
 //! let paid = txn.nested(|txn| {
 //!     accounts.insert(txn, "Ada", 0)?;

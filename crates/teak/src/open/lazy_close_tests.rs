@@ -2,7 +2,7 @@
 
 use crate::{
     Database, Durability, Error, Event, Options, Recovery, Transaction,
-    codec::{Str, U64},
+    codec::Str,
     io::sim::{Call, SimDisk},
     testing,
     transaction_tests::test_kit::{BOOT, CAPACITY, OTHER_BOOT, PAGE_SIZE},
@@ -39,7 +39,7 @@ fn new_database() -> (SimDisk, Database) {
 fn add(database: &Database, durability: Durability) {
     let mut txn = database.begin_write().unwrap();
     txn.set_durability(durability);
-    let table = txn.create_table::<U64, Str>("numbers").unwrap();
+    let table = txn.create_table::<u64, Str>("numbers").unwrap();
     let count = table.len(&txn).unwrap();
     table.insert(&mut txn, count, "a value").unwrap();
     txn.commit().unwrap();
@@ -48,7 +48,7 @@ fn add(database: &Database, durability: Durability) {
 /// How many numbers the table has. They are those from 0 on.
 fn count(database: &Database) -> u64 {
     let txn = database.begin_read().unwrap();
-    let table = match txn.open_table::<U64, Str>("numbers") {
+    let table = match txn.open_table::<u64, Str>("numbers") {
         Err(Error::TableNotFound { .. }) => return 0,
         table => table.unwrap(),
     };
@@ -205,7 +205,7 @@ fn a_requested_flush_is_not_left_out() {
         add(&database, Durability::Durable);
         let before = flush_count(&disk);
         let mut txn = database.begin_write().unwrap();
-        let table = txn.create_table::<U64, Str>("numbers").unwrap();
+        let table = txn.create_table::<u64, Str>("numbers").unwrap();
         table.insert(&mut txn, 1, "a value").unwrap();
         let ticket = txn.commit_async().unwrap();
         database.close().unwrap();
@@ -266,7 +266,7 @@ fn closing_one_of_two_openings_flushes_asynchronous_commits() {
         options().open(&path).unwrap(),
     );
     let mut txn = database.begin_write().unwrap();
-    txn.create_table::<U64, Str>("numbers").unwrap();
+    txn.create_table::<u64, Str>("numbers").unwrap();
     let ticket = txn.commit_async().unwrap();
     other.close().unwrap();
     assert!(ticket.is_durable().unwrap());

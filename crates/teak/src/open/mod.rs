@@ -1,10 +1,10 @@
 //! Opening, creating, recovering, closing, inspecting and deleting databases.
 
 pub(crate) mod close;
-pub(crate) mod open_database;
 pub(crate) mod delete;
 pub(crate) mod inspect;
 pub(crate) mod limits;
+pub(crate) mod open_database;
 pub(crate) mod open_file;
 pub(crate) mod recover;
 pub(crate) mod recovery_audit;

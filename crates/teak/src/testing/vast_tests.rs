@@ -1,7 +1,7 @@
 //! A file that claims to have a million pages is usable.
 
 use super::*;
-use crate::{Database, Options, PageUse, Result, Table, Transaction, codec::U64};
+use crate::{Database, Options, PageUse, Result, Table, Transaction};
 use std::{ops::Range, path::PathBuf};
 
 /// 4 GiB, almost all of them holes.
@@ -19,7 +19,7 @@ fn numbers(mut state: u64) -> impl FnMut() -> u64 {
 
 fn insert(database: &Database, keys: Range<u64>) -> Result<()> {
     let mut txn = database.begin_write()?;
-    let table: Table<U64, U64> = txn.create_table("numbers")?;
+    let table: Table<u64, u64> = txn.create_table("numbers")?;
     for key in keys {
         table.insert(&mut txn, key, key + 1)?;
     }
@@ -98,7 +98,7 @@ fn it_can_be_written_to_and_closed() -> Result<()> {
     let stat = database.stat()?;
     assert!(stat.free_pages > counts.free_pages + 4000);
     let read = database.begin_read()?;
-    let table: Table<U64, U64> = read.open_table("numbers")?;
+    let table: Table<u64, u64> = read.open_table("numbers")?;
     for key in (0..2000).chain(5000..7001) {
         assert_eq!(table.get(&read, key)?, Some(key + 1));
     }

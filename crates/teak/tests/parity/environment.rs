@@ -2,10 +2,7 @@
 
 use super::{Fixture, TREES, fixture, table};
 use std::fs;
-use teak::{
-    Create, Database, Durability, Error, Geometry, Options, Table,
-    codec::{Bytes, U64},
-};
+use teak::{Create, Database, Durability, Error, Geometry, Options, Table, codec::Bytes};
 
 #[test]
 fn page_size() {
@@ -214,13 +211,13 @@ fn geometry_at_run_time() {
     let Fixture { database, .. } = &fixture();
     let limited = |bytes| Geometry::new().upper_limit_bytes(bytes);
     let mut txn = database.begin_write().unwrap();
-    let numbers: Table<U64, Bytes> = txn.create_table("numbers").unwrap();
+    let numbers: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
     // It is part of the transaction.
     txn.set_geometry(limited(1 << 20)).unwrap();
     txn.abort();
     assert_eq!(database.geometry().unwrap(), Geometry::default());
     let mut txn = database.begin_write().unwrap();
-    let numbers: Table<U64, Bytes> = txn.create_table(numbers.name()).unwrap();
+    let numbers: Table<u64, Bytes> = txn.create_table(numbers.name()).unwrap();
     txn.set_geometry(limited(1 << 20)).unwrap();
     let filled = (0..10_000).try_for_each(|number| numbers.insert(&mut txn, number, &[7; 500]));
     assert!(matches!(filled, Err(Error::Full { limit_bytes }) if limit_bytes == 1 << 20));

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use teak::{
     Deletion, DetachedCursor, Error, KeyOrder, Options, SeekOp, Table, TableOptions, Transaction,
     ValueSize, WriteOptions,
-    codec::{Bytes, Str, U32},
+    codec::{Bytes, Str},
 };
 
 /// `MDBX_DUPFIXED` and `MDBX_INTEGERDUP` without `MDBX_DUPSORT`.
@@ -80,8 +80,8 @@ fn deleting_a_database_that_is_not_there() {
 fn a_range_up_to_the_last_record() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
-    let table: Table<U32, Str> = txn.create_table("numbers").unwrap();
-    let numbers = (0..50_002_u32).map(|number| (number.to_be_bytes(), "text"));
+    let table: Table<u32, Str> = txn.create_table("numbers").unwrap();
+    let numbers = (0..50_002_u32).map(|number| (number, "text"));
     table.bulk_load(&mut txn, numbers).unwrap();
     let last = table.last(&txn).unwrap().unwrap().0;
     let range = (Bound::Unbounded, Bound::Excluded(last));

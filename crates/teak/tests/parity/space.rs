@@ -1,12 +1,9 @@
 //! Free space: when it is reused, and information about it.
 
 use super::{Fixture, fixture};
-use teak::{
-    Database, PageUse, Table,
-    codec::{Bytes, U64},
-};
+use teak::{Database, PageUse, Table, codec::Bytes};
 
-type Numbers = Table<U64, Bytes>;
+type Numbers = Table<u64, Bytes>;
 
 fn fill(database: &Database, count: u64, byte: u8) -> Numbers {
     let mut txn = database.begin_write().unwrap();

@@ -4,7 +4,7 @@ use super::{fixture, table};
 use std::cmp::Ordering;
 use teak::{
     Comparison, Database, Error, KeyOrder, Options, Table, TableOptions, Transaction, ValueSize,
-    codec::{Bytes, F64, I64, NativeU32, Str, U64},
+    codec::{Bytes, NativeU32, Str},
 };
 
 static BY_LENGTH: Comparison = Comparison::new("length, then bytes", &by_length);
@@ -117,7 +117,7 @@ fn key_and_value_flags() {
 fn value_to_key_helpers() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
-    let signed = txn.create_table::<I64, U64>("signed").unwrap();
+    let signed = txn.create_table::<i64, u64>("signed").unwrap();
     for key in [3, -5, 0, i64::MIN] {
         signed.insert(&mut txn, key, 0).unwrap();
     }
@@ -127,7 +127,7 @@ fn value_to_key_helpers() {
         .map(|record| record.unwrap().0)
         .collect();
     assert_eq!(keys, [i64::MIN, -5, 0, 3]);
-    let floats = txn.create_table::<F64, U64>("floats").unwrap();
+    let floats = txn.create_table::<f64, u64>("floats").unwrap();
     for key in [1.5, -0.25, f64::NEG_INFINITY, 1e300] {
         floats.insert(&mut txn, key, 0).unwrap();
     }

@@ -90,7 +90,7 @@ fn integerdup_and_reversedup() {
         TableOptions::new().value_order(KeyOrder::ReverseBytes),
     );
     reverse
-        .insert_values(&mut txn, b"key", &[b"ab", b"ba", b"c"])
+        .insert_values(&mut txn, b"key", &[&b"ab"[..], b"ba", b"c"])
         .unwrap();
     assert_eq!(values(&reverse, &txn, b"key"), [&b"ba"[..], b"ab", b"c"]);
 }
@@ -100,7 +100,9 @@ fn zero_length_keys_and_values() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let table = create(&mut txn, TableOptions::new());
-    table.insert_values(&mut txn, b"", &[b"x", b""]).unwrap();
+    table
+        .insert_values(&mut txn, b"", &[&b"x"[..], b""])
+        .unwrap();
     assert_eq!(values(&table, &txn, b""), [&b""[..], b"x"]);
     assert!(table.contains(&txn, b"", b"").unwrap());
     assert!(table.remove(&mut txn, b"", b"").unwrap());

@@ -10,7 +10,7 @@ use crate::model::{
     oracle::AnyModel,
     violation::{ModelResult, expect_bytes, expect_same},
 };
-use teak::{Cursor, Transaction, codec::Bytes};
+use teak::{Cursor, Transaction, codec::Raw};
 
 /// A cursor of the engine, and its expected position.
 struct Walker<'m, 't> {
@@ -29,8 +29,8 @@ pub(crate) fn perform<T: Transaction>(
     (steps, read): &(Vec<CursorStep>, CursorRead),
 ) -> ModelResult {
     let cursor = match model {
-        AnyModel::Plain(_) => txn.open_table::<Bytes, Bytes>(name)?.cursor(txn)?,
-        AnyModel::Multi(_) => txn.open_multi_table::<Bytes, Bytes>(name)?.cursor(txn)?,
+        AnyModel::Plain(_) => txn.open_table::<Raw, Raw>(name)?.cursor(txn)?,
+        AnyModel::Multi(_) => txn.open_multi_table::<Raw, Raw>(name)?.cursor(txn)?,
     };
     let mut walker = Walker {
         cursor,

@@ -7,7 +7,7 @@ use crate::model::{
     shape::SWAPPED,
     violation::{ModelResult, ModelViolation, expect_refused, expect_same},
 };
-use teak::{Error, Options, Recovery, codec::Bytes};
+use teak::{Error, Options, Recovery, codec::Raw};
 
 impl ModelEpisode {
     pub(super) fn check(&self) -> ModelResult {
@@ -39,7 +39,7 @@ impl ModelEpisode {
         let report = database.check(&mut |_| ())?;
         expect_same("damages in a copy", report.damages, Vec::new())?;
         let mut txn = database.begin_write()?;
-        match txn.create_table::<Bytes, Bytes>("copied") {
+        match txn.create_table::<Raw, Raw>("copied") {
             Ok(_) | Err(Error::Full { .. }) => txn.abort(),
             Err(error) => return Err(error.into()),
         }

@@ -9,7 +9,7 @@ use crate::model::{
     violation::{ModelResult, expect_error, expect_refused, expect_same},
 };
 use std::sync::Arc;
-use teak::{Error, Transaction, codec::Bytes};
+use teak::{Error, Transaction, codec::Raw};
 
 impl ModelEpisode {
     pub(super) fn create_table(&mut self, name: &[u8], kind: &AnyTableKind) -> ModelResult {
@@ -18,25 +18,25 @@ impl ModelEpisode {
         let description = "a table with other options";
         match kind {
             AnyTableKind::Plain(kind) => {
-                txn.create_table_with::<Bytes, Bytes>(name, kind.options())?;
+                txn.create_table_with::<Raw, Raw>(name, kind.options())?;
                 let other = TableKind {
                     share_prefixes: !kind.share_prefixes,
                     ..kind.clone()
                 };
-                let result = txn.create_table_with::<Bytes, Bytes>(name, other.options());
+                let result = txn.create_table_with::<Raw, Raw>(name, other.options());
                 expect_error(description, result, is_refused)?;
-                let result = txn.open_multi_table::<Bytes, Bytes>(name);
+                let result = txn.open_multi_table::<Raw, Raw>(name);
                 expect_error("a table of another kind", result, is_refused)?;
             }
             AnyTableKind::Multi(kind) => {
-                txn.create_multi_table_with::<Bytes, Bytes>(name, kind.options())?;
+                txn.create_multi_table_with::<Raw, Raw>(name, kind.options())?;
                 let other = MultiKind {
                     counted: !kind.counted,
                     ..kind.clone()
                 };
-                let result = txn.create_multi_table_with::<Bytes, Bytes>(name, other.options());
+                let result = txn.create_multi_table_with::<Raw, Raw>(name, other.options());
                 expect_error(description, result, is_refused)?;
-                let result = txn.open_table::<Bytes, Bytes>(name);
+                let result = txn.open_table::<Raw, Raw>(name);
                 expect_error("a table of another kind", result, is_refused)?;
             }
         }
@@ -60,7 +60,7 @@ impl ModelEpisode {
             txn.drop_table(name)?,
             tables.remove(name).is_some(),
         )?;
-        let result = txn.open_table::<Bytes, Bytes>(name);
+        let result = txn.open_table::<Raw, Raw>(name);
         expect_refused!("a dropped table", result, Error::TableNotFound(_))
     }
 

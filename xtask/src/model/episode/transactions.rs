@@ -18,7 +18,7 @@ use crate::Context;
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
 use teak::{
     CacheOutcome, CompactOptions, Error, Geometry, PageUse, Transaction, TransactionId, WarmUp,
-    WriteOptions, WriteTxn, codec::Bytes,
+    WriteOptions, WriteTxn, codec::Raw,
 };
 
 /// Cached lookups that are kept.
@@ -165,7 +165,7 @@ impl ModelEpisode {
         if let Some(mut writing) = self.writing.take() {
             self.handles.clear();
             writing.txn.set_broken();
-            let changed = writing.txn.create_table::<Bytes, Bytes>("broken").map(drop);
+            let changed = writing.txn.create_table::<Raw, Raw>("broken").map(drop);
             let is_broken = |error: &Error| matches!(error, Error::TransactionBroken);
             expect_error("a change of a broken transaction", changed, is_broken)?;
             expect_error(

@@ -10,7 +10,7 @@ use super::{
     oracle::{MultiModel, Pair, PairRange, borrowed_pairs},
 };
 use std::ops::Deref;
-use teak::{Action, BulkOptions, Error, WriteTxn, codec::Bytes};
+use teak::{Action, BulkOptions, Error, WriteTxn, codec::Raw};
 
 /// A change of one table.
 #[derive(Clone, Debug)]
@@ -261,7 +261,7 @@ fn modify(
     (pair, new): (&Pair, Option<&ModelKey>),
 ) -> ModelResult {
     let old = table.modify(txn, &pair.0, &pair.1, |old| {
-        let action = new.map_or_else(Action::<Bytes>::remove, |new| Action::<Bytes>::put(new));
+        let action = new.map_or_else(Action::<Raw>::remove, |new| Action::<Raw>::put(new));
         Ok((action, old.map(<[u8]>::to_vec)))
     })?;
     let was_there = model.remove(pair);

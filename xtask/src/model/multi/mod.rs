@@ -4,7 +4,7 @@ pub(super) mod changes;
 pub(super) mod draw;
 pub(super) mod oracle;
 pub(super) mod reads;
-pub(super) use teak::{MultiTable, codec::Bytes};
+pub(super) use teak::{MultiTable, codec::Raw};
 
 /// A table of the engine as the model uses it.
-pub(super) type RawMultiTable = MultiTable<Bytes, Bytes>;
+pub(super) type RawMultiTable = MultiTable<Raw, Raw>;

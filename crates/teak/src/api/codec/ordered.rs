@@ -1,7 +1,4 @@
-//! Numbers that map to unsigned integers in the same order, and their codecs.
-
-use super::{Codec, FixedLen, encode_as::EncodeAs, wrong_len};
-use crate::Result;
+//! Numbers that map to unsigned integers in the same order.
 
 /// A number that maps to an unsigned integer of its size that sorts in the same order.
 ///
@@ -36,7 +33,7 @@ pub trait Ordered: Number {
 trait Number: Sized {}
 
 macro_rules! ordered_unsigned {
-    ($unsigned:ty) => {
+    ($($unsigned:ty),*) => {$(
         impl Number for $unsigned {}
 
         impl Ordered for $unsigned {
@@ -52,11 +49,11 @@ macro_rules! ordered_unsigned {
                 mapped
             }
         }
-    };
+    )*};
 }
 
 macro_rules! ordered_integer {
-    ($integer:ty as $unsigned:ty) => {
+    ($($integer:ty as $unsigned:ty),*) => {$(
         impl Number for $integer {}
 
         impl Ordered for $integer {
@@ -72,7 +69,7 @@ macro_rules! ordered_integer {
                 (mapped ^ 1 << (<$unsigned>::BITS - 1)).cast_signed()
             }
         }
-    };
+    )*};
 }
 
 macro_rules! ordered_float {
@@ -100,10 +97,8 @@ macro_rules! ordered_float {
     };
 }
 
-ordered_unsigned!(u32);
-ordered_unsigned!(u64);
-ordered_integer!(i32 as u32);
-ordered_integer!(i64 as u64);
+ordered_unsigned!(u8, u16, u32, u64, u128);
+ordered_integer!(i8 as u8, i16 as u16, i32 as u32, i64 as u64, i128 as u128);
 ordered_float!(f32 as u32);
 ordered_float!(f64 as u64);
 
@@ -122,82 +117,6 @@ pub fn ordered_json_integer(integer: i64) -> Option<u64> {
     let is_exact = float < 9_223_372_036_854_775_808.0 && float as i64 == integer;
     is_exact.then(|| float.to_ordered())
 }
-
-macro_rules! number_codec {
-    ($name:ident, $item:ty, $to:ident, $from:ident, $text:literal, $suffix:literal) => {
-        #[doc = concat!($text, $suffix)]
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl Codec for $name {
-            type Item<'a> = $item;
-            type Owned = $item;
-            type Encoded<'a> = [u8; size_of::<$item>()];
-
-            fn encode<'a, 'b: 'a>(item: &'a $item) -> Self::Encoded<'a> {
-                item.to_ordered().$to()
-            }
-
-            fn decode(bytes: &[u8]) -> Result<$item> {
-                let bytes = bytes
-                    .try_into()
-                    .map_err(|_| wrong_len($text, bytes.len()))?;
-                let mapped = <$item as Ordered>::Unsigned::$from(bytes);
-                Ok(<$item>::from_ordered(mapped))
-            }
-
-            fn to_owned(item: $item) -> $item {
-                item
-            }
-        }
-
-        impl EncodeAs<$name> for $item {
-            fn encode_as(&self) -> impl AsRef<[u8]> {
-                $name::encode(self)
-            }
-        }
-
-        impl FixedLen for $name {
-            const LEN: usize = size_of::<$item>();
-        }
-    };
-}
-
-macro_rules! float_codec {
-    ($name:ident, $item:ty, $text:literal) => {
-        number_codec!(
-            $name,
-            $item,
-            to_be_bytes,
-            from_be_bytes,
-            $text,
-            ", in bytes that sort as numbers do: in the total order of IEEE 754, see [`Ordered`](crate::codec::Ordered)."
-        );
-    };
-}
-
-macro_rules! native_codec {
-    ($name:ident, $item:ty, $text:literal) => {
-        number_codec!(
-            $name,
-            $item,
-            to_le_bytes,
-            from_le_bytes,
-            $text,
-            ", for keys of tables in the order [`KeyOrder::Integer`](crate::KeyOrder::Integer): little-endian, as the common \
-             machines have them."
-        );
-    };
-}
-
-float_codec!(F32, f32, "Floats of 32 bits");
-float_codec!(F64, f64, "Floats of 64 bits");
-native_codec!(NativeU32, u32, "Unsigned integers of 32 bits");
-native_codec!(NativeU64, u64, "Unsigned integers of 64 bits");
-native_codec!(NativeI32, i32, "Signed integers of 32 bits");
-native_codec!(NativeI64, i64, "Signed integers of 64 bits");
-native_codec!(NativeF32, f32, "Floats of 32 bits");
-native_codec!(NativeF64, f64, "Floats of 64 bits");
 
 #[cfg(test)]
 #[path = "ordered_tests.rs"]

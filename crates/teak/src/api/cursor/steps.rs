@@ -13,11 +13,11 @@ impl Cursor<'_> {
     /// record. Returns whether there are more.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
     /// let mut cursor = words.cursor(&txn)?;
     /// let mut keys = Vec::new();
@@ -55,11 +55,11 @@ impl Cursor<'_> {
     /// `false` and moves after the last one.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions, codec::{Str, U64}};
+    /// # use teak::{Database, TableOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table_with::<Str, U64>("words", TableOptions::new().counted(true))?;
+    /// let words = txn.create_table_with::<&str, u64>("words", TableOptions::new().counted(true))?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
     /// let mut cursor = words.cursor(&txn)?;
     /// assert!(cursor.seek_nth(2)?);
@@ -83,11 +83,11 @@ impl Cursor<'_> {
     /// the way, and in multi-value tables all records.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
     /// let mut cursor = words.cursor(&txn)?;
     /// assert!(cursor.skip(3)?);
@@ -112,11 +112,11 @@ impl Cursor<'_> {
     /// in between.
     ///
     /// ```
-    /// # use teak::{Database, SeekOp, codec::{Str, U64}};
+    /// # use teak::{Database, SeekOp};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
     /// let (mut one, mut other) = (words.cursor(&txn)?, words.cursor(&txn)?);
     /// one.seek(SeekOp::GreaterOrEqual, b"b")?;

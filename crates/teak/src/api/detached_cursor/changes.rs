@@ -19,11 +19,11 @@ impl DetachedCursor {
     /// the key has it already.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Bytes>("words")?;
+    /// let words = txn.create_multi_table::<&str, Bytes>("words")?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(cursor.insert(&mut txn, b"ash", b"a tree")?);
     /// assert!(!cursor.insert(&mut txn, b"ash", b"a tree")?);
@@ -52,11 +52,11 @@ impl DetachedCursor {
     /// moves to the record of the key, to the first one if the key has several values.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// let words = txn.create_table::<&str, Bytes>("words")?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(cursor.insert_new(&mut txn, b"ash", b"a tree")?);
     /// assert!(!cursor.insert_new(&mut txn, b"ash", b"what a fire leaves")?);
@@ -131,11 +131,11 @@ impl DetachedCursor {
     /// inserted, unless the key has it; the cursor moves to the new one.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// let words = txn.create_table::<&str, Bytes>("words")?;
     /// words.insert(&mut txn, "ash", b"a tree")?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(!cursor.update(&mut txn, b"?")?);
@@ -173,11 +173,11 @@ impl DetachedCursor {
     /// after it.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, SeekOp, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, SeekOp};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.seek(&txn, SeekOp::Equal, b"elm")?;

@@ -128,11 +128,11 @@ impl DetachedCursor {
     /// whole subtrees at a time; returns how many there were. The position does not change.
     ///
     /// ```
-    /// # use teak::{Database, DeleteScope, DetachedCursor, SeekOp, codec::{Str, U64}};
+    /// # use teak::{Database, DeleteScope, DetachedCursor, SeekOp};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("yew", 4)])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.seek(&txn, SeekOp::Equal, b"elm")?;
@@ -144,11 +144,11 @@ impl DetachedCursor {
     /// [`DeleteScope::AllValues`] removes a key with all its values:
     ///
     /// ```
-    /// # use teak::{Database, DeleteScope, DetachedCursor, codec::Str};
+    /// # use teak::{Database, DeleteScope, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let words = txn.create_multi_table::<&str, &str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.next(&txn)?;

@@ -76,11 +76,11 @@ impl DetachedCursor {
     /// move.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.first(&txn)?;
@@ -113,11 +113,11 @@ impl DetachedCursor {
     /// [values](SeekTarget::Value) of a key that found nothing, it does not move.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, SeekOp, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor, SeekOp};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(!cursor.seek(&txn, SeekOp::Equal, b"birch")?);
@@ -131,11 +131,11 @@ impl DetachedCursor {
     /// In a multi-value table:
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, SeekOp, SeekTarget, codec::Str};
+    /// # use teak::{Database, DetachedCursor, SeekOp, SeekTarget};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let words = txn.create_multi_table::<&str, &str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "3"), ("oak", "2")])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// assert!(cursor.seek(&txn, SeekOp::Equal, (b"ash", b"3"))?);
@@ -187,11 +187,11 @@ impl DetachedCursor {
     /// continues; `false` if there is none. An unset cursor begins with the first record.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// let mut keys = Vec::new();
@@ -225,11 +225,11 @@ impl DetachedCursor {
     ///
     /// ```
     /// # use std::ops::ControlFlow;
-    /// # use teak::{Database, DetachedCursor, Direction, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, Direction, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// let words = txn.create_table::<&str, Bytes>("words")?;
     /// words.insert_many(&mut txn, &[("ash", b"grey"), ("elm", b"dark"), ("oak", b"fair")])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// let is_found = cursor.scan(&txn, Direction::Forward, |_key, value| match value {

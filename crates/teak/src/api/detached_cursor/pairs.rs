@@ -12,11 +12,11 @@ impl DetachedCursor {
     /// returns `false` and moves after the last record.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let words = txn.create_multi_table::<&str, &str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// let mut keys = Vec::new();
@@ -94,11 +94,11 @@ impl DetachedCursor {
     /// and does not move.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let words = txn.create_multi_table::<&str, &str>("words")?;
     /// words.insert_values(&mut txn, "ash", &["1", "2", "3"])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.next(&txn)?;
@@ -122,12 +122,12 @@ impl DetachedCursor {
     /// [`DetachedCursor::prev_value`] moves to the next page in that direction.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, Direction, TableOptions, ValueSize, codec::{Str, U32}};
+    /// # use teak::{Database, DetachedCursor, Direction, TableOptions, ValueSize};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().value_size(ValueSize::Bytes(4));
-    /// let lines = txn.create_multi_table_with::<Str, U32>("lines", options)?;
+    /// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
     /// lines.insert_values(&mut txn, "teak", &(0..10_000).collect::<Vec<_>>())?;
     /// let mut cursor = DetachedCursor::new(&lines);
     /// let (mut is_there, mut len) = (cursor.next(&txn)?, 0);

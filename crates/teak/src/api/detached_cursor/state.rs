@@ -9,11 +9,11 @@ impl DetachedCursor {
     /// [`DetachedCursor::is_on_record`] tells this from an empty value.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Bytes, Str}};
+    /// # use teak::{Database, DetachedCursor, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, Bytes>("words")?;
+    /// let words = txn.create_table::<&str, Bytes>("words")?;
     /// words.insert(&mut txn, "ash", b"a tree")?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.first(&txn)?;
@@ -39,11 +39,11 @@ impl DetachedCursor {
     /// Returns whether the cursor is on a record: whether the table has its key now.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert(&mut txn, "ash", 1)?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.first(&txn)?;
@@ -77,11 +77,11 @@ impl DetachedCursor {
     /// Whether the cursor is on the last record of the table.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert(&mut txn, "ash", 1)?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.first(&txn)?;
@@ -123,11 +123,11 @@ impl DetachedCursor {
     ///
     /// ```
     /// # use std::cmp::Ordering;
-    /// # use teak::{Database, DetachedCursor, codec::{Str, U64}};
+    /// # use teak::{Database, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table::<Str, U64>("words")?;
+    /// let words = txn.create_table::<&str, u64>("words")?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2)])?;
     /// let (mut one, mut other) = (DetachedCursor::new(&words), DetachedCursor::new(&words));
     /// assert_eq!(one.compare(&other, &txn)?, None);
@@ -181,11 +181,11 @@ impl DetachedCursor {
     /// such key.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::Str};
+    /// # use teak::{Database, DetachedCursor};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let words = txn.create_multi_table::<&str, &str>("words")?;
     /// words.insert_values(&mut txn, "ash", &["a tree", "what a fire leaves"])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.next(&txn)?;
@@ -228,11 +228,11 @@ impl DetachedCursor {
     /// Whether the cursor is on the last value of its key.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, SeekOp, codec::Str};
+    /// # use teak::{Database, DetachedCursor, SeekOp};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<Str, Str>("words")?;
+    /// let words = txn.create_multi_table::<&str, &str>("words")?;
     /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.seek(&txn, SeekOp::Equal, (b"ash", b"2"))?;

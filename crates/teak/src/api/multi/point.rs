@@ -4,7 +4,7 @@ use crate::{
     Error, Result,
     api::{
         Action, Exactness, MultiTable, Transaction, WriteTxn,
-        codec::Codec,
+        codec::{Codec, EncodeAs},
         key_checks::{RecordCheck, check_probe, check_value_probe},
         table_info::TableStat,
     },
@@ -20,11 +20,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// and which of both it is.
     ///
     /// ```
-    /// # use teak::{Database, Exactness, codec::{Str, U32}};
+    /// # use teak::{Database, Exactness};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3)])?;
     /// let found = lines.get_or_next(&txn, "oak", 8)?;
     /// assert_eq!(found, Some((Exactness::Greater, "teak".to_owned(), 3)));
@@ -40,11 +40,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn get_or_next<T: Transaction>(
         &self,
         txn: &T,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
     ) -> Result<Option<(Exactness, K::Owned, V::Owned)>> {
         let (root, source) = (*self.root(txn)?, txn.source());
-        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.encode_as()?, value.encode_as()?);
         check_probe(&root, key.as_ref())?;
         check_value_probe(&root, value.as_ref())?;
         let found = reading(source, || {
@@ -65,11 +65,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// own while they are stored beside their key.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_values(&mut txn, "teak", &(0..5000).collect::<Vec<_>>())?;
     /// lines.insert(&mut txn, "oak", 7)?;
     /// let teak = lines.value_stat(&txn, "teak")?.unwrap();
@@ -87,9 +87,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn value_stat<T: Transaction>(
         &self,
         txn: &T,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
     ) -> Result<Option<TableStat>> {
-        let (root, source, key) = (*self.root(txn)?, txn.source(), K::encode(&key));
+        let (root, source, key) = (*self.root(txn)?, txn.source(), key.encode_as()?);
         check_probe(&root, key.as_ref())?;
         let found = reading_twice(source, || {
             let values = lookup::find(source, &root, key.as_ref())?;
@@ -111,11 +111,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// the transaction can continue. If it panics, the transaction can only be rolled back.
     ///
     /// ```
-    /// # use teak::{Action, Database, codec::{Str, U32}};
+    /// # use teak::{Action, Database};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_values(&mut txn, "teak", &[3, 12])?;
     /// let was_there = lines.modify(&mut txn, "teak", 3, |line| {
     ///     Ok(match line {
@@ -136,11 +136,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn modify<R>(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
         change: impl FnOnce(Option<V::Item<'_>>) -> Result<(Action<V>, R)>,
     ) -> Result<R> {
-        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.encode_as()?, value.encode_as()?);
         let (key, value) = (key.as_ref(), value.as_ref());
         let mut check = RecordCheck::new(self, txn)?;
         check_probe(&check.root, key)?;
@@ -149,8 +149,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         self.change_checked(txn, |tree| {
             let old = tree.stored_value(key, value)?;
             let decided = old.as_deref().map(V::decode).transpose().and_then(change);
+            let decided = decided.and_then(|(action, result)| Ok((action.into_verdict()?, result)));
             let (verdict, result) = match decided {
-                Ok((action, result)) => (action.into_verdict(), result),
+                Ok(decided) => decided,
                 Err(error) => return Ok(Err(error)),
             };
             if let ModifyAction::Put(new) = &verdict
@@ -173,11 +174,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// `old` if the key has it.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// assert!(lines.compare_and_swap(&mut txn, "teak", None, Some(3))?);
     /// assert!(lines.compare_and_swap(&mut txn, "teak", Some(3), Some(4))?);
     /// assert!(!lines.compare_and_swap(&mut txn, "teak", Some(3), None)?);
@@ -189,17 +190,17 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
     /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
     /// [`Error::Io`] or [`Error::Full`] if there is no space.
-    pub fn compare_and_swap(
+    pub fn compare_and_swap<X: EncodeAs<V>>(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        old: Option<V::Item<'_>>,
-        new: Option<V::Item<'_>>,
+        key: impl EncodeAs<K>,
+        old: Option<X>,
+        new: Option<X>,
     ) -> Result<bool> {
         let (key, old, new) = (
-            K::encode(&key),
-            old.as_ref().map(V::encode),
-            new.as_ref().map(V::encode),
+            key.encode_as()?,
+            old.as_ref().map(X::encode_as).transpose()?,
+            new.as_ref().map(X::encode_as).transpose()?,
         );
         let key = key.as_ref();
         let mut check = RecordCheck::new(self, txn)?;
@@ -224,11 +225,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// Inserts a pair that is after all others of its key.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.append_value(&mut txn, "teak", 3)?;
     /// lines.append_value(&mut txn, "oak", 1)?;
     /// lines.append_value(&mut txn, "teak", 12)?;
@@ -245,10 +246,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn append_value(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
     ) -> Result<()> {
-        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.encode_as()?, value.encode_as()?);
         let (key, value) = (key.as_ref(), value.as_ref());
         RecordCheck::new(self, txn)?.check(key, value)?;
         let is_after = self.change_checked(txn, |tree| {

@@ -5,7 +5,7 @@ use crate::{
     Result,
     api::{
         MultiTable, Transaction,
-        codec::Codec,
+        codec::{Codec, EncodeAs},
         count::check_counted,
         key_checks::{check_probe, check_value_probe},
     },
@@ -32,7 +32,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn first_value<T: Transaction>(
         &self,
         txn: &T,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
     ) -> Result<Option<V::Owned>> {
         self.values(txn, key)?.next().transpose()
     }
@@ -40,11 +40,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// Returns the last value of a key.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_values(&mut txn, "teak", &[9, 1, 5])?;
     /// assert_eq!(lines.first_value(&txn, "teak")?, Some(1));
     /// assert_eq!(lines.last_value(&txn, "teak")?, Some(9));
@@ -60,7 +60,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn last_value<T: Transaction>(
         &self,
         txn: &T,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
     ) -> Result<Option<V::Owned>> {
         self.values(txn, key)?.next_back().transpose()
     }
@@ -73,9 +73,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the argument is an integer of
     /// another length than the keys.
-    pub fn count<T: Transaction>(&self, txn: &T, key: K::Item<'_>) -> Result<u64> {
+    pub fn count<T: Transaction>(&self, txn: &T, key: impl EncodeAs<K>) -> Result<u64> {
         let root = self.root(txn)?;
-        let (source, key) = (txn.source(), K::encode(&key));
+        let (source, key) = (txn.source(), key.encode_as()?);
         check_probe(&root, key.as_ref())?;
         let found = reading_twice(source, || {
             let values = lookup::find(source, &root, key.as_ref())?;
@@ -87,11 +87,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// Returns whether a key has this value.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert(&mut txn, "teak", 9)?;
     /// assert!(lines.contains(&txn, "teak", 9)?);
     /// assert!(!lines.contains(&txn, "teak", 8)?);
@@ -108,11 +108,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn contains<T: Transaction>(
         &self,
         txn: &T,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
     ) -> Result<bool> {
         let root = self.root(txn)?;
-        let (source, key, value) = (txn.source(), K::encode(&key), V::encode(&value));
+        let (source, key, value) = (txn.source(), key.encode_as()?, value.encode_as()?);
         check_probe(&root, key.as_ref())?;
         check_value_probe(&root, value.as_ref())?;
         let found = reading_twice(source, || {
@@ -127,12 +127,12 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// among the values of the key.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions, codec::{Str, U32}};
+    /// # use teak::{Database, TableOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().counted(true);
-    /// let lines = txn.create_multi_table_with::<Str, U32>("lines", options)?;
+    /// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
     /// lines.insert_many(&mut txn, &[("ash", 7), ("oak", 1), ("oak", 4), ("teak", 2)])?;
     /// assert_eq!(lines.rank(&txn, "oak", 4)?, 2);
     /// assert_eq!(lines.nth(&txn, 2)?, Some(("oak".to_owned(), 4)));
@@ -148,10 +148,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn rank<T: Transaction>(
         &self,
         txn: &T,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
     ) -> Result<u64> {
-        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.encode_as()?, value.encode_as()?);
         let pair = (key.as_ref(), Some(value.as_ref()));
         self.reading(txn, |source, root| {
             check_counted(root, self.name())?;
@@ -165,11 +165,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// ```
     /// # use std::cmp::Ordering;
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// assert_eq!(lines.compare_values(&txn, 3, 300)?, Ordering::Less);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -182,11 +182,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn compare_values<T: Transaction>(
         &self,
         txn: &T,
-        a: V::Item<'_>,
-        b: V::Item<'_>,
+        a: impl EncodeAs<V>,
+        b: impl EncodeAs<V>,
     ) -> Result<Ordering> {
         let root = self.root(txn)?;
-        let (a, b) = (V::encode(&a), V::encode(&b));
+        let (a, b) = (a.encode_as()?, b.encode_as()?);
         check_value_probe(&root, a.as_ref())?;
         check_value_probe(&root, b.as_ref())?;
         Ok(root.value_order().compare(a.as_ref(), b.as_ref()))
@@ -196,13 +196,13 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// time, until `take` breaks. For tables whose values have a fixed size.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions, ValueSize, codec::{Str, U32}};
+    /// # use teak::{Database, TableOptions, ValueSize};
     /// # use std::ops::ControlFlow;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().value_size(ValueSize::Bytes(4));
-    /// let lines = txn.create_multi_table_with::<Str, U32>("lines", options)?;
+    /// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
     /// lines.insert_values(&mut txn, "teak", &(0..10_000).collect::<Vec<_>>())?;
     /// let mut sum = 0;
     /// lines.for_each_packed(&txn, "teak", |values| {
@@ -224,14 +224,14 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn for_each_packed<'t, T: Transaction>(
         &self,
         txn: &'t T,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
         mut take: impl FnMut(&'t [u8]) -> ControlFlow<()>,
     ) -> Result<()> {
         let root = *self.root(txn)?;
         if root.kind.value_size == 0 && !root.kind.first_decides {
             return Err(not_packed());
         }
-        let (source, key) = (txn.source(), K::encode(&key));
+        let (source, key) = (txn.source(), key.encode_as()?);
         check_probe(&root, key.as_ref())?;
         let mut cursor = PairCursor::new(source, root);
         let read = reading(source, || {

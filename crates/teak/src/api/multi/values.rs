@@ -4,7 +4,7 @@ use crate::{
     Error, Result,
     api::{
         MultiTable, Transaction,
-        codec::Codec,
+        codec::{Codec, EncodeAs},
         key_checks::check_probe,
         kind::{Source, SyncPages, out_of_order},
     },
@@ -139,11 +139,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// reading them.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_values(&mut txn, "teak", &[9, 1, 5])?;
     /// let values = lines.values(&txn, "teak")?;
     /// assert_eq!(values.len(), 3);
@@ -161,13 +161,21 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn values<'t, T: Transaction>(
         &self,
         txn: &'t T,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
+    ) -> Result<Values<'t, V>> {
+        self.values_of(txn, key.encode_as()?.as_ref())
+    }
+
+    /// Returns the values of an encoded key.
+    pub(super) fn values_of<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        key: &[u8],
     ) -> Result<Values<'t, V>> {
         let root = *self.root(txn)?;
-        let key = K::encode(&key);
-        check_probe(&root, key.as_ref())?;
-        let values = Values::new(txn.source(), root, self.shared_name(), key.as_ref());
-        values.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
+        check_probe(&root, key)?;
+        let values = Values::new(txn.source(), root, self.shared_name(), key);
+        values.map_err(|error| self.located(error, txn, &root, Some(key)))
     }
 }
 

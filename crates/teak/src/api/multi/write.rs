@@ -3,7 +3,11 @@
 use super::not_packed;
 use crate::{
     Error, Result,
-    api::{MultiTable, WriteTxn, codec::Codec, key_checks::RecordCheck},
+    api::{
+        MultiTable, WriteTxn,
+        codec::{Codec, EncodeAs, encode_all, encode_pairs},
+        key_checks::RecordCheck,
+    },
     btree::multi::replace::PairReplaced,
 };
 
@@ -15,8 +19,13 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
     /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
     /// [`Error::Io`] or [`Error::Full`] if there is no space.
-    pub fn insert(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
-        let (key, value) = (K::encode(&key), V::encode(&value));
+    pub fn insert(
+        &self,
+        txn: &mut WriteTxn,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
+    ) -> Result<bool> {
+        let (key, value) = (key.encode_as()?, value.encode_as()?);
         let (key, value) = (key.as_ref(), value.as_ref());
         RecordCheck::new(self, txn)?.check(key, value)?;
         self.change_checked(txn, |tree| tree.insert_pair(key, value))
@@ -26,11 +35,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// value of the key.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// assert_eq!(lines.insert_new_key(&mut txn, "teak", 5)?, None);
     /// assert_eq!(lines.insert_new_key(&mut txn, "teak", 7)?, Some(5));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -44,13 +53,13 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn insert_new_key(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        value: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
     ) -> Result<Option<V::Owned>> {
-        let (key, value) = (K::encode(&key), V::encode(&value));
+        let (key, value) = (key.encode_as()?, value.encode_as()?);
         let (key, value) = (key.as_ref(), value.as_ref());
         RecordCheck::new(self, txn)?.check(key, value)?;
-        if let Some(first) = self.first_value(txn, K::decode(key)?)? {
+        if let Some(first) = self.values_of(txn, key)?.next().transpose()? {
             return Ok(Some(first));
         }
         self.change_checked(txn, |tree| tree.insert_pair(key, value))?;
@@ -68,24 +77,24 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn insert_values(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        values: &[V::Item<'_>],
+        key: impl EncodeAs<K>,
+        values: &[impl EncodeAs<V>],
     ) -> Result<u64> {
-        let values: Vec<_> = values.iter().map(V::encode).collect();
+        let values = encode_all(values)?;
         let values = values.iter().map(AsRef::as_ref).collect();
-        self.add_values(txn, &key, values)
+        self.add_values(txn, key.encode_as()?.as_ref(), values)
     }
 
     /// Like [`MultiTable::insert_values`], for concatenated values, in a table whose values have a
     /// fixed size.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions, ValueSize, codec::{Str, U32}};
+    /// # use teak::{Database, TableOptions, ValueSize};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().value_size(ValueSize::Bytes(4));
-    /// let lines = txn.create_multi_table_with::<Str, U32>("lines", options)?;
+    /// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
     /// assert_eq!(lines.insert_packed(&mut txn, "teak", &[0, 0, 0, 7, 0, 0, 0, 3])?, 2);
     /// assert_eq!(lines.first_value(&txn, "teak")?, Some(3));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -101,7 +110,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn insert_packed(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
+        key: impl EncodeAs<K>,
         values: &[u8],
     ) -> Result<u64> {
         let size = usize::from(self.root(txn)?.kind.value_size);
@@ -113,13 +122,16 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
             let text = format!("{len} bytes are not a multiple of the value size of {size} bytes");
             return Err(Error::InvalidArgument(text));
         }
-        self.add_values(txn, &key, values.chunks_exact(size).collect())
+        self.add_values(
+            txn,
+            key.encode_as()?.as_ref(),
+            values.chunks_exact(size).collect(),
+        )
     }
 
-    fn add_values(&self, txn: &mut WriteTxn, key: &K::Item<'_>, values: Vec<&[u8]>) -> Result<u64> {
-        let key = K::encode(key);
-        let values = self.sorted(txn, key.as_ref(), values)?;
-        self.change_checked(txn, |tree| tree.insert_values(key.as_ref(), &values))
+    fn add_values(&self, txn: &mut WriteTxn, key: &[u8], values: Vec<&[u8]>) -> Result<u64> {
+        let values = self.sorted(txn, key, values)?;
+        self.change_checked(txn, |tree| tree.insert_values(key, &values))
     }
 
     /// Sorts values in the order of the table, without duplicates; refuses values that the table
@@ -145,11 +157,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// Removes many pairs; returns how many of them were present.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// assert_eq!(lines.insert_many(&mut txn, &[("teak", 1), ("oak", 2), ("teak", 3)])?, 3);
     /// assert_eq!(lines.remove_many(&mut txn, &[("teak", 3), ("teak", 4)])?, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -162,12 +174,9 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn remove_many(
         &self,
         txn: &mut WriteTxn,
-        pairs: &[(K::Item<'_>, V::Item<'_>)],
+        pairs: &[(impl EncodeAs<K>, impl EncodeAs<V>)],
     ) -> Result<u64> {
-        let encoded: Vec<_> = pairs
-            .iter()
-            .map(|(key, value)| (K::encode(key), V::encode(value)))
-            .collect();
+        let encoded = encode_pairs(pairs)?;
         self.change(txn, |tree| tree.remove_pairs(&encoded))
     }
 
@@ -175,11 +184,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// `false` and changes nothing.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_values(&mut txn, "teak", &[1, 2])?;
     /// assert!(lines.replace(&mut txn, "teak", 1, 5)?);
     /// assert!(!lines.replace(&mut txn, "teak", 1, 7)?);
@@ -196,11 +205,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn replace(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        old: V::Item<'_>,
-        new: V::Item<'_>,
+        key: impl EncodeAs<K>,
+        old: impl EncodeAs<V>,
+        new: impl EncodeAs<V>,
     ) -> Result<bool> {
-        let (key, old, new) = (K::encode(&key), V::encode(&old), V::encode(&new));
+        let (key, old, new) = (key.encode_as()?, old.encode_as()?, new.encode_as()?);
         let (key, old, new) = (key.as_ref(), old.as_ref(), new.as_ref());
         RecordCheck::new(self, txn)?.check(key, new)?;
         match self.change_checked(txn, |tree| tree.replace_pair(key, old, new))? {
@@ -220,7 +229,12 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
     /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
     /// [`Error::Io`] or [`Error::Full`] if there is no space.
-    pub fn set(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<u64> {
+    pub fn set(
+        &self,
+        txn: &mut WriteTxn,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
+    ) -> Result<u64> {
         self.set_values(txn, key, &[value])
     }
 
@@ -228,11 +242,11 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// how many values it had.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U32}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let lines = txn.create_multi_table::<Str, U32>("lines")?;
+    /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_values(&mut txn, "teak", &[1, 2])?;
     /// assert_eq!(lines.set_values(&mut txn, "teak", &[9, 8, 7])?, 2);
     /// assert_eq!(lines.set(&mut txn, "teak", 5)?, 3);
@@ -247,13 +261,10 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     pub fn set_values(
         &self,
         txn: &mut WriteTxn,
-        key: K::Item<'_>,
-        values: &[V::Item<'_>],
+        key: impl EncodeAs<K>,
+        values: &[impl EncodeAs<V>],
     ) -> Result<u64> {
-        let (key, values) = (
-            K::encode(&key),
-            values.iter().map(V::encode).collect::<Vec<_>>(),
-        );
+        let (key, values) = (key.encode_as()?, encode_all(values)?);
         let values = values.iter().map(AsRef::as_ref).collect();
         let values = self.sorted(txn, key.as_ref(), values)?;
         self.change_checked(txn, |tree| tree.set_values(key.as_ref(), &values))
@@ -265,8 +276,13 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
     /// is no space for the changed pages.
-    pub fn remove(&self, txn: &mut WriteTxn, key: K::Item<'_>, value: V::Item<'_>) -> Result<bool> {
-        let (key, value) = (K::encode(&key), V::encode(&value));
+    pub fn remove(
+        &self,
+        txn: &mut WriteTxn,
+        key: impl EncodeAs<K>,
+        value: impl EncodeAs<V>,
+    ) -> Result<bool> {
+        let (key, value) = (key.encode_as()?, value.encode_as()?);
         self.change(txn, |tree| tree.remove_pair(key.as_ref(), value.as_ref()))
     }
 
@@ -276,8 +292,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::Io`] or [`Error::Full`] if there
     /// is no space for the changed pages.
-    pub fn remove_key(&self, txn: &mut WriteTxn, key: K::Item<'_>) -> Result<u64> {
-        let key = K::encode(&key);
+    pub fn remove_key(&self, txn: &mut WriteTxn, key: impl EncodeAs<K>) -> Result<u64> {
+        let key = key.encode_as()?;
         self.change(txn, |tree| tree.remove_key(key.as_ref()))
     }
 }

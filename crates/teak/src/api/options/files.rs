@@ -115,7 +115,7 @@ impl Options {
     /// let database = teak::Options::new().require_name(true).open(&path)?;
     /// std::fs::remove_file(&path)?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<teak::codec::Str, teak::codec::Str>("names")?;
+    /// txn.create_table::<teak::codec::&str, teak::codec::Str>("names")?;
     /// assert!(matches!(txn.commit(), Err(teak::Error::NameLost { .. })));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

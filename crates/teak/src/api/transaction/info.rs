@@ -32,12 +32,12 @@ impl WriteTxn {
     /// Returns the progress of the transaction. This is very cheap.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
     /// assert_eq!(txn.info().taken_pages, 0);
-    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// let ages = txn.create_table::<&str, u64>("ages")?;
     /// ages.insert(&mut txn, "Ada", 36)?;
     /// assert_eq!(txn.info().taken_pages, 2, "a leaf, and one of the catalog");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -17,25 +17,25 @@ use std::{fmt, sync::Arc};
 /// [`Database`](crate::Database).
 ///
 /// ```
-/// # use teak::{Database, Transaction, codec::Str};
+/// # use teak::{Database, Transaction};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let before = database.begin_read()?;
 /// let mut txn = database.begin_write()?;
-/// txn.create_table::<Str, Str>("words")?;
+/// txn.create_table::<&str, &str>("words")?;
 /// txn.commit()?;
-/// assert!(before.open_table::<Str, Str>("words").is_err(), "it still sees the state before");
+/// assert!(before.open_table::<&str, &str>("words").is_err(), "it still sees the state before");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// A clone reads the same state, on another thread too, and takes no additional reader slot:
 ///
 /// ```
-/// # use teak::{Database, Transaction, codec::{Str, U64}};
+/// # use teak::{Database, Transaction};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
-/// # let ages = txn.create_table::<Str, U64>("ages")?;
+/// # let ages = txn.create_table::<&str, u64>("ages")?;
 /// # ages.insert(&mut txn, "Ada", 36)?;
 /// # txn.commit()?;
 /// let txn = database.begin_read()?;
@@ -80,11 +80,11 @@ impl ReadTxn {
     /// numbers are equal, everything read in between was valid.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Bytes, Str}};
+    /// # use teak::{Database, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// # let blobs = txn.create_table::<Str, Bytes>("blobs")?;
+    /// # let blobs = txn.create_table::<&str, Bytes>("blobs")?;
     /// # blobs.insert(&mut txn, "teak", &[7; 100_000])?;
     /// # txn.commit()?;
     /// let txn = database.begin_read()?;
@@ -103,11 +103,11 @@ impl ReadTxn {
     /// objects that hold one, keep the old state. A cancelled transaction becomes usable again.
     ///
     /// ```
-    /// # use teak::{Database, codec::{Str, U64}};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// # let ages = txn.create_table::<Str, U64>("ages")?;
+    /// # let ages = txn.create_table::<&str, u64>("ages")?;
     /// # txn.commit()?;
     /// let mut reader = database.begin_read()?;
     /// assert!(!reader.refresh()?, "there is nothing newer");
@@ -140,12 +140,12 @@ impl ReadTxn {
     /// Returns how many commits have become visible since this one.
     ///
     /// ```
-    /// # use teak::{Database, codec::Str};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let reader = database.begin_read()?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.create_table::<&str, &str>("words")?;
     /// txn.commit()?;
     /// assert_eq!(reader.lag(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -216,7 +216,7 @@ impl ReadTxn {
     /// state, does not make the file grow then.
     ///
     /// ```
-    /// # use teak::{Database, Transaction, codec::Str};
+    /// # use teak::{Database, Transaction};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let txn = database.begin_read()?;
@@ -271,14 +271,14 @@ impl ReadTxn {
     /// transactions cheaper to begin.
     ///
     /// ```
-    /// # use teak::{Database, Transaction, codec::Str};
+    /// # use teak::{Database, Transaction};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let reset = database.begin_read()?.reset();
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.create_table::<&str, &str>("words")?;
     /// txn.commit()?;
-    /// assert!(reset.renew()?.open_table::<Str, Str>("words").is_ok(), "it reads the newest state");
+    /// assert!(reset.renew()?.open_table::<&str, &str>("words").is_ok(), "it reads the newest state");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

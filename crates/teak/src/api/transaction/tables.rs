@@ -3,7 +3,11 @@
 use super::{number_of, write::WriteTxn};
 use crate::{
     Error, Result,
-    api::{MultiTable, Table, codec::Codec, table_options::TableOptions},
+    api::{
+        MultiTable, Table,
+        codec::{Codec, refuse_orders},
+        table_options::TableOptions,
+    },
     btree::TreeRoot,
     maintain::dropped,
     read::catalog,
@@ -16,8 +20,8 @@ impl WriteTxn {
     /// # Errors
     ///
     /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
-    /// is longer than the longest key; [`Error::ComparisonMissing`] or
-    /// [`Error::ComparisonMismatch`].
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the keys do not sort in byte
+    /// order; [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_table<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
@@ -30,7 +34,8 @@ impl WriteTxn {
     /// # Errors
     ///
     /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
-    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory;
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory, or
+    /// if the keys or values do not sort in the order of the table;
     /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_table_with<K: Codec, V: Codec>(
         &mut self,
@@ -41,7 +46,7 @@ impl WriteTxn {
             let text = "value options are for multi-value tables; use `create_multi_table_with`, or leave them out";
             return Err(Error::InvalidArgument(text.into()));
         }
-        self.create(name.as_ref(), options)?;
+        self.create_typed::<K, V>(name.as_ref(), options)?;
         Ok(Table::new(self.inner.engine(), name.as_ref()))
     }
 
@@ -51,7 +56,8 @@ impl WriteTxn {
     /// # Errors
     ///
     /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
-    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory;
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory, or
+    /// if the keys or values do not sort in the order of the table;
     /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_multi_table<K: Codec, V: Codec>(
         &mut self,
@@ -64,14 +70,14 @@ impl WriteTxn {
     /// of Teak without such tables cannot open a database that has ever had one.
     ///
     /// ```
-    /// # use teak::{Database, KeyOrder, TableOptions, ValueSize, codec::{NativeU64, Str}};
+    /// # use teak::{Database, KeyOrder, TableOptions, ValueSize, codec::NativeU64};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
     /// let options = TableOptions::new()
     ///     .value_order(KeyOrder::Integer)
     ///     .value_size(ValueSize::Bytes(8));
-    /// let postings = txn.create_multi_table_with::<Str, NativeU64>("postings", options)?;
+    /// let postings = txn.create_multi_table_with::<&str, NativeU64>("postings", options)?;
     /// postings.insert(&mut txn, "teak", 700_000)?;
     /// postings.insert(&mut txn, "teak", 3)?;
     /// let all: Vec<_> = postings.values(&txn, "teak")?.collect::<teak::Result<_>>()?;
@@ -82,15 +88,25 @@ impl WriteTxn {
     /// # Errors
     ///
     /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
-    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory;
+    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory, or
+    /// if the keys or values do not sort in the order of the table;
     /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_multi_table_with<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
         options: TableOptions,
     ) -> Result<MultiTable<K, V>> {
-        self.create(name.as_ref(), options.multi())?;
+        self.create_typed::<K, V>(name.as_ref(), options.multi())?;
         Ok(Table::new(self.inner.engine(), name.as_ref()))
+    }
+
+    fn create_typed<K: Codec, V: Codec>(
+        &mut self,
+        name: &[u8],
+        options: TableOptions,
+    ) -> Result<TreeRoot> {
+        refuse_orders::<K, V>(name, options.key_order(), options.order_of_values())?;
+        self.create(name, options)
     }
 
     /// Opens or creates a table of any kind, and returns its root.

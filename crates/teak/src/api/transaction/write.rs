@@ -20,11 +20,11 @@ use std::{fmt, sync::Arc};
 /// them. It may be sent to another thread, and end there.
 ///
 /// ```
-/// # use teak::{Database, codec::Str};
+/// # use teak::Database;
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
-/// let words = txn.create_table::<Str, Str>("words")?;
+/// let words = txn.create_table::<&str, &str>("words")?;
 /// words.insert(&mut txn, "teak", "a tree")?;
 /// let result: teak::Result<()> = txn.nested(|txn| {
 ///     words.insert(txn, "oak", "a tree too")?;
@@ -41,11 +41,11 @@ use std::{fmt, sync::Arc};
 /// While it is not being changed, any number of threads can read its uncommitted state:
 ///
 /// ```
-/// # use teak::{Database, codec::U64};
+/// # use teak::Database;
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
-/// let squares = txn.create_table::<U64, U64>("squares")?;
+/// let squares = txn.create_table::<u64, u64>("squares")?;
 /// for number in 0..1000 {
 ///     squares.insert(&mut txn, number, number * number)?;
 /// }
@@ -142,11 +142,11 @@ impl WriteTxn {
     /// Commits, and returns how long each step took. [`WriteTxn::commit`] does not read the clock.
     ///
     /// ```
-    /// # use teak::{Database, codec::Str};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<Str, Str>("words")?;
+    /// txn.create_table::<&str, &str>("words")?;
     /// let (transaction, latency) = txn.commit_measured()?;
     /// println!("{transaction} took {:?}, {:?} of it waiting for the disk", latency.whole, latency.wait);
     /// assert!(latency.wait <= latency.whole);
@@ -166,11 +166,11 @@ impl WriteTxn {
     /// in between. A transaction that changed nothing reads the state that it began with.
     ///
     /// ```
-    /// # use teak::{Database, Transaction, codec::{Str, U64}};
+    /// # use teak::{Database, Transaction};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// let ages = txn.create_table::<&str, u64>("ages")?;
     /// ages.insert(&mut txn, "Ada", 36)?;
     /// let transaction = txn.id();
     /// let reader = txn.commit_and_read()?;
@@ -195,11 +195,11 @@ impl WriteTxn {
     /// Savepoints end.
     ///
     /// ```
-    /// # use teak::{Database, codec::U64};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// let squares = txn.create_table::<U64, U64>("squares")?;
+    /// let squares = txn.create_table::<u64, u64>("squares")?;
     /// for number in 0..1000 {
     ///     squares.insert(&mut txn, number, number * number)?;
     ///     if number % 100 == 99 {
@@ -229,13 +229,13 @@ impl WriteTxn {
     /// [`WriteTxn::set_broken`] is cleared. The durability stays.
     ///
     /// ```
-    /// # use teak::{Database, Transaction, codec::{Str, U64}};
+    /// # use teak::{Database, Transaction};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<Str, U64>("mistaken")?;
+    /// txn.create_table::<&str, u64>("mistaken")?;
     /// txn.roll_back()?;
-    /// txn.create_table::<Str, U64>("ages")?;
+    /// txn.create_table::<&str, u64>("ages")?;
     /// txn.commit()?;
     /// assert_eq!(database.begin_read()?.tables()?[0].name, b"ages");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

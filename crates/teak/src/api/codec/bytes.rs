@@ -1,0 +1,111 @@
+//! Bytes and text.
+
+use super::{Codec, CodecOrder, EncodeAs, KeyPart, undecodable};
+use crate::{Result, api::ValueGuard};
+use std::{borrow::Cow, sync::Arc};
+
+/// UTF-8 text. A shorter name for struct fields: `Table<Str, u64>`.
+pub type Str = &'static str;
+
+/// Any bytes, unchanged. A shorter name for struct fields: `Table<Bytes, u64>`.
+pub type Bytes = &'static [u8];
+
+/// Any bytes, in a table with keys or values of any type: for programs that do not know the types,
+/// such as those that dump and copy tables.
+///
+/// ```
+/// # use teak::{Database, Transaction, codec::Raw};
+/// # let directory = tempfile::tempdir()?;
+/// # let database = Database::open(directory.path().join("x.teak"))?;
+/// let mut txn = database.begin_write()?;
+/// let squares = txn.create_table::<u16, u16>("squares")?;
+/// squares.insert(&mut txn, 3, 9)?;
+/// let raw = txn.open_table::<Raw, Raw>("squares")?;
+/// assert_eq!(raw.get(&txn, [0, 3])?, Some(&[0, 9][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Raw;
+
+macro_rules! slice_codec {
+    ($codec:ty, $slice:ty, $owned:ty, $name:literal, $decode:expr, $($source:ty),*) => {
+        impl Codec for $codec {
+            type Item<'a> = &'a $slice;
+            type Owned = $owned;
+            const ORDER: CodecOrder = CodecOrder::Any;
+
+            fn name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            #[inline]
+            fn decode(bytes: &[u8]) -> Result<&$slice> {
+                $decode(bytes)
+            }
+
+            fn to_owned(item: &$slice) -> $owned {
+                item.to_owned()
+            }
+        }
+
+        impl KeyPart for $codec {
+            type Part<'a> = Cow<'a, $slice>;
+            const LEN: Option<usize> = None;
+
+            fn decode_part(bytes: Cow<'_, [u8]>) -> Result<Cow<'_, $slice>> {
+                Ok(match bytes {
+                    Cow::Borrowed(bytes) => Cow::Borrowed(Self::decode(bytes)?),
+                    Cow::Owned(bytes) => Cow::Owned(Self::decode(&bytes)?.to_owned()),
+                })
+            }
+
+            fn part_to_owned(part: Cow<'_, $slice>) -> $owned {
+                part.into_owned()
+            }
+        }
+
+        $(impl EncodeAs<$codec> for $source {
+            #[inline]
+            fn encode_as(&self) -> Result<impl AsRef<[u8]>> {
+                let slice: &$slice = self;
+                Ok(<$slice as AsRef<[u8]>>::as_ref(slice))
+            }
+        })*
+    };
+}
+
+macro_rules! text_codec {
+    ($($codec:ty),*) => {$(
+        slice_codec!(
+            $codec, str, String, "str",
+            |bytes| std::str::from_utf8(bytes).map_err(undecodable::<Self>),
+            str, String, Box<str>, Arc<str>, Cow<'_, str>
+        );
+    )*};
+}
+
+macro_rules! bytes_codec {
+    ($($codec:ty, $name:literal;)*) => {$(
+        slice_codec!(
+            $codec, [u8], Vec<u8>, $name, Ok,
+            [u8], Vec<u8>, Box<[u8]>, Arc<[u8]>, Cow<'_, [u8]>, ValueGuard
+        );
+
+        impl<const N: usize> EncodeAs<$codec> for [u8; N] {
+            #[inline]
+            fn encode_as(&self) -> Result<impl AsRef<[u8]>> {
+                Ok(self)
+            }
+        }
+
+        impl EncodeAs<$codec> for str {
+            #[inline]
+            fn encode_as(&self) -> Result<impl AsRef<[u8]>> {
+                Ok(self)
+            }
+        }
+    )*};
+}
+
+text_codec!(&'static str, String);
+bytes_codec!(&'static [u8], "bytes"; Vec<u8>, "bytes"; Raw, "";);

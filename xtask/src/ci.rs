@@ -45,6 +45,18 @@ const STEPS: &[CiStep] = &[
         "tests",
         "cargo test --workspace --exclude interleavings --exclude xtask --features teak-bench/space-map --no-fail-fast",
     ),
+    step(
+        "lints of optional features",
+        "cargo clippy --package teak --lib --test features --all-features -- -D warnings",
+    ),
+    step(
+        "optional features",
+        "cargo test --package teak --all-features --test features",
+    ),
+    step(
+        "examples of optional features",
+        "cargo test --package teak --all-features --doc codec",
+    ),
     CiStep {
         environment: &[("TEAK_TEST_PAGE_LEN", "16384")],
         ..step(
@@ -65,6 +77,19 @@ const STEPS: &[CiStep] = &[
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
         ..step("documentation", "cargo doc --workspace --no-deps")
     },
+    // Not of the workspace: features of the benchmarks need libraries of other engines.
+    CiStep {
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        ..step(
+            "all features",
+            "cargo doc --package teak --package teak-foreign --all-features --no-deps",
+        )
+    },
+    step(
+        "types of other crates",
+        "cargo test --package teak --all-features --test features --test derive",
+    ),
+    step("packages", "cargo xtask package"),
     step(
         "installed for C, C++",
         "cargo xtask install-c --profile dev --no-build --prefix SCRATCH/installed --try",
@@ -107,7 +132,28 @@ const STEPS: &[CiStep] = &[
         "clients of LMDB",
         "cargo xtask lmdb-clients --client own --client lmdb-rkv --client lmdbjava --client lmdb-js --client postfix --client ldb --client powerdns --library BUILT/deps/liblmdb.so",
     ),
-    step("example", "BUILT/examples/coins SCRATCH/coins.teak"),
+    step(
+        "quick start",
+        "BUILT/examples/quick_start SCRATCH/quick-start.teak",
+    ),
+    step(
+        "secondary index",
+        "BUILT/examples/secondary_index SCRATCH/secondary-index.teak",
+    ),
+    step(
+        "job queue",
+        "BUILT/examples/job_queue SCRATCH/job-queue.teak",
+    ),
+    step(
+        "full-text search",
+        "BUILT/examples/full_text_search SCRATCH/full-text-search.teak",
+    ),
+    step(
+        "time series",
+        "BUILT/examples/time_series SCRATCH/time-series.teak",
+    ),
+    step("coins", "BUILT/examples/coins SCRATCH/coins.teak"),
+    step("example, tokio", "BUILT/example-tokio SCRATCH/tokio.teak"),
     step("instructions", "cargo xtask instructions"),
     step("benchmark", "BUILT/teak-bench quick --records 2000"),
 ];

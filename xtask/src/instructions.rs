@@ -28,12 +28,16 @@ pub(crate) struct InstructionsArguments {
 
 const RECORDED: &str = "docs/results/instructions.tsv";
 const HEADER: &str = "path\tinstructions\tmisses";
-const PATHS: [&str; 11] = [
+const PATHS: [&str; 15] = [
     "lookup",
     "get_many",
     "begin_lookup_end",
     "scan",
     "detached_scan",
+    "scan_typed",
+    "iter_typed",
+    "range_typed",
+    "multi_typed",
     "insert_batch",
     "bulk_load",
     "bulk_load_unsorted",

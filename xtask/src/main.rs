@@ -24,9 +24,11 @@ mod layers;
 mod limits;
 mod lmdb_bench;
 mod lmdb_clients;
+mod minimal;
 mod model;
 mod mutate;
 mod names;
+mod package;
 mod peers;
 mod power;
 mod protocol;
@@ -66,11 +68,13 @@ enum Task {
     InstallC(install_c::InstallCArguments),
     DocsC(docs_c::DocsCArguments),
     Model(model::ModelArguments),
+    Minimal(minimal::MinimalArguments),
     Kill(kill::KillArguments),
     Crash(crash::CrashArguments),
     Faults(faults::FaultsArguments),
     Limits(limits::LimitsArguments),
     Mutate(mutate::MutateArguments),
+    Package(package::PackageArguments),
     Protocol(protocol::ProtocolArguments),
     Power(power::PowerArguments),
     Teeth(teeth::TeethArguments),
@@ -114,11 +118,13 @@ fn perform(arguments: CommandLine) -> Result {
         Task::InstallC(arguments) => install_c::run(&arguments),
         Task::DocsC(arguments) => docs_c::run(&arguments),
         Task::Model(arguments) => model::run(&arguments),
+        Task::Minimal(arguments) => minimal::run(&arguments),
         Task::Kill(arguments) => kill::run(&arguments),
         Task::Crash(arguments) => crash::run(&arguments),
         Task::Faults(arguments) => faults::run(&arguments),
         Task::Limits(arguments) => limits::run(&arguments),
         Task::Mutate(mutation) => mutate::run(&mutation, arguments.planted.as_deref()),
+        Task::Package(arguments) => package::run(&arguments),
         Task::Protocol(arguments) => protocol::run(&arguments),
         Task::Power(arguments) => power::run(&arguments),
         Task::Teeth(arguments) => teeth::run(&arguments),

@@ -123,7 +123,7 @@ fn number(i: u64) -> [u8; 8] {
 
 fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> Result<()> {
     let table = txn.create_table_with::<Raw, Raw>(name, options)?;
-    (0..count).try_for_each(|i| table.insert(txn, &number(i), &[i as u8; 40]))
+    (0..count).try_for_each(|i| table.insert(txn, number(i), [i as u8; 40]))
 }
 
 /// Tables of each order and kind.
@@ -137,13 +137,13 @@ fn tables(_: &SimDisk, database: &Database) -> Result<()> {
             fill(txn, "reverse", reverse.counted(true), 70)?;
             let whole = TableOptions::new().share_prefixes(false);
             fill(txn, "whole keys", whole, 20)?;
-            let table = txn.create_table::<Raw, Raw>("values")?;
+            let table = txn.create_table::<&[u8], &[u8]>("values")?;
             for i in 0..5_u8 {
-                table.insert(txn, &[i], &vec![i; 1 + 2500 * usize::from(i)])?;
+                table.insert(txn, [i], vec![i; 1 + 2500 * usize::from(i)])?;
             }
             table.draw_sequence(txn, 3)?;
             txn.set_marks([1, 2, 3])?;
-            txn.create_table::<Raw, Raw>("empty").map(drop)
+            txn.create_table::<&str, u64>("empty").map(drop)
         })?;
     }
     Ok(())
@@ -159,7 +159,7 @@ fn levels(_: &SimDisk, database: &Database) -> Result<()> {
             let table = txn.create_table_with::<Raw, Raw>(name, options)?;
             (0..count).try_for_each(|i| {
                 let key = [&number(i)[..], &[i as u8; 500]].concat();
-                table.insert(txn, &key, &[i as u8; 400])
+                table.insert(txn, &key, [i as u8; 400])
             })
         })?;
     }
@@ -179,15 +179,15 @@ fn several_values(_: &SimDisk, database: &Database) -> Result<()> {
             let long = txn.create_multi_table_with::<Raw, Raw>("long values", long)?;
             for i in 0..rounds * 200 {
                 let key = [[0, 1, 1, 2, 2, 2, 2, i as u8][i as usize % 8]];
-                any.insert(txn, &key, &number(i)[..i as usize % 8 + 1])?;
-                fixed.insert(txn, &key, &number(i))?;
-                integers.insert(txn, &key, &number(i))?;
+                any.insert(txn, key, &number(i)[..i as usize % 8 + 1])?;
+                fixed.insert(txn, key, number(i))?;
+                integers.insert(txn, key, number(i))?;
             }
             for i in 0..rounds * 40 {
                 let value = [&number(i)[..], &[i as u8; 500]].concat();
-                long.insert(txn, &[i as u8 % 3], &value)?;
+                long.insert(txn, [i as u8 % 3], &value)?;
             }
-            fixed.remove(txn, &[2], &number(3)).map(drop)
+            fixed.remove(txn, [2], number(3)).map(drop)
         })?;
     }
     Ok(())
@@ -200,7 +200,7 @@ fn snapshots(_: &SimDisk, database: &Database) -> Result<()> {
             let table = txn.create_table::<Raw, Raw>("bytes")?;
             for i in 0..60 {
                 if round == 0 || i % 7 == round % 7 {
-                    table.insert(txn, &number(i), &[round as u8; 60])?;
+                    table.insert(txn, number(i), [round as u8; 60])?;
                 }
             }
             if round % 5 == 1 {
@@ -243,7 +243,7 @@ fn journal(_: &SimDisk, database: &Database) -> Result<()> {
     for round in 1..5 {
         commit(database, Durability::Durable, |txn| {
             let table = txn.create_table::<Raw, Raw>("bytes")?;
-            table.insert(txn, &number(round), &[round as u8; 70])
+            table.insert(txn, number(round), [round as u8; 70])
         })?;
     }
     commit(database, Durability::Lazy, |txn| {
@@ -258,7 +258,7 @@ fn deaths(_: &SimDisk, database: &Database) -> Result<()> {
         commit(database, Durability::Lazy, |txn| {
             fill(txn, "bytes", TableOptions::new(), 1 + round % 40)?;
             let table = txn.create_table::<Raw, Raw>("bytes")?;
-            table.insert(txn, &round.to_be_bytes(), b"value")
+            table.insert(txn, round.to_be_bytes(), b"value")
         })?;
         if round % 20 == 0 {
             readers.push(database.begin_read()?);
@@ -280,11 +280,11 @@ fn lazy(_: &SimDisk, database: &Database) -> Result<()> {
         };
         commit(database, durability, |txn| {
             fill(txn, "bytes", TableOptions::new(), 30 * round)?;
-            let table = txn.create_table::<Raw, Raw>("values")?;
+            let table = txn.create_table::<&[u8], &[u8]>("values")?;
             if round == 3 {
                 txn.create_snapshot("three")?;
             }
-            table.insert(txn, b"large", &[round as u8; 5000])
+            table.insert(txn, b"large", [round as u8; 5000])
         })?;
     }
     Ok(())
@@ -299,7 +299,7 @@ fn comparisons(_: &SimDisk, database: &Database) -> Result<()> {
             let table = txn.create_multi_table_with::<Raw, Raw>("own orders", values)?;
             (0..rounds * 120).try_for_each(|i| {
                 let value = &number(i)[..i as usize % 8 + 1];
-                table.insert(txn, &[i as u8 % 4], value).map(drop)
+                table.insert(txn, [i as u8 % 4], value).map(drop)
             })
         })?;
     }
@@ -314,7 +314,7 @@ fn dropped(_: &SimDisk, database: &Database) -> Result<()> {
             let table = txn.create_table::<Raw, Raw>(&name)?;
             (0..130_u64).try_for_each(|j| {
                 let key = [&number(j)[..], &[j as u8; 300]].concat();
-                table.insert(txn, &key, &[i as u8; 300])
+                table.insert(txn, &key, [i as u8; 300])
             })
         })?;
     }

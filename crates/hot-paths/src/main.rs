@@ -7,7 +7,10 @@ use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use fastrand::Rng;
 use std::{path::PathBuf, process, time::Duration};
-use teak::{BulkOptions, Database, DetachedCursor, Durability, Options, Table, codec::Bytes};
+use teak::{
+    BulkOptions, Database, DetachedCursor, Durability, MultiTable, Options, Table,
+    codec::{Bytes, Str},
+};
 
 const RECORDS: usize = 50_000;
 const VALUE_LEN: usize = 100;
@@ -20,6 +23,9 @@ const BATCH: usize = 10_000;
 const LAZY_COMMITS: usize = 2000;
 const DURABLE_COMMITS: usize = 200;
 const PER_FLUSH: usize = 200;
+const RANGES: usize = 500;
+const RANGE: usize = 100;
+const VALUES_OF_KEY: usize = 5;
 /// Tables that the program has open beside the one that it writes to.
 const OTHER_TABLES: usize = 1000;
 
@@ -57,6 +63,14 @@ enum Path {
     Scan,
     /// With a cursor that gets the transaction at each step, like the cursors of the C interface
     DetachedScan,
+    /// Records that iterators lend, of tables whose keys are text, bytes and numbers
+    ScanTyped,
+    /// Records that an iterator returns
+    IterTyped,
+    /// Records that an iterator over a range lends: 100 at a time
+    RangeTyped,
+    /// Pairs that an iterator over a table with five values per key lends
+    MultiTyped,
     /// Batches of 10,000 records in random order
     InsertBatch,
     BulkLoad,
@@ -105,6 +119,11 @@ fn run(arguments: &Arguments, database: &Database, table: &Table<Bytes, Bytes>) 
         Path::DetachedScan => {
             detached_scan(database, table)?;
             arguments.measured(|| detached_scan(database, table))
+        }
+        Path::ScanTyped | Path::IterTyped | Path::RangeTyped | Path::MultiTyped => {
+            let tables = TypedTables::create(database)?;
+            tables.read(path, database)?;
+            arguments.measured(|| tables.read(path, database))
         }
         Path::InsertBatch => {
             let new = records(NEW_SEED, BATCHES * BATCH);
@@ -193,6 +212,97 @@ fn detached_scan(database: &Database, table: &Table<Bytes, Bytes>) -> Result<usi
     }
     ensure!(bytes >= count * VALUE_LEN, "values are too short");
     Ok(count)
+}
+
+/// Tables with keys of several types.
+struct TypedTables {
+    texts: Table<Str, u64>,
+    bytes: Table<Bytes, u64>,
+    numbers: Table<u64, u64>,
+    pairs: MultiTable<Str, u64>,
+}
+
+impl TypedTables {
+    fn create(database: &Database) -> Result<Self> {
+        let mut transaction = database.begin_write()?;
+        transaction.set_durability(Durability::Lazy);
+        let tables = Self {
+            texts: transaction.create_table("texts")?,
+            bytes: transaction.create_table("bytes")?,
+            numbers: transaction.create_table("numbers")?,
+            pairs: transaction.create_multi_table("pairs")?,
+        };
+        let keys: Vec<String> = (0..RECORDS).map(text).collect();
+        let numbered = || keys.iter().zip(0..);
+        let records: Vec<(&str, u64)> = numbered().map(|(key, value)| (&key[..], value)).collect();
+        tables.texts.insert_many(&mut transaction, &records)?;
+        let pairs = numbered().map(|(_, value)| (&keys[value as usize / VALUES_OF_KEY][..], value));
+        let pairs: Vec<(&str, u64)> = pairs.collect();
+        tables.pairs.insert_many(&mut transaction, &pairs)?;
+        let records = numbered().map(|(key, value)| (key.as_bytes(), value));
+        let records: Vec<(&[u8], u64)> = records.collect();
+        tables.bytes.insert_many(&mut transaction, &records)?;
+        let records: Vec<(u64, u64)> = (0..RECORDS as u64).map(|key| (7 * key, key)).collect();
+        tables.numbers.insert_many(&mut transaction, &records)?;
+        transaction.commit()?;
+        Ok(tables)
+    }
+
+    fn read(&self, path: Path, database: &Database) -> Result<usize> {
+        let transaction = database.begin_read()?;
+        let (mut count, mut sum) = (0, 0);
+        let mut note = |value: u64| {
+            count += 1;
+            sum += value;
+        };
+        match path {
+            Path::RangeTyped => {
+                for number in 0..RANGES {
+                    let from = text(number * 7919 % (RECORDS - RANGE));
+                    let mut records = self.texts.range(from..).iter(&transaction)?;
+                    for _ in 0..RANGE {
+                        let lent = records.lend()?;
+                        lent.iter()
+                            .for_each(|(key, value)| note(key.len() as u64 + value));
+                    }
+                }
+            }
+            Path::MultiTyped => {
+                let mut pairs = self.pairs.iter(&transaction)?;
+                while let Some((key, value)) = pairs.lend()? {
+                    note(key.len() as u64 + value);
+                }
+            }
+            Path::IterTyped => {
+                for record in self.numbers.iter(&transaction)? {
+                    let (key, value) = record?;
+                    note(key + value);
+                }
+            }
+            _ => {
+                let mut records = self.texts.iter(&transaction)?;
+                while let Some((key, value)) = records.lend()? {
+                    note(key.len() as u64 + value);
+                }
+                let mut records = self.bytes.iter(&transaction)?;
+                while let Some((key, value)) = records.lend()? {
+                    note(key.len() as u64 + value);
+                }
+                let mut records = self.numbers.iter(&transaction)?;
+                while let Some((key, value)) = records.lend()? {
+                    note(key + value);
+                }
+            }
+        }
+        ensure!(count >= RECORDS && sum > 0, "records are missing");
+        Ok(count)
+    }
+}
+
+/// A key of 18 bytes.
+fn text(number: usize) -> String {
+    let scattered = number.wrapping_mul(0x9e37_79b9) & 0xffff;
+    format!("user:{number:08}:{scattered:04x}")
 }
 
 fn insert(database: &Database, table: &Table<Bytes, Bytes>, records: &[Record]) -> Result<usize> {

@@ -220,6 +220,10 @@ typedef enum {
    * An error interrupted a change of the transaction: it can only be rolled back.
    */
   TEAK_TRANSACTION_BROKEN = 61,
+  /**
+   * The progress callback ended the operation.
+   */
+  TEAK_CANCELLED = 62,
 } teak_code;
 
 /**

@@ -92,6 +92,8 @@ pub enum teak_code {
     TEAK_READ_ONLY = 60,
     /// An error interrupted a change of the transaction: it can only be rolled back.
     TEAK_TRANSACTION_BROKEN = 61,
+    /// The progress callback ended the operation.
+    TEAK_CANCELLED = 62,
 }
 
 impl teak_code {
@@ -138,11 +140,12 @@ impl teak_code {
             Self::TEAK_NOT_SORTED => c"the input is not sorted",
             Self::TEAK_READ_ONLY => c"the database is open read-only",
             Self::TEAK_TRANSACTION_BROKEN => c"the transaction can only be rolled back",
+            Self::TEAK_CANCELLED => c"the progress callback ended the operation",
         }
     }
 
     /// All codes.
-    const ALL: [Self; 40] = [
+    const ALL: [Self; 41] = [
         Self::TEAK_OK,
         Self::TEAK_NONE,
         Self::TEAK_INVALID_HANDLE,
@@ -183,6 +186,7 @@ impl teak_code {
         Self::TEAK_NOT_SORTED,
         Self::TEAK_READ_ONLY,
         Self::TEAK_TRANSACTION_BROKEN,
+        Self::TEAK_CANCELLED,
     ];
 }
 

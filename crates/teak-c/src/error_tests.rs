@@ -2,8 +2,8 @@
 
 use super::{TEAK_MESSAGE_LEN, teak_error};
 use crate::{failure::Failure, teak_code as C};
-use std::{ffi::CStr, io, path::PathBuf};
-use teak::{Error, KeyRange, PageNumber, TransactionId};
+use std::ffi::CStr;
+use teak::testing::{documented, samples};
 
 fn reported(failure: Failure) -> (C, teak_error) {
     // SAFETY: any bytes are a value.
@@ -19,8 +19,6 @@ fn text(error: &teak_error) -> &str {
     let text = unsafe { CStr::from_ptr(error.message.as_ptr()) };
     text.to_str().expect("UTF-8")
 }
-
-include!("../../teak/src/error/samples.rs");
 
 #[test]
 fn each_error_of_the_engine_has_its_code() {

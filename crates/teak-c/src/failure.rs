@@ -143,6 +143,7 @@ impl From<Error> for Failure {
                 failure.system_code = cause.raw_os_error().unwrap_or(0);
                 C::TEAK_IO
             }
+            Error::Cancelled { .. } => C::TEAK_CANCELLED,
             Error::NotFound(_) | Error::NameLost { .. } => C::TEAK_FILE_NOT_FOUND,
             Error::AlreadyExists(_) => C::TEAK_FILE_EXISTS,
             Error::NotADatabase { .. } | Error::NotALockFile { .. } => C::TEAK_NOT_A_DATABASE,
@@ -180,7 +181,7 @@ impl From<Error> for Failure {
             Error::SequenceExhausted { .. } => C::TEAK_SEQUENCE_EXHAUSTED,
             Error::TableNotFound(_) => C::TEAK_TABLE_NOT_FOUND,
             Error::TableExists(_) => C::TEAK_TABLE_EXISTS,
-            Error::TableMismatch { .. } => C::TEAK_TABLE_MISMATCH,
+            Error::TableMismatch { .. } | Error::TableTypeMismatch { .. } => C::TEAK_TABLE_MISMATCH,
             Error::ComparisonMissing { .. } => C::TEAK_COMPARISON_MISSING,
             Error::ComparisonMismatch { .. } => C::TEAK_COMPARISON_MISMATCH,
             Error::Decode { .. } => C::TEAK_DECODE,

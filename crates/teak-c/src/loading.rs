@@ -13,10 +13,7 @@ use crate::{
     teak_code,
     transactions::{change, teak_txn},
 };
-use std::{
-    ffi::{c_char, c_int, c_void},
-    path::PathBuf,
-};
+use std::ffi::{c_char, c_int, c_void};
 use teak::{BulkOptions, BulkProgress, WriteTxn};
 
 /// The result of a function that supplies records.
@@ -217,11 +214,12 @@ impl teak_bulk_options {
     unsafe fn to_engine(self) -> Result<(BulkOptions, ProgressObserver), Failure> {
         let mut options = BulkOptions::default();
         if self.memory_bytes > 0 {
-            options.memory_bytes = usize::try_from(self.memory_bytes).unwrap_or(usize::MAX);
+            let bytes = usize::try_from(self.memory_bytes).unwrap_or(usize::MAX);
+            options = options.memory_bytes(bytes);
         }
         if !self.directory.is_null() {
             // SAFETY: the caller's promise.
-            options.directory = Some(PathBuf::from(unsafe { path(self.directory) }?));
+            options = options.directory(unsafe { path(self.directory) }?);
         }
         // SAFETY: the caller's promise.
         let watch = unsafe { ProgressObserver::new(self.progress, self.progress_user) };

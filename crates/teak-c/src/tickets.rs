@@ -162,7 +162,7 @@ impl TicketObject {
         let event = TicketEvent::new().map_err(|cause| Error::Io {
             operation: "creating an event descriptor",
             path: None,
-            cause,
+            cause: cause.into(),
         })?;
         let event = Arc::new(event);
         let waker = Waker::from(Arc::clone(&event));

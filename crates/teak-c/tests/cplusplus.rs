@@ -246,7 +246,7 @@ fn coins() {
         .arg("-L")
         .arg(&library)
         .arg("-lteak"));
-    let data = package().join("../../examples/data");
+    let data = package().join("tests/repository/examples/data");
     let apply = || {
         let mut command = Command::new(&program);
         command.env("LD_LIBRARY_PATH", &library).arg(&data);
@@ -290,8 +290,8 @@ fn the_examples_of_the_headers_and_the_guides_run() {
     let mut all = Vec::new();
     let headers = fs::read_dir(package().join("include/teak")).expect("a directory");
     let headers = headers.map(|entry| entry.expect("a header").path());
-    let guides =
-        ["docs/cpp-interface.md", "README.md"].map(|name| package().join("../..").join(name));
+    let guides = ["docs/cpp-interface.md", "README.md"]
+        .map(|name| package().join("tests/repository").join(name));
     for path in headers.chain(guides) {
         let text = fs::read_to_string(path).expect("a text");
         all.extend(examples(&text, "cpp"));

@@ -176,7 +176,7 @@ fn program_of(examples: &[String]) -> String {
 #[test]
 fn the_examples_of_the_header_and_the_guide_run() {
     let header = fs::read_to_string(package().join("include/teak.h")).expect("a text");
-    let guide = package().join("../../docs/c-interface.md");
+    let guide = package().join("tests/repository/docs/c-interface.md");
     let guide = fs::read_to_string(guide).expect("a text");
     let mut all = examples(&header, "c");
     assert!(all.len() > 10, "{} examples", all.len());

@@ -3,7 +3,7 @@
 use super::*;
 use clap::CommandFactory;
 
-const DOCUMENTATION: &str = include_str!("../../../docs/program.md");
+const DOCUMENTATION: &str = include_str!("../tests/repository/docs/program.md");
 
 #[test]
 fn the_command_line_is_consistent() {

@@ -12,13 +12,13 @@ use crate::failure::Failure;
 use crate::locking::{Locking, locking};
 use crate::output;
 use crate::outputs;
-use crate::text::{Order, TableKind, shown_path};
+use crate::text::{Header, Order, TableKind, shown_path};
 use std::path::Path;
 use std::time::Duration;
 use teak::Transaction as _;
 use teak::{
     Create, Database, Deletion, Durability, Options, ReadTxn, Recovery, SalvageReport, Sharing,
-    TableInfo, TransactionId, WriteOptions, WriteTxn,
+    TableInfo, TableTypes, TransactionId, WriteOptions, WriteTxn,
 };
 
 fn options() -> Options {
@@ -169,14 +169,20 @@ pub(crate) fn has_table(txn: &WriteTxn, name: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-/// Opens a table with any options, or creates it with this kind.
+/// Opens a table with any options and types, or creates it with those of a header.
 pub(crate) fn open_or_create_table(
     txn: &mut WriteTxn,
     name: &[u8],
-    kind: TableKind,
+    header: &Header,
 ) -> Result<AnyTable, Failure> {
     match AnyTable::open(txn, name) {
-        Err(teak::Error::TableNotFound(_)) => Ok(AnyTable::create(txn, name, kind)?),
+        Err(teak::Error::TableNotFound(_)) => {
+            let table = AnyTable::create(txn, name, header.kind)?;
+            if header.types != TableTypes::default() {
+                txn.set_table_types(name, &header.types)?;
+            }
+            Ok(table)
+        }
         opened => Ok(opened?),
     }
 }

@@ -194,6 +194,7 @@ fn engine_kind(error: &teak::Error) -> FailureKind {
         | Error::TableExists(_)
         | Error::SnapshotExists(_)
         | Error::TableMismatch { .. }
+        | Error::TableTypeMismatch { .. }
         | Error::ComparisonMissing { .. }
         | Error::ComparisonMismatch { .. }
         | Error::KeyTooLong { .. }

@@ -1,9 +1,10 @@
 //! Exit codes and texts match `docs/errors.md`.
 
 use super::*;
-use teak::{Error, KeyRange, PageNumber, TransactionId};
-
-include!("../../teak/src/error/samples.rs");
+use teak::{
+    Error,
+    testing::{documented, samples},
+};
 
 #[test]
 fn errors_of_the_engine_have_the_exit_codes_that_are_documented() {

@@ -27,6 +27,11 @@
 
 #![forbid(unsafe_code)]
 
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod bytes;
 mod environment;
 mod error;

@@ -66,6 +66,7 @@ impl From<Error> for Code {
     fn from(error: Error) -> Self {
         Self(match error {
             Error::Io { cause, .. } => cause.raw_os_error().unwrap_or(libc::EIO),
+            Error::Cancelled { .. } => libc::ECANCELED,
             Error::NotFound(_) | Error::NameLost { .. } => libc::ENOENT,
             Error::AlreadyExists(_) => libc::EEXIST,
             Error::NotADatabase { .. } | Error::NotALockFile { .. } => INVALID,
@@ -80,6 +81,7 @@ impl From<Error> for Code {
             Error::KeyTooLong { .. } | Error::ValueTooLong { .. } => BAD_VALSIZE,
             Error::TableNotFound(_) => NOTFOUND,
             Error::TableMismatch { .. }
+            | Error::TableTypeMismatch { .. }
             | Error::ComparisonMissing { .. }
             | Error::ComparisonMismatch { .. } => INCOMPATIBLE,
             Error::NotSorted { .. } | Error::TableExists(_) => KEYEXIST,

@@ -2,10 +2,8 @@
 
 use super::Code;
 use crate::messages::mdb_strerror;
-use std::{ffi::CStr, io, path::PathBuf};
-use teak::{Error, KeyRange, PageNumber, TransactionId};
-
-include!("../../teak/src/error/samples.rs");
+use std::ffi::CStr;
+use teak::testing::{documented, samples};
 
 /// The name of a code.
 fn name_of(code: i32) -> String {

@@ -112,7 +112,7 @@ fn open_or_create(
     let tables = txn.create(name, database_flags)?;
     orders::know_order_of_sizes(&txn.opened.database, name, database_flags)?;
     let record = description::of_flags(database_flags);
-    txn.change(|txn| main.insert(txn, name, &record))?;
+    txn.change(|txn| main.insert(txn, name, record))?;
     txn.writer()?.forget_names();
     Ok(OpenDatabase::new(database_flags, tables))
 }

@@ -9,8 +9,8 @@ use crate::{
 };
 use std::{ffi::c_uint, sync::Arc};
 use teak::{
-    Database, Error, KeyOrder, ReadTxn, SeekOp, TableOptions, TableStat, Transaction, ValueSize,
-    WriteTxn, codec::Raw,
+    Database, Error, KeyOrder, MultiTableDef, ReadTxn, SeekOp, TableDef, TableOptions, TableStat,
+    Transaction, ValueSize, WriteTxn, codec::Raw,
 };
 
 /// A transaction of either kind, to be read.
@@ -164,14 +164,16 @@ impl<'t> ReadView<'t> {
 
 /// A table opened without a check of its order, since clients set their function later.
 fn find<T: Transaction>(txn: &T, name: &[u8]) -> teak::Result<Option<(TableHandle, TableOptions)>> {
-    match txn.open_table_without_order_check::<Raw, Raw>(name) {
+    let definition = TableDef::<Raw, Raw>::from_bytes(name);
+    match definition.open_without_order_check(txn) {
         Ok(table) => {
             let options = table.options(txn)?;
             Ok(Some((TableHandle::Plain(table), options)))
         }
         Err(Error::TableNotFound(_)) => Ok(None),
         Err(Error::TableMismatch { .. }) => {
-            let table = txn.open_multi_table_without_order_check::<Raw, Raw>(name)?;
+            let definition = MultiTableDef::<Raw, Raw>::from_bytes(name);
+            let table = definition.open_without_order_check(txn)?;
             let options = table.options(txn)?;
             Ok(Some((TableHandle::Multi(table), options)))
         }

@@ -54,7 +54,7 @@ fn read_block() -> Result<Block> {
     let mut created = read_dump("coins-702861.dump")?;
     let mut spent: Vec<_> = read_dump("spends-702861.dump")?.into_keys().collect();
     let before = spent.len();
-    // Coins that the same block creates and spends take no part in the rest.
+    // Coins that the block creates and spends take no part in the rest.
     spent.retain(|key| created.remove(key).is_none());
     let height = created
         .values()
@@ -87,7 +87,7 @@ fn make_up_older_coins(database: &Database, block: &Block) -> Result<()> {
     let mut txn = database.begin_write()?;
     let coins: Coins = txn.create_table("coins")?;
     for key in &block.spent {
-        coins.insert(&mut txn, key, &made_up_coin(key, block.height))?;
+        coins.insert(&mut txn, key, made_up_coin(key, block.height))?;
     }
     txn.commit()?;
     println!(
@@ -127,7 +127,7 @@ fn apply(database: &Database, block: &Block) -> Result<()> {
         created_amount += amount(value)?;
     }
     let state: Coins = txn.create_table("state")?;
-    state.insert(&mut txn, TIP, &block.height.to_be_bytes())?;
+    state.insert(&mut txn, TIP, block.height.to_be_bytes())?;
     let count = coins.len(&txn)?;
     let id = txn.commit()?;
     println!(

@@ -9,11 +9,12 @@ pub use key_range::KeyRange;
 
 pub use remedy::remedy;
 
-use crate::types::{PageNumber, TransactionId};
+use crate::types::{PageNumber, TableTypes, TransactionId};
 use std::{
     borrow::Cow,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// The result of the functions of this crate.
@@ -23,9 +24,20 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// The text ([`Display`](std::fmt::Display)) says what happened, to which file, table, key or page,
 /// and what to do next. It contains the error of the operating system, so
-/// [`source`](std::error::Error::source) is always `None`. `docs/errors.md` lists all errors, with
-/// exit codes and codes of the C interface.
-#[derive(Debug)]
+/// [`source`](std::error::Error::source) is always `None`, and a chain of errors repeats nothing.
+/// Clones share that error. `docs/errors.md` lists all errors, with exit codes and codes of the C
+/// interface.
+///
+/// ```
+/// use teak::{Create, Error, Options};
+/// # let directory = tempfile::tempdir()?;
+/// let missing = directory.path().join("missing/coins.teak");
+/// let error = Options::new().create(Create::New).open(&missing).unwrap_err();
+/// let Error::Io { path, cause, .. } = error.clone() else { panic!("{error}") };
+/// assert_eq!((path, cause.kind()), (Some(missing), std::io::ErrorKind::NotFound));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation on a file.
@@ -35,7 +47,7 @@ pub enum Error {
         /// The file, or the database it belongs to.
         path: Option<PathBuf>,
         /// The error of the system, unchanged: `ENOSPC` stays `ENOSPC`.
-        cause: io::Error,
+        cause: Arc<io::Error>,
     },
     /// The file does not exist, and was not to be created.
     NotFound(PathBuf),
@@ -168,12 +180,23 @@ pub enum Error {
     TableNotFound(String),
     /// A table has this name already.
     TableExists(String),
-    /// The table was created with other options than those given.
+    /// The table is of another kind, or was created with other options than those given.
     TableMismatch {
         /// The table.
         name: String,
-        /// The difference.
-        detail: String,
+        /// The kind or options that the table has.
+        stored: String,
+        /// The kind or options that it was opened or created with.
+        asked: String,
+    },
+    /// The table was created with codecs of other names than those it is opened with.
+    TableTypeMismatch {
+        /// The table.
+        name: String,
+        /// The names that are recorded with the table.
+        stored: Box<TableTypes>,
+        /// The names of the codecs that it was opened or created with.
+        asked: Box<TableTypes>,
     },
     /// The comparison of a table was not registered when the database was opened.
     ComparisonMissing {
@@ -210,6 +233,13 @@ pub enum Error {
     },
     /// The database was opened read-only.
     ReadOnly,
+    /// The progress callback ended the operation. Nothing of its result is kept.
+    Cancelled {
+        /// The operation that ended.
+        operation: &'static str,
+        /// The file that was being written, if it is known.
+        path: Option<PathBuf>,
+    },
     /// The transaction met an error in the middle of a change, and can only be rolled back.
     TransactionBroken,
     /// An option or argument is invalid.
@@ -221,7 +251,7 @@ impl Error {
         move |cause| Self::Io {
             operation,
             path: None,
-            cause,
+            cause: Arc::new(cause),
         }
     }
 
@@ -229,6 +259,13 @@ impl Error {
         Self::UnknownFormat {
             path: None,
             detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn cancelled(operation: &'static str) -> Self {
+        Self::Cancelled {
+            operation,
+            path: None,
         }
     }
 
@@ -255,6 +292,13 @@ impl Error {
                 operation,
                 path: Some(file.to_path_buf()),
                 cause,
+            },
+            Self::Cancelled {
+                operation,
+                path: None,
+            } => Self::Cancelled {
+                operation,
+                path: Some(file.to_path_buf()),
             },
             other => other,
         }
@@ -348,6 +392,9 @@ fn location(table: Option<&str>, keys: Option<&KeyRange>) -> String {
         (None, _) => String::new(),
     }
 }
+
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod samples;
 
 #[cfg(test)]
 #[path = "error/document_tests.rs"]

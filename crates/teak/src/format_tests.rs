@@ -6,9 +6,10 @@ mod pages;
 mod record;
 mod space;
 
+use crate::types::TypeNames;
 use crate::{
     alloc::{ArrayRoot, FIRST_PAGE, PlacementPolicy, Space, SpaceChange, SpaceRoots},
-    btree::{TreeKind, TreeRoot},
+    btree::{TYPE_NAME_MAX, TreeKind, TreeRoot},
     page::{
         array::{self, Pointer},
         bitmap,
@@ -284,7 +285,7 @@ fn tree_root() {
 #[test]
 fn tree_flags() {
     type Change = fn(&mut TreeRoot);
-    let in_code: [(&str, Change); 6] = [
+    let in_code: [(&str, Change); 7] = [
         ("SHARE_PREFIXES", |root| root.share_prefixes = true),
         ("COUNTED", |root| root.counted = true),
         ("MULTI_VALUE", |root| {
@@ -293,6 +294,7 @@ fn tree_flags() {
         ("FIXED", |root| root.kind.fixed = true),
         ("FIRST_DECIDES", |root| root.kind.first_decides = true),
         ("DROPPED", |root| root.kind.dropped = true),
+        ("TYPED", |root| root.kind.typed = true),
     ];
     let flags_of = |change: Change| {
         let mut root = TreeRoot::new(KeyOrder::Bytes, false, false, 0);
@@ -319,14 +321,14 @@ fn tree_flags() {
 #[test]
 fn comparison_names() {
     let plain = TreeRoot::new(KeyOrder::Integer, true, true, 3);
-    assert_eq!(plain.encode_entry(), plain.encode());
+    assert_eq!(plain.encode_entry(TypeNames::default()), plain.encode());
     let ordered = TreeRoot {
         order: KeyOrder::Custom(&BACKWARDS),
         ..plain
     };
     assert_eq!(ordered.encode()[5], 3);
     assert_eq!(
-        ordered.encode_entry(),
+        ordered.encode_entry(TypeNames::default()),
         [&ordered.encode()[..], b"\x09backwards"].concat()
     );
     let both = TreeRoot {
@@ -337,7 +339,7 @@ fn comparison_names() {
         },
         ..ordered
     };
-    let bytes = both.encode_entry();
+    let bytes = both.encode_entry(TypeNames::default());
     assert_eq!(
         bytes,
         [&both.encode()[..], b"\x09backwards\x06l\xc3\xa4nge"].concat()
@@ -354,4 +356,28 @@ fn comparison_names() {
         );
     }
     assert!(TreeRoot::decode_entry(&[&bytes[..], &[0]].concat()).is_err());
+}
+
+/// The names of types follow those of comparisons.
+#[test]
+fn type_names() {
+    let mut root = TreeRoot::new(KeyOrder::Custom(&BACKWARDS), true, true, 3);
+    root.kind.typed = true;
+    let types = TypeNames {
+        keys: "(u64,str)",
+        values: "",
+    };
+    let bytes = root.encode_entry(types);
+    let names = b"\x09backwards\x09(u64,str)\x00";
+    assert_eq!(bytes, [&root.encode()[..], names].concat());
+    let (_, names) = TreeRoot::decode_entry(&bytes).unwrap();
+    assert_eq!(names.types, types);
+    for len in 0..bytes.len() {
+        assert!(
+            TreeRoot::decode_entry(&bytes[..len]).is_err(),
+            "{len} bytes"
+        );
+    }
+    assert!(TreeRoot::decode_entry(&[&bytes[..], &[0]].concat()).is_err());
+    assert_eq!(TYPE_NAME_MAX, 255);
 }

@@ -44,8 +44,11 @@
 //! - [Cursors and ranges](guide::cursors): walking, seeking, counting, differences.
 //! - [Multi-value tables](guide::multi_value): several values for a key.
 //! - [Durability](guide::durability): when a commit is on disk, and errors.
+//! - [Async programs](guide::asynchronous): commits, turns and feeds without a blocked thread.
 //! - [Operations](guide::operations): backup, check, salvage, metrics, slow readers, sizes.
 //! - [Many processes](guide::processes): sharing a database.
+//! - [Coming from another store](guide::coming_from): tables of calls for users of redb, heed, fjall,
+//!   sled and rusqlite.
 //!
 //! # Find an item
 //!
@@ -53,14 +56,15 @@
 //! |---|---|
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
 //! | use a database that ends with its last handle, as in tests | [`Database::in_memory`], [`Database::temporary`] |
-//! | store other types than bytes | [`codec`] |
+//! | define a table in a constant: name, types, options | [`TableDef`], [`MultiTableDef`] |
+//! | store other types than bytes | [`codec`], [`TableTypes`], [`Table::cast`] |
 //! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
 //! | write a function for tables of both kinds | [`Kind`] |
 //! | use an order of your own | [`Comparison`], [`Options::comparison`], [`Database::add_comparison`] |
 //! | read a range or a prefix, from both ends | [`Table::range`], [`Table::prefix`], [`Range::iter`], [`Range::rev`], [`Range::keys`], [`Range::values`], [`Cursor`] |
 //! | remove a range | [`Range::remove`] |
 //! | walk a table and change it meanwhile | [`DetachedCursor`], also over pairs |
-//! | change a record depending on its value | [`Table::modify`], [`Table::replace`], [`Table::compare_and_swap`], [`MultiTable::modify`] |
+//! | change a record depending on its value | [`Table::entry`], [`Table::compare_and_swap`], [`MultiTable::modify`] |
 //! | read many keys at once | [`Table::get_many`] |
 //! | count a range, find the n-th record | [`Range::count`], [`Range::estimate`], [`Table::rank`], [`Table::nth`] |
 //! | read a range with several threads | [`Range::split`] |
@@ -73,17 +77,28 @@
 //! | load much at once | [`Table::bulk_load`], [`Table::bulk_load_unsorted`] |
 //! | choose when a commit is on disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
 //! | commit now and wait later | [`WriteTxn::commit_async`], [`Ticket`] |
+//! | write and follow commits in async programs | [`Database::begin_write_async`], [`ChangeFeed::next_async`] |
 //! | learn what opening found | [`Database::recovery`] |
 //! | learn what changed between two states | [`Table::differences`], [`Range::differences`], [`ReadTxn::changed_tables`] |
 //! | follow commits of all processes | [`Database::follow`], [`Database::wait_for_commit`] |
 //! | copy or move records to another table | [`Range::copy_to`], [`Range::move_to`] |
 //! | keep a state under a name | [`Database::create_snapshot`], [`WriteTxn::roll_back_to_snapshot`] |
 //! | look into a file without opening it; compute limits | [`inspect`], [`limits`] |
-//! | log events, read counters | [`Options::on_event`], [`Database::metrics`] |
+//! | log events, read counters | [`Options::on_event`], [`Database::metrics`]; `prometheus_text` with the feature `metrics` |
 //! | find the lock file of a database | [`lock_file_of`] |
 //! | delete a database | [`delete`] |
 //! | look for damage | [`Database::check`], [`Verification`] |
 //! | save the readable part of a damaged file | [`salvage`] |
+//!
+//! # Features
+//!
+//! All are optional, and none is on by default.
+//!
+//! | feature | what it adds to keys and values: see [`codec`] |
+//! |---|---|
+//! | `derive` | `#[derive(TeakKey)]` and `#[derive(TeakValue)]` for structs and enums |
+//! | `bytes`, `chrono`, `jiff`, `uuid` | the types of these crates |
+//! | `serde-json`, `serde-postcard` | values in these formats: `Json<T>`, `Postcard<T>` |
 //!
 //! # Errors
 //!
@@ -91,6 +106,20 @@
 //! page, and what to do. The repository has more: `docs/errors.md` lists all errors,
 //! `docs/durability.md` the promises, `docs/format.md` the file format, and `ARCHITECTURE.md` is
 //! the map of the code.
+
+// Documentation on docs.rs says which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+compile_error!(
+    "teak supports 64-bit Linux and no other platform yet: it maps whole databases into memory, and \
+     uses fallocate, futexes in shared memory and locks of open file descriptions"
+);
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod admin;
 mod alloc;
@@ -124,19 +153,24 @@ mod format_tests;
 #[cfg(test)]
 mod transaction_tests;
 
+#[cfg(feature = "metrics")]
+pub use api::prometheus_text;
 pub use api::{
     Action, BackupProgress, Bounds, BulkOptions, BulkProgress, BulkRecord, CacheOutcome,
     CachedLookup, ChangeFeed, Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle,
     CompactOptions, CompactProgress, Create, Cursor, Damage, Database, DatabaseStat, DeleteScope,
-    Deletion, DenseProgress, DetachedCursor, Difference, Differences, Direction, Durability,
+    Deletion, DenseProgress, DetachedCursor, Difference, Differences, Direction, Durability, Entry,
     Estimate, Event, Exactness, FileInfo, Iter, Keys, Kind, Limits, Loss, Marks, Metrics, Multi,
-    MultiTable, Options, OwnedIter, PageUse, PageVisit, ParkedReadTxn, Range, ReadAhead, ReadTxn,
-    ReaderInfo, Recovery, ResetReadTxn, RestoreProgress, SalvageProgress, SalvageReport,
-    SalvagedTable, Savepoint, SeekOp, SeekTarget, Sharing, Single, SlowReader, SlowReaderChoice,
-    SnapshotInfo, Swap, Table, TableChange, TableInfo, TableOptions, TableStat, Ticket,
-    Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo,
-    WriteOptions, WriteTxn, codec, delete, inspect, limits, lock_file_of, restore, salvage,
+    MultiTable, MultiTableDef, Options, OwnedIter, PageUse, PageVisit, ParkedReadTxn, Range,
+    ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress, SalvageProgress,
+    SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget, Sharing, Single, SlowReader,
+    SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableDef, TableInfo, TableOptions,
+    TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed,
+    WriteInfo, WriteOptions, WriteTxn, codec, delete, inspect, limits, lock_file_of, restore,
+    salvage,
 };
 pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};
-pub use types::{Checksum, Extent, Geometry, PageNumber, TransactionId};
+#[cfg(feature = "derive")]
+pub use teak_derive::{TeakKey, TeakValue};
+pub use types::{Checksum, Extent, Geometry, PageNumber, TableTypes, TransactionId};

@@ -10,6 +10,7 @@ mod repair;
 mod simulated;
 mod vast;
 
+pub use crate::error::samples::{documented, samples};
 pub use crate::io::sim::{Call, CrashPoints, DiskEvent, Fault, OpenBlock, SimDisk};
 pub use crate::planted::{Planted, planted, set_planted};
 pub use damage::{Mutation, live_pages, mutate};

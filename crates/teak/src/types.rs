@@ -17,11 +17,80 @@ pub struct Checksum(pub u64);
 
 /// Consecutive pages: `start` and the `len - 1` pages after it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct Extent {
     /// The first page.
     pub start: PageNumber,
     /// The number of pages.
     pub len: u32,
+}
+
+/// The names of the types of a table's keys and values, as recorded with the table. An empty name
+/// stands for any type: nothing is recorded, or nothing is checked.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub struct TableTypes {
+    /// The name of the codec of keys.
+    pub keys: String,
+    /// The name of the codec of values.
+    pub values: String,
+}
+
+/// The names of the types of a table's keys and values. An empty name is not recorded, and stands
+/// for any type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct TypeNames<'b> {
+    pub(crate) keys: &'b str,
+    pub(crate) values: &'b str,
+}
+
+impl TypeNames<'_> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.values.is_empty()
+    }
+
+    /// Whether a table with the one names can be used with the others.
+    pub(crate) fn agree_with(&self, other: &TypeNames<'_>) -> bool {
+        let agree = |a: &str, b: &str| a.is_empty() || b.is_empty() || a == b;
+        agree(self.keys, other.keys) && agree(self.values, other.values)
+    }
+}
+
+impl TableTypes {
+    /// Names of types, such as those that [`Codec::name`](crate::codec::Codec::name) returns.
+    pub fn new(keys: impl Into<String>, values: impl Into<String>) -> Self {
+        Self {
+            keys: keys.into(),
+            values: values.into(),
+        }
+    }
+
+    pub(crate) fn names(&self) -> TypeNames<'_> {
+        TypeNames {
+            keys: &self.keys,
+            values: &self.values,
+        }
+    }
+}
+
+impl From<TypeNames<'_>> for TableTypes {
+    fn from(names: TypeNames<'_>) -> Self {
+        Self {
+            keys: names.keys.to_owned(),
+            values: names.values.to_owned(),
+        }
+    }
+}
+
+/// The names, as `str -> u64`; `_` stands for any type.
+impl fmt::Display for TableTypes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [keys, values] = [&self.keys, &self.values].map(|name| match name.as_str() {
+            "" => "_".into(),
+            name => name.escape_debug().to_string(),
+        });
+        write!(f, "{keys} -> {values}")
+    }
 }
 
 impl PageNumber {

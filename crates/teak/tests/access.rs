@@ -426,7 +426,7 @@ fn a_codec_of_a_wrong_length_is_an_error() {
     );
     let found = table.get(&txn, (1, (2, 3)));
     assert!(matches!(found, Err(Error::Encode { .. })), "{found:?}");
-    let raw = table.retype::<Raw, Raw>();
+    let raw = table.cast::<Raw, Raw>();
     raw.insert(&mut txn, b"key", [1, 2, 3]).unwrap();
     let found = table.first(&txn);
     assert!(matches!(found, Err(Error::Decode { .. })), "{found:?}");

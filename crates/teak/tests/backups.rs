@@ -33,11 +33,11 @@ fn create(path: &Path) -> (Database, Numbers) {
     let mut txn = database.begin_write().unwrap();
     let table: Numbers = txn.create_table("numbers").unwrap();
     for number in 0..5000 {
-        table.insert(&mut txn, number, &[1; 100]).unwrap();
+        table.insert(&mut txn, number, [1; 100]).unwrap();
     }
     let large: Numbers = txn.create_table("large").unwrap();
     for number in 0..5 {
-        large.insert(&mut txn, number, &vec![2; 20_000]).unwrap();
+        large.insert(&mut txn, number, vec![2; 20_000]).unwrap();
     }
     txn.create_snapshot("first").unwrap();
     txn.commit().unwrap();
@@ -49,10 +49,10 @@ fn change(database: &Database) {
     let mut txn = database.begin_write().unwrap();
     let table: Numbers = txn.open_table("numbers").unwrap();
     for number in (0..5000).step_by(500) {
-        table.insert(&mut txn, number, &[3; 90]).unwrap();
+        table.insert(&mut txn, number, [3; 90]).unwrap();
     }
     let large: Numbers = txn.open_table("large").unwrap();
-    large.insert(&mut txn, 2, &vec![4; 32_000]).unwrap();
+    large.insert(&mut txn, 2, vec![4; 32_000]).unwrap();
     txn.commit().unwrap();
 }
 
@@ -295,7 +295,7 @@ fn a_restored_database_has_holes_where_its_copy_has() {
     let mut txn = database.begin_write().unwrap();
     let table: Numbers = txn.create_table("numbers").unwrap();
     for number in 0..100 {
-        table.insert(&mut txn, number, &vec![7; 100_000]).unwrap();
+        table.insert(&mut txn, number, vec![7; 100_000]).unwrap();
     }
     txn.commit().unwrap();
     let mut txn = database.begin_write().unwrap();

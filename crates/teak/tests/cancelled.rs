@@ -23,7 +23,7 @@ fn fill(database: &Database, value_len: usize) -> Result<Numbers> {
     txn.set_durability(Durability::Lazy);
     let table: Numbers = txn.create_table("numbers")?;
     for number in 0..2000 {
-        table.insert(&mut txn, number, &vec![number as u8; value_len])?;
+        table.insert(&mut txn, number, vec![number as u8; value_len])?;
     }
     txn.commit()?;
     Ok(table)

@@ -3,9 +3,9 @@
 use crate::shared::temporary_path;
 use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 use teak::{
-    Comparison, Database, Error, KeyOrder, MultiTable, Options, Result, Table, TableOptions,
-    Transaction, WriteTxn,
-    codec::{Bytes, Codec, CodecOrder, EncodeAs, NativeI32, NativeU64, Raw, Str},
+    Comparison, Database, Error, KeyOrder, MultiTable, MultiTableDef, Options, Result, Table,
+    TableOptions, TableTypes, Transaction, WriteTxn,
+    codec::{Codec, CodecOrder, EncodeAs, NativeI32, NativeU64, Raw, Str},
 };
 
 #[test]
@@ -16,7 +16,7 @@ fn keys_and_values_are_given_by_value_or_borrowed() -> Result<()> {
     let words = txn.create_table::<&str, Vec<u8>>("words")?;
     let (key, value) = ("oak".to_owned(), vec![1, 2]);
     words.insert(&mut txn, &key, &value)?;
-    words.insert(&mut txn, &&key[..], &value[..])?;
+    words.insert(&mut txn, &key[..], &value[..])?;
     words.insert(&mut txn, key.clone(), value.clone())?;
     words.insert(&mut txn, Cow::Borrowed("ash"), b"text")?;
     words.insert(&mut txn, Arc::<str>::from("elm"), [7])?;
@@ -30,7 +30,7 @@ fn keys_and_values_are_given_by_value_or_borrowed() -> Result<()> {
 
     let numbers = txn.create_table::<u64, Option<(String, i32)>>("numbers")?;
     let number = 7;
-    numbers.insert(&mut txn, &number, None::<(&str, i32)>)?;
+    numbers.insert(&mut txn, number, None::<(&str, i32)>)?;
     numbers.insert(&mut txn, 8, Some((&key, -1)))?;
     assert_eq!(numbers.get(&txn, 7)?, Some(None));
     assert_eq!(numbers.get(&txn, 8)?, Some(Some(("oak".into(), -1))));
@@ -88,8 +88,10 @@ fn an_item_that_cannot_be_encoded_is_an_error_everywhere() -> Result<()> {
     assert!(is_encode(table.get_many(&txn, &[2, 3, 2])));
     assert!(is_encode(table.contains_key(&txn, 3)));
     assert!(is_encode(table.remove_many(&mut txn, &[2, 3])));
-    let put = table.modify(&mut txn, 2, |_| Ok((teak::Action::put(3), ())));
-    assert!(is_encode(put));
+    assert!(is_encode(table.entry(&mut txn, 3)));
+    assert!(is_encode(table.entry(&mut txn, 2)?.insert(3)));
+    assert!(is_encode(table.entry(&mut txn, 2)?.and_modify(|_| 3)));
+    assert!(is_encode(table.entry(&mut txn, 6)?.or_insert(3)));
     assert!(is_encode(table.compare_and_swap(
         &mut txn,
         2,
@@ -213,13 +215,13 @@ fn a_codec_that_does_not_sort_in_the_order_of_the_table_is_refused() -> Result<(
         "the values of table \"multi\"",
     );
     is_wrong_order(
-        txn.open_multi_table_without_order_check::<u64, u64>("multi"),
+        MultiTableDef::<u64, u64>::new("multi").open_without_order_check(&txn),
         "values",
     );
     txn.open_multi_table::<u64, NativeU64>("multi")?;
     // Raw bytes and text have the order of the table.
     txn.open_table::<Raw, Raw>("native")?;
-    txn.open_table::<Bytes, Str>("native")?;
+    txn.open_table::<NativeU64, Raw>("native")?;
     Ok(())
 }
 
@@ -268,6 +270,9 @@ fn a_codec_without_an_order_is_for_values_and_comparisons_of_the_application() -
     let keys = txn.create_table_with::<NativeU64, Scrambled>("custom", custom)?;
     keys.insert(&mut txn, 1, 2)?;
     assert_eq!(keys.compare_keys(&txn, 1, 2)?, Ordering::Greater);
+    let other = txn.open_table::<Scrambled, Scrambled>("custom");
+    assert!(matches!(other, Err(Error::TableTypeMismatch { .. })));
+    txn.set_table_types("custom", &TableTypes::default())?;
     txn.open_table::<Scrambled, Scrambled>("custom").map(drop)
 }
 

@@ -355,7 +355,7 @@ fn a_compaction_ends_after_commits_that_find_no_room() {
                 if removes {
                     table.remove(&mut txn, number)?;
                 } else {
-                    table.insert(&mut txn, number, &vec![7; random.usize(..longest)])?;
+                    table.insert(&mut txn, number, vec![7; random.usize(..longest)])?;
                 }
             }
             txn.commit().map(drop)

@@ -73,7 +73,7 @@ fn counts_are_right_after_changes_rollbacks_and_commits() {
                 let removed = table.remove(&mut txn, key).unwrap();
                 assert_eq!(removed, model.remove(&key).is_some());
             } else {
-                table.insert(&mut txn, key, &vec![7; len]).unwrap();
+                table.insert(&mut txn, key, vec![7; len]).unwrap();
                 model.insert(key, len);
             }
         }
@@ -108,7 +108,7 @@ fn unsupported_operations_are_refused_with_helpful_text() {
         .create_table_with::<Bytes, u64>("integers", options)
         .unwrap();
     assert_eq!(integers.rank(&txn, b"of any length").unwrap(), 0);
-    integers.insert(&mut txn, &[1, 0, 0, 0], 1).unwrap();
+    integers.insert(&mut txn, [1, 0, 0, 0], 1).unwrap();
     let long = &[2; 8][..];
     assert!(is_refused(integers.rank(&txn, long)));
     assert!(is_refused(integers.range(long..).count(&txn)));
@@ -116,7 +116,7 @@ fn unsupported_operations_are_refused_with_helpful_text() {
     assert!(is_refused(integers.range(long..).split(&txn, 2)));
     assert_eq!(integers.get(&txn, long).unwrap(), None);
     assert!(!integers.contains_key(&txn, long).unwrap());
-    assert!(integers.contains_key(&txn, &[1, 0, 0, 0]).unwrap());
+    assert!(integers.contains_key(&txn, [1, 0, 0, 0]).unwrap());
 
     let (one, other) = (plain.cursor(&txn).unwrap(), integers.cursor(&txn).unwrap());
     assert!(is_refused(one.distance(&other)));

@@ -21,10 +21,10 @@ fn handles_are_one_short_line() {
     let ages = txn.create_table::<Str, u64>("ages").unwrap();
     let words = txn.create_multi_table::<Str, Str>("words").unwrap();
     for number in 0..1000 {
-        ages.insert(&mut txn, &format!("{number:04}"), number)
+        ages.insert(&mut txn, format!("{number:04}"), number)
             .unwrap();
         words
-            .insert(&mut txn, "ash", &format!("{number:04}"))
+            .insert(&mut txn, "ash", format!("{number:04}"))
             .unwrap();
     }
     let savepoint = txn.savepoint().unwrap();
@@ -71,7 +71,7 @@ fn handles_of_the_longest_keys_and_values_are_short() {
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_table::<Bytes, Bytes>("plain").unwrap();
     let multi = txn.create_multi_table::<Bytes, Bytes>("multi").unwrap();
-    table.insert(&mut txn, &longest, &[2; 100_000]).unwrap();
+    table.insert(&mut txn, &longest, [2; 100_000]).unwrap();
     multi.insert(&mut txn, &longest, &longest).unwrap();
     txn.commit().unwrap();
 

@@ -754,7 +754,7 @@ fn integers_of_another_length_have_a_position_in_the_order() {
     far.insert(&mut txn, &long(1 << 40), b"").unwrap();
     table.clear(&mut txn).unwrap();
     for number in [4, 5, 6] {
-        table.insert(&mut txn, &short(number), b"").unwrap();
+        table.insert(&mut txn, short(number), b"").unwrap();
     }
     // The five of eight bytes is directly after that of four.
     assert!(!cursor.is_on_record(&txn).unwrap());

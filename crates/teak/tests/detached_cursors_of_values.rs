@@ -1026,7 +1026,7 @@ fn integers_of_another_length_have_a_position_among_the_values() -> Result<()> {
     cursor.insert(&mut txn, b"k", &5_u64.to_le_bytes())?;
     table.clear(&mut txn)?;
     for number in [4_u32, 5, 6] {
-        table.insert(&mut txn, b"k", &number.to_le_bytes())?;
+        table.insert(&mut txn, b"k", number.to_le_bytes())?;
     }
     // The five of eight bytes is directly after that of four.
     assert!(!cursor.is_on_record(&txn)? && !cursor.remove(&mut txn)?);

@@ -234,11 +234,9 @@ fn moved_pages_make_no_differences() {
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_table::<u64, Bytes>("records").unwrap();
     for number in 0..3000 {
-        table
-            .insert(&mut txn, number, &[number as u8; 500])
-            .unwrap();
+        table.insert(&mut txn, number, [number as u8; 500]).unwrap();
     }
-    table.insert(&mut txn, 5000, &[1; 50_000]).unwrap();
+    table.insert(&mut txn, 5000, [1; 50_000]).unwrap();
     txn.commit().unwrap();
     let mut txn = database.begin_write().unwrap();
     table.range(0..2500).remove(&mut txn).unwrap();
@@ -372,7 +370,7 @@ fn a_range_of_integers_has_bounds_of_their_length() {
     let options = TableOptions::new().order(KeyOrder::Integer);
     let table: Raw = txn.create_table_with("integers", options).unwrap();
     for number in 0..100_u64 {
-        table.insert(&mut txn, &number.to_le_bytes(), b"").unwrap();
+        table.insert(&mut txn, number.to_le_bytes(), b"").unwrap();
     }
     txn.commit().unwrap();
     let newer = database.begin_read().unwrap();

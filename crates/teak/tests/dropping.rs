@@ -39,7 +39,7 @@ fn fill(txn: &mut WriteTxn, name: &str, count: u32, len: usize) -> Records {
         // Sometimes a large value.
         let len = if number % 90 == 7 { len + 9000 } else { len };
         let value = vec![number as u8; len];
-        table.insert(txn, &key(number), &value).unwrap();
+        table.insert(txn, key(number), &value).unwrap();
         records.insert(key(number), value);
     }
     records
@@ -287,7 +287,7 @@ fn a_failing_call_during_a_release_keeps_the_database_valid() {
             for round in 0..4 {
                 let mut txn = database.begin_write()?;
                 let table = txn.create_table::<Bytes, Bytes>("small")?;
-                table.insert(&mut txn, b"key", &[round; 20])?;
+                table.insert(&mut txn, b"key", [round; 20])?;
                 txn.commit()?;
             }
             Ok(())
@@ -384,7 +384,7 @@ fn with_pending_release() -> (SimDisk, Database) {
     let database = testing::open(&disk, &limited, false, BOOT).unwrap();
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_table::<Bytes, Bytes>("large").unwrap();
-    let refused = table.insert(&mut txn, b"key", &vec![1; limit as usize / 2]);
+    let refused = table.insert(&mut txn, b"key", vec![1; limit as usize / 2]);
     assert!(matches!(refused, Err(Error::Full { .. })), "{refused:?}");
     txn.abort();
     (disk, database)
@@ -522,7 +522,7 @@ fn tables_with_a_missing_comparison_are_released_too() {
         txn.create_table_with::<Bytes, Bytes>(name, order).unwrap();
         let table = txn.open_table::<Bytes, Bytes>(name).unwrap();
         for number in 0..1500 {
-            table.insert(&mut txn, &key(number), &[7; 100]).unwrap();
+            table.insert(&mut txn, key(number), [7; 100]).unwrap();
         }
     }
     txn.commit().unwrap();
@@ -589,7 +589,7 @@ fn fill_many(txn: &mut WriteTxn, name: &str, options: TableOptions) -> Many {
         let values: Vec<_> = (0..count).map(|value: u32| value.to_be_bytes()).collect();
         let values: Vec<_> = values.iter().map(|value| &value[..]).collect();
         table
-            .insert_values(txn, &key.to_be_bytes(), &values)
+            .insert_values(txn, key.to_be_bytes(), &values)
             .unwrap();
     }
     table
@@ -677,7 +677,7 @@ fn nested_trees_are_dropped_within_a_savepoint() {
             let table = fill_many(&mut txn, "many", kind);
             let before = table.len(&txn).unwrap();
             let savepoint = txn.savepoint().unwrap();
-            table.remove_key(&mut txn, &3u32.to_be_bytes()).unwrap();
+            table.remove_key(&mut txn, 3u32.to_be_bytes()).unwrap();
             let inner = txn.savepoint().unwrap();
             table.clear(&mut txn).unwrap();
             txn.rollback_to(&inner).unwrap();
@@ -708,7 +708,7 @@ fn a_rollback_restores_values_that_are_being_released() {
         txn.create_snapshot("before").unwrap();
         txn.commit().unwrap();
         let mut txn = database.begin_write().unwrap();
-        table.remove_key(&mut txn, &3u32.to_be_bytes()).unwrap();
+        table.remove_key(&mut txn, 3u32.to_be_bytes()).unwrap();
         txn.commit().unwrap();
         assert!(has_dropped(&database));
         let mut txn = database.begin_write().unwrap();
@@ -717,7 +717,7 @@ fn a_rollback_restores_values_that_are_being_released() {
         assert!(!has_dropped(&database));
         assert_clean(&database);
         let txn = database.begin_read().unwrap();
-        assert_eq!(table.count(&txn, &3u32.to_be_bytes()).unwrap(), 12_000);
+        assert_eq!(table.count(&txn, 3u32.to_be_bytes()).unwrap(), 12_000);
         drop(txn);
         database.drop_snapshot("before").unwrap();
         release_all(&database);
@@ -762,17 +762,17 @@ fn many_values_of_a_removed_key_are_released_later() {
         let mut txn = database.begin_write().unwrap();
         let table = fill_many(&mut txn, "many", kind);
         assert_eq!(
-            table.remove_key(&mut txn, &3u32.to_be_bytes()).unwrap(),
+            table.remove_key(&mut txn, 3u32.to_be_bytes()).unwrap(),
             12_000
         );
         let savepoint = txn.savepoint().unwrap();
         assert_eq!(
-            table.remove_key(&mut txn, &7u32.to_be_bytes()).unwrap(),
+            table.remove_key(&mut txn, 7u32.to_be_bytes()).unwrap(),
             12_000
         );
         txn.rollback_to(&savepoint).unwrap();
         txn.release(savepoint).unwrap();
-        assert_eq!(table.count(&txn, &7u32.to_be_bytes()).unwrap(), 12_000);
+        assert_eq!(table.count(&txn, 7u32.to_be_bytes()).unwrap(), 12_000);
         txn.commit().unwrap();
         assert!(has_dropped(&database));
         assert_clean(&database);
@@ -784,7 +784,7 @@ fn many_values_of_a_removed_key_are_released_later() {
         release_all(&database);
         assert_clean(&database);
         let txn = database.begin_read().unwrap();
-        assert_eq!(table.count(&txn, &23u32.to_be_bytes()).unwrap(), 12_000);
+        assert_eq!(table.count(&txn, 23u32.to_be_bytes()).unwrap(), 12_000);
     }
 }
 
@@ -849,7 +849,7 @@ fn a_full_database_gets_room_although_no_commit_succeeds() {
             let mut txn = database.begin_write().unwrap();
             let table: Table<Bytes, Bytes> = txn.create_table("ash").unwrap();
             let filled =
-                (0..count).try_for_each(|number| table.insert(&mut txn, &key(number), &[7; 400]));
+                (0..count).try_for_each(|number| table.insert(&mut txn, key(number), [7; 400]));
             if filled.and_then(|()| txn.commit()).is_ok() {
                 break;
             }
@@ -867,7 +867,7 @@ fn a_full_database_gets_room_although_no_commit_succeeds() {
             let mut txn = begin(&database)?;
             let table: Table<Bytes, Bytes> = txn.create_table("elm")?;
             for number in 0..count {
-                table.insert(&mut txn, &key(number), &[8; 400])?;
+                table.insert(&mut txn, key(number), [8; 400])?;
             }
             txn.commit()
         };

@@ -80,8 +80,8 @@ fn more_small_records_than_16_bits_can_count() -> teak::Result<()> {
     let mut model = std::collections::BTreeSet::new();
     for i in 0..COUNT {
         model.insert(key(i));
-        ordered.insert(&mut txn, &key(i), b"")?;
-        scattered.insert(&mut txn, &key(i.wrapping_mul(40_503) % 65_536), b"")?;
+        ordered.insert(&mut txn, key(i), b"")?;
+        scattered.insert(&mut txn, key(i.wrapping_mul(40_503) % 65_536), b"")?;
     }
     loaded.bulk_load(&mut txn, model.iter().map(|key| (key, b"")))?;
     txn.commit()?;
@@ -104,9 +104,9 @@ fn a_table_is_changed_renamed_dropped_and_restored_in_one_transaction() -> teak:
     let fill = |txn: &mut teak::WriteTxn, name: &str, byte: u8| -> teak::Result<Raw> {
         let table: Raw = txn.create_table(name)?;
         for i in 0..300u32 {
-            table.insert(txn, &i.to_be_bytes(), &[byte; 100])?;
+            table.insert(txn, i.to_be_bytes(), [byte; 100])?;
         }
-        table.insert(txn, b"large", &[byte; 20_000])?;
+        table.insert(txn, b"large", [byte; 20_000])?;
         Ok(table)
     };
     let content = |txn: &teak::ReadTxn| -> teak::Result<Vec<(Vec<u8>, u8, u64)>> {
@@ -166,7 +166,7 @@ fn an_unfinished_file_is_refused_and_unchanged() -> teak::Result<()> {
     let database = Database::open(&path)?;
     let mut txn = database.begin_write()?;
     let table: Raw = txn.create_table("values")?;
-    table.insert(&mut txn, b"large", &[1; 30_000])?;
+    table.insert(&mut txn, b"large", [1; 30_000])?;
     txn.commit()?;
     database.close()?;
     let whole = std::fs::read(&path).expect("reads");
@@ -211,7 +211,7 @@ fn opening_read_only_repairs_nothing() -> teak::Result<()> {
     for i in 0..6u32 {
         let mut txn = database.begin_write()?;
         let table: Raw = txn.create_table("values")?;
-        table.insert(&mut txn, &i.to_be_bytes(), b"value")?;
+        table.insert(&mut txn, i.to_be_bytes(), b"value")?;
         txn.commit()?;
     }
     database.close()?;
@@ -278,7 +278,7 @@ fn an_iterator_ends_after_its_first_error() -> teak::Result<()> {
     for i in 0..2000u32 {
         table.insert(
             &mut txn,
-            &i.to_be_bytes(),
+            i.to_be_bytes(),
             format!("value {i:05}").as_bytes(),
         )?;
     }
@@ -335,7 +335,7 @@ fn emptied_tables_are_filled_again() -> teak::Result<()> {
         let table: Raw = txn.create_table("values")?;
         for i in 0..400u32 {
             let value = vec![round as u8; if i % 50 == 0 { 9000 } else { 90 }];
-            table.insert(&mut txn, &i.to_be_bytes(), &value)?;
+            table.insert(&mut txn, i.to_be_bytes(), &value)?;
         }
         txn.commit()?;
         let mut txn = database.begin_write()?;
@@ -345,7 +345,7 @@ fn emptied_tables_are_filled_again() -> teak::Result<()> {
             2 => assert!(txn.drop_table("values")?),
             _ => {
                 for i in 0..400u32 {
-                    assert!(table.remove(&mut txn, &i.to_be_bytes())?);
+                    assert!(table.remove(&mut txn, i.to_be_bytes())?);
                 }
             }
         }

@@ -22,7 +22,7 @@ fn fill(database: &Database, count: u64) {
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_table::<u64, Bytes>("numbers").unwrap();
     for number in 0..count {
-        table.insert(&mut txn, number, &[7; 500]).unwrap();
+        table.insert(&mut txn, number, [7; 500]).unwrap();
     }
     txn.commit().unwrap();
 }
@@ -128,10 +128,7 @@ fn loads_that_need_files_find_a_directory() {
     for database in both(&Options::new()) {
         let mut txn = database.begin_write().unwrap();
         let table = txn.create_table::<u64, u64>("numbers").unwrap();
-        let options = BulkOptions {
-            memory_bytes: 1 << 16,
-            ..BulkOptions::default()
-        };
+        let options = BulkOptions::new().memory_bytes(1 << 16);
         let records = (0..50_000).rev().map(|number| (number, number));
         let loaded = table.bulk_load_unsorted(&mut txn, records, options, &mut |_| ());
         loaded.unwrap();
@@ -160,7 +157,7 @@ fn the_size_limit_applies() {
         let mut txn = database.begin_write().unwrap();
         let table = txn.create_table::<u64, Bytes>("numbers").unwrap();
         let filled = (0..4000).try_for_each(|number| {
-            let inserted = table.insert(&mut txn, number, &[7; 500]);
+            let inserted = table.insert(&mut txn, number, [7; 500]);
             inserted.map(drop)
         });
         let failed = filled.and_then(|()| txn.commit().map(drop));

@@ -136,9 +136,11 @@ fn a_search_gives_the_comparison_the_wanted_slice_first() {
         let (key, value) = (number.to_be_bytes(), (number / 2).to_be_bytes());
         let key_of_few = [key[0] & 1];
         search_for(&key, &value);
-        single.insert(&mut txn, &key, &value).unwrap();
-        single.insert(&mut txn, &key, &[value; 4].concat()).unwrap();
-        single.get(&txn, &key).unwrap().unwrap();
+        single.insert(&mut txn, &key[..], &value[..]).unwrap();
+        single
+            .insert(&mut txn, &key[..], [value; 4].concat())
+            .unwrap();
+        single.get(&txn, &key[..]).unwrap().unwrap();
         assert!(
             single
                 .cursor(&txn)
@@ -147,17 +149,17 @@ fn a_search_gives_the_comparison_the_wanted_slice_first() {
                 .unwrap()
         );
         search_for(&key_of_few, &value);
-        multi.insert(&mut txn, &key_of_few, &value).unwrap();
-        assert!(multi.contains(&txn, &key_of_few, &value).unwrap());
+        multi.insert(&mut txn, &key_of_few[..], &value[..]).unwrap();
+        assert!(multi.contains(&txn, &key_of_few[..], &value[..]).unwrap());
         let mut cursor = multi.cursor(&txn).unwrap();
         assert!(cursor.seek(SeekOp::Equal, (&key_of_few, &value)).unwrap());
         search_for(&key, &value);
         if number % 3 == 0 {
-            assert!(single.remove(&mut txn, &key).unwrap());
+            assert!(single.remove(&mut txn, &key[..]).unwrap());
         }
         search_for(&key_of_few, &value);
         if number % 3 == 0 {
-            assert!(multi.remove(&mut txn, &key_of_few, &value).unwrap());
+            assert!(multi.remove(&mut txn, &key_of_few[..], &value[..]).unwrap());
         }
     }
     txn.commit().unwrap();

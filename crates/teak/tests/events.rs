@@ -47,7 +47,7 @@ fn fill(database: &Database, durability: Durability, count: u64) -> TransactionI
     let numbers: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
     for number in 0..count {
         numbers
-            .insert(&mut txn, number, &[count as u8; 1000])
+            .insert(&mut txn, number, [count as u8; 1000])
             .unwrap();
     }
     txn.commit().unwrap()
@@ -293,7 +293,7 @@ fn work_is_counted() {
     for number in (0..1000).filter(|number| number % 8 != 0) {
         numbers.remove(&mut txn, number).unwrap();
     }
-    numbers.insert(&mut txn, 5000, &[7; 10_000]).unwrap();
+    numbers.insert(&mut txn, 5000, [7; 10_000]).unwrap();
     assert_eq!(database.metrics(), before, "it has not committed");
     txn.commit().unwrap();
     fill(&database, Durability::Durable, 1);

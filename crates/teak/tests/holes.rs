@@ -30,7 +30,7 @@ fn fill(database: &Database, numbers: std::ops::Range<u64>, mode: Durability) ->
     txn.set_durability(mode);
     let table: Numbers = txn.create_table("numbers")?;
     for number in numbers {
-        table.insert(&mut txn, number, &[number as u8; 1000])?;
+        table.insert(&mut txn, number, [number as u8; 1000])?;
     }
     txn.commit()?;
     Ok(table)
@@ -49,7 +49,7 @@ fn small_commits(database: &Database, table: &Numbers, count: u64) {
         let mut txn = database.begin_write().unwrap();
         txn.set_durability(Durability::Lazy);
         let value = txn.id().0.to_le_bytes();
-        table.insert(&mut txn, number % 7, &value).unwrap();
+        table.insert(&mut txn, number % 7, value).unwrap();
         txn.commit().unwrap();
         if number % 32 == 31 {
             database.sync().unwrap();

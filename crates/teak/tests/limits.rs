@@ -63,7 +63,7 @@ fn add(database: &Database, bytes: usize) -> Result<()> {
         txn.set_durability(durability);
         let table: Table<Bytes, Bytes> = txn.create_table("bytes")?;
         for number in 0..bytes / 1000 {
-            table.insert(&mut txn, &number.to_be_bytes(), &[1; 900])?;
+            table.insert(&mut txn, number.to_be_bytes(), [1; 900])?;
         }
         txn.commit()?;
     }

@@ -1,6 +1,7 @@
 //! The engine's promises to programs, in one binary, because each binary is linked separately.
 
 mod access;
+mod asynchronous;
 mod backups;
 mod cancelled;
 mod codecs;
@@ -18,6 +19,7 @@ mod equal_bytes;
 mod events;
 mod faults;
 mod holes;
+mod lending;
 mod limits;
 mod locks;
 mod memory;
@@ -41,4 +43,5 @@ mod stored_file;
 mod threads;
 mod transactions;
 mod transactions_model;
+mod types;
 mod verification;

@@ -13,7 +13,7 @@ fn fill(database: &Database) -> Table<u64, Bytes> {
     let numbers: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
     for number in 0..4000 {
         numbers
-            .insert(&mut txn, number, &[number as u8; 1000])
+            .insert(&mut txn, number, [number as u8; 1000])
             .unwrap();
     }
     txn.commit().unwrap();
@@ -154,7 +154,7 @@ fn a_leaf_that_was_written_early_is_not_written_again_for_each_change() {
     let table: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
     let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for number in 0..60_000 {
-        table.insert(&mut txn, key(number), &[7; 100]).unwrap();
+        table.insert(&mut txn, key(number), [7; 100]).unwrap();
         assert!(
             txn.info().dirty_bytes < 2 << 20,
             "{} bytes",

@@ -116,10 +116,7 @@ fn pairs_are_loaded_in_any_order() -> Result<()> {
     let mut shuffled: Vec<_> = first.iter().chain(&first).cloned().collect();
     random.shuffle(&mut shuffled);
     // So little memory that files are merged.
-    let options = || BulkOptions {
-        memory_bytes: 1 << 16,
-        ..BulkOptions::default()
-    };
+    let options = || BulkOptions::new().memory_bytes(1 << 16);
     let mut has_built = false;
     let count = table.bulk_load_unsorted(&mut txn, shuffled, options(), &mut |progress| {
         has_built |= matches!(progress, BulkProgress::Building { .. });
@@ -159,7 +156,9 @@ fn pairs_are_modified_and_swapped() -> Result<()> {
     assert_eq!(table.modify(&mut txn, "teak", 2, double)?, Some(2));
     assert_eq!(values(&txn), [4], "it has the new one already");
     table.modify(&mut txn, "teak", 4, |_| Ok((Action::keep(), ())))?;
-    let refused = table.modify::<()>(&mut txn, "teak", 4, |_| Err(Error::TransactionBroken));
+    let refused = table.modify(&mut txn, "teak", 4, |_| {
+        Err::<(Action<u32>, ()), _>(Error::TransactionBroken)
+    });
     assert!(refused.is_err());
     assert_eq!(values(&txn), [4], "and the transaction continues");
     table.modify(&mut txn, "teak", 4, |_| Ok((Action::remove(), ())))?;
@@ -323,19 +322,19 @@ fn integers_of_another_width_are_refused_everywhere() -> Result<()> {
         .value_size(ValueSize::Bytes(8));
     let table: Raw = txn.create_multi_table_with("numbers", options)?;
     let (key, value) = (4_u32.to_le_bytes(), 8_u64.to_le_bytes());
-    table.insert(&mut txn, &key, &value)?;
+    table.insert(&mut txn, key, value)?;
     let refused = [
-        table.count(&txn, &value).map(drop),
-        table.contains_key(&txn, &value).map(drop),
-        table.contains(&txn, &value, &value).map(drop),
-        table.contains(&txn, &key, &key).map(drop),
-        table.value_stat(&txn, &value).map(drop),
-        table.get_or_next(&txn, &key, &key).map(drop),
+        table.count(&txn, value).map(drop),
+        table.contains_key(&txn, value).map(drop),
+        table.contains(&txn, value, value).map(drop),
+        table.contains(&txn, key, key).map(drop),
+        table.value_stat(&txn, value).map(drop),
+        table.get_or_next(&txn, key, key).map(drop),
     ];
     for refused in refused {
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     }
-    assert!(table.contains(&txn, &key, &value)?);
+    assert!(table.contains(&txn, key, value)?);
     Ok(())
 }
 

@@ -34,13 +34,13 @@ fn equal_keys_of_other_lengths() {
             value
         };
         for number in 0..100 {
-            assert!(table.insert(&mut txn, b"k", &value(number)).unwrap());
+            assert!(table.insert(&mut txn, b"k", value(number)).unwrap());
         }
         let many: Vec<_> = (100..200).map(value).collect();
         let many: Vec<_> = many.iter().map(Vec::as_slice).collect();
         assert_eq!(table.insert_values(&mut txn, b"k ", &many).unwrap(), 100);
         for number in (0..200).rev() {
-            assert!(table.remove(&mut txn, b"k", &value(number)).unwrap());
+            assert!(table.remove(&mut txn, b"k", value(number)).unwrap());
         }
         let (key, count) = table.range(..).keys(&txn).unwrap().next().unwrap().unwrap();
         assert_eq!((key, count), (long, 1));
@@ -70,7 +70,7 @@ fn bounds_that_are_integers_of_another_length_are_refused() {
     let order = TableOptions::new().value_order(KeyOrder::Integer);
     let table: Raw = txn.create_multi_table_with("numbers", order).unwrap();
     for number in 0..5000_u64 {
-        table.insert(&mut txn, b"k", &number.to_ne_bytes()).unwrap();
+        table.insert(&mut txn, b"k", number.to_ne_bytes()).unwrap();
     }
     let low = 2_u32.to_ne_bytes();
     let range = (Bound::Included((&b"k"[..], &low[..])), Bound::Unbounded);
@@ -107,7 +107,7 @@ fn another_comparison_of_values_is_refused() {
         let order = TableOptions::new().value_order(KeyOrder::Custom(&UP));
         let table: Raw = txn.create_multi_table_with("values", order).unwrap();
         for value in 0..count {
-            table.insert(&mut txn, b"k", &value.to_be_bytes()).unwrap();
+            table.insert(&mut txn, b"k", value.to_be_bytes()).unwrap();
         }
         txn.commit().unwrap();
         database.close().unwrap();
@@ -135,7 +135,7 @@ fn an_unreadable_set_is_an_error() {
         const COUNT: u64 = 150;
         for key in 1..=20 {
             for number in 1..=COUNT {
-                table.insert(&mut txn, &[key], &value(key, number)).unwrap();
+                table.insert(&mut txn, [key], value(key, number)).unwrap();
             }
         }
         txn.commit().unwrap();
@@ -178,7 +178,7 @@ fn a_small_commit_moves_few_nested_trees() {
     let mut txn = database.begin_write().unwrap();
     let fill = txn.create_table::<Bytes, Bytes>("fill").unwrap();
     for number in 0..4000_u32 {
-        fill.insert(&mut txn, &number.to_be_bytes(), &[7; 3000])
+        fill.insert(&mut txn, number.to_be_bytes(), [7; 3000])
             .unwrap();
     }
     txn.commit().unwrap();
@@ -188,7 +188,7 @@ fn a_small_commit_moves_few_nested_trees() {
         let values: Vec<_> = (0..3_u8).map(|value| vec![value; 900]).collect();
         let values: Vec<_> = values.iter().map(Vec::as_slice).collect();
         table
-            .insert_values(&mut txn, &key.to_be_bytes(), &values)
+            .insert_values(&mut txn, key.to_be_bytes(), &values)
             .unwrap();
     }
     txn.commit().unwrap();
@@ -199,7 +199,7 @@ fn a_small_commit_moves_few_nested_trees() {
         let mut txn = database.begin_write().unwrap();
         let table = txn.create_table::<Bytes, Bytes>("tiny").unwrap();
         table
-            .insert(&mut txn, b"key", &number.to_be_bytes())
+            .insert(&mut txn, b"key", number.to_be_bytes())
             .unwrap();
         txn.commit().unwrap();
     };
@@ -245,7 +245,7 @@ fn steps_to_unreadable_records_are_errors() {
                 // In the heap of a page, records inserted later are at lower offsets.
                 let number = if is_back { number } else { count - 1 - number };
                 let (key, value) = pair(kind, number);
-                table.insert(&mut txn, &key, &value).unwrap();
+                table.insert(&mut txn, key, value).unwrap();
             }
             txn.commit().unwrap();
             let bytes = std::fs::read(&path).unwrap();
@@ -308,7 +308,7 @@ fn unreadable_packed_values_are_an_error() {
     let table: Raw = txn.create_multi_table_with("pairs", options).unwrap();
     let value = |number: u64| (0xabcd_0000_0000 + number).to_be_bytes();
     for number in 0..1200 {
-        table.insert(&mut txn, b"key", &value(number)).unwrap();
+        table.insert(&mut txn, b"key", value(number)).unwrap();
     }
     txn.commit().unwrap();
     let bytes = std::fs::read(&path).unwrap();

@@ -296,12 +296,12 @@ fn compacting_moves_tables_with_a_first_key_that_is_not_empty() {
     let junk: Raw = txn.create_table("junk").unwrap();
     let table: Raw = txn.create_table_with("t", ordered(&DOWNWARDS)).unwrap();
     for number in 0..4000u32 {
-        junk.insert(&mut txn, &number.to_be_bytes(), &[1; 1000])
+        junk.insert(&mut txn, number.to_be_bytes(), [1; 1000])
             .unwrap();
     }
     for number in 0..4000u32 {
         table
-            .insert(&mut txn, &number.to_be_bytes(), &[2; 200])
+            .insert(&mut txn, number.to_be_bytes(), [2; 200])
             .unwrap();
     }
     table.insert(&mut txn, b"", b"the last").unwrap();
@@ -340,10 +340,7 @@ fn sorted_and_unsorted_input_is_loaded() {
         .unwrap();
     let shuffled =
         keys.map(|(key, value)| (u32::from_be_bytes(key).reverse_bits().to_be_bytes(), value));
-    let options = BulkOptions {
-        memory_bytes: 1 << 14,
-        ..BulkOptions::default()
-    };
+    let options = BulkOptions::new().memory_bytes(1 << 14);
     assert_eq!(
         unsorted
             .bulk_load_unsorted(&mut txn, shuffled, options, &mut |_| {})
@@ -398,7 +395,8 @@ fn equal_keys_are_one() {
     table
         .insert_with(&mut txn, b"TEak", 3, |value| value.copy_from_slice(b"yes"))
         .unwrap();
-    table.replace(&mut txn, b"OAK", b"a longer value").unwrap();
+    let entry = table.entry(&mut txn, b"OAK").unwrap();
+    entry.insert(b"a longer value").unwrap();
     let now = [
         (b"oak".to_vec(), b"a longer value".to_vec()),
         (b"Teak".to_vec(), b"yes".to_vec()),
@@ -434,13 +432,13 @@ fn with_both(path: &Path) {
         .unwrap();
     for number in 0..3000u32 {
         plain
-            .insert(&mut txn, &number.to_be_bytes(), &[1; 20])
+            .insert(&mut txn, number.to_be_bytes(), [1; 20])
             .unwrap();
         table
-            .insert(&mut txn, &number.to_be_bytes(), &[2; 20])
+            .insert(&mut txn, number.to_be_bytes(), [2; 20])
             .unwrap();
     }
-    table.insert(&mut txn, b"large", &[3; 20_000]).unwrap();
+    table.insert(&mut txn, b"large", [3; 20_000]).unwrap();
     txn.commit().unwrap();
     database.create_snapshot("before").unwrap();
     database.close().unwrap();
@@ -528,7 +526,7 @@ fn a_missing_comparison_does_not_affect_other_tables() {
         let table: Raw = txn.open_table("custom").unwrap();
         assert_eq!(table.first(&txn).unwrap().unwrap().0, b"large");
         assert_eq!(
-            table.get(&txn, &7u32.to_be_bytes()).unwrap(),
+            table.get(&txn, 7u32.to_be_bytes()).unwrap(),
             Some(&[2; 20][..])
         );
     }
@@ -711,7 +709,7 @@ fn a_panic_of_a_comparison_loses_nothing() {
     let mut txn = database.begin_write().unwrap();
     let table: Raw = txn.create_table_with("t", ordered(&PANICKING)).unwrap();
     for number in 0..500u32 {
-        table.insert(&mut txn, &number.to_be_bytes(), b"x").unwrap();
+        table.insert(&mut txn, number.to_be_bytes(), b"x").unwrap();
     }
     txn.commit().unwrap();
     let panics = |work: &mut dyn FnMut()| {
@@ -723,7 +721,7 @@ fn a_panic_of_a_comparison_loses_nothing() {
     let read = database.begin_read().unwrap();
     panics(&mut || drop(table.get(&read, b"key")));
     assert_eq!(
-        table.get(&read, &7u32.to_be_bytes()).unwrap(),
+        table.get(&read, 7u32.to_be_bytes()).unwrap(),
         Some(&b"x"[..])
     );
     let mut txn = database.begin_write().unwrap();
@@ -766,9 +764,9 @@ fn an_inconsistent_comparison_causes_no_endless_loop() {
     let mut random = Rng::with_seed(5);
     for number in 0..3000u32 {
         let key = number.to_be_bytes();
-        table.insert(&mut txn, &key, &[1; 30]).unwrap();
+        table.insert(&mut txn, key, [1; 30]).unwrap();
         if random.u64(..4) == 0 {
-            let _ = table.remove(&mut txn, &key).unwrap();
+            let _ = table.remove(&mut txn, key).unwrap();
         }
     }
     txn.commit().unwrap();

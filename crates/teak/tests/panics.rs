@@ -34,7 +34,7 @@ fn tight() -> (tempfile::TempDir, Database, ReadTxn, Arc<AtomicBool>) {
     let mut txn = database.begin_write().unwrap();
     let numbers: Numbers = txn.create_table("numbers").unwrap();
     for number in 0..2000 {
-        numbers.insert(&mut txn, number, &[1; 100]).unwrap();
+        numbers.insert(&mut txn, number, [1; 100]).unwrap();
     }
     for number in 0..TABLES {
         txn.create_table::<u64, Bytes>(name(number)).unwrap();

@@ -5,8 +5,8 @@ use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::Path};
 use teak::{
-    Action, CacheOutcome, CachedLookup, Database, Durability, Error, Exactness, KeyOrder, Options,
-    Swap, Table, TableOptions, Transaction, Verification, WriteTxn,
+    CacheOutcome, CachedLookup, Database, Durability, Error, Exactness, KeyOrder, Options, Swap,
+    Table, TableOptions, Transaction, Verification, WriteTxn,
     codec::{Bytes, Str},
 };
 
@@ -81,8 +81,10 @@ impl Checked {
         let (table, old) = (self.table.clone(), self.model.get(&key).cloned());
         match random.u64(..11) {
             0 => {
-                let found = table.get_or_insert(txn, &key, &value).unwrap();
-                assert_eq!(found, old);
+                let entry = table.entry(txn, &key).unwrap();
+                assert_eq!(entry.get().unwrap(), old.as_deref());
+                let expected = old.as_deref().unwrap_or(&value);
+                assert_eq!(entry.or_insert(&value).unwrap(), expected);
                 self.model.entry(key).or_insert(value);
             }
             1 => {
@@ -90,11 +92,13 @@ impl Checked {
                 self.model.entry(key).and_modify(|old| *old = value);
             }
             2 => {
-                assert_eq!(table.replace(txn, &key, &value).unwrap(), old);
+                let entry = table.entry(txn, &key).unwrap();
+                assert_eq!(entry.insert(&value).unwrap(), old);
                 self.model.insert(key, value);
             }
             3 => {
-                assert_eq!(table.take(txn, &key).unwrap(), old);
+                let entry = table.entry(txn, &key).unwrap();
+                assert_eq!(entry.remove().unwrap(), old);
                 self.model.remove(&key);
             }
             4 => {
@@ -103,7 +107,8 @@ impl Checked {
                     _ => value,
                 };
                 let is_same = old.as_ref() == Some(&expected);
-                assert_eq!(table.remove_if(txn, &key, &expected).unwrap(), is_same);
+                let swapped = table.compare_and_swap(txn, &key, Some(&expected), None);
+                assert_eq!(swapped.unwrap() == Swap::Done, is_same);
                 if is_same {
                     self.model.remove(&key);
                 }
@@ -164,23 +169,27 @@ impl Checked {
         let choice = random.u64(..4);
         let mut longer = old.clone().unwrap_or_default();
         longer.push(choice as u8);
-        let modified = self.table.modify(txn, &key, |value| {
-            let seen = value.map(<[u8]>::to_vec);
-            Ok(match choice {
-                0 => (Action::keep(), seen),
-                1 => (Action::remove(), seen),
-                2 => (Action::put(&longer[..]), seen),
-                _ => return Err(Error::InvalidArgument("no".into())),
-            })
-        });
+        let entry = self.table.entry(txn, &key).unwrap();
+        assert_eq!(entry.get().unwrap(), old.as_deref());
         match choice {
-            3 => assert!(matches!(modified, Err(Error::InvalidArgument(text)) if text == "no")),
-            _ => assert_eq!(modified.unwrap(), old),
-        }
-        match choice {
-            1 => drop(self.model.remove(&key)),
-            2 => drop(self.model.insert(key, longer)),
-            _ => {}
+            0 => drop(entry),
+            1 => {
+                assert_eq!(entry.remove().unwrap(), old);
+                self.model.remove(&key);
+            }
+            2 => {
+                assert_eq!(entry.insert(&longer).unwrap(), old);
+                self.model.insert(key, longer);
+            }
+            _ => {
+                let entry = entry.and_modify(|old| [old, &[3]].concat()).unwrap();
+                let entry = entry.and_modify(|old| [old, &[4]].concat()).unwrap();
+                let new = old.map(|old| [&old[..], &[3, 4]].concat());
+                assert_eq!(entry.get().unwrap(), new.as_deref());
+                self.model
+                    .entry(key)
+                    .and_modify(|old| *old = new.unwrap_or_default());
+            }
         }
     }
 
@@ -301,9 +310,9 @@ fn random_operations_on_one_record_match_a_map() {
 fn words(database: &Database) -> (WriteTxn, Table<Str, Str>, Raw) {
     let mut txn = database.begin_write().unwrap();
     let words = txn.create_table::<Str, Str>("words").unwrap();
-    let raw: Raw = words.retype();
+    let raw: Raw = words.cast();
     words.insert(&mut txn, "oak", "1").unwrap();
-    raw.insert(&mut txn, b"teak", &[0xff]).unwrap();
+    raw.insert(&mut txn, b"teak", [0xff]).unwrap();
     (txn, words, raw)
 }
 
@@ -315,18 +324,23 @@ fn undecodable_records_are_refused_and_kept() {
     let refused = |result: teak::Result<()>| {
         assert!(matches!(result, Err(Error::Decode { .. })), "{result:?}");
     };
-    refused(words.replace(&mut txn, "teak", "2").map(drop));
-    refused(words.take(&mut txn, "teak").map(drop));
-    refused(words.get_or_insert(&mut txn, "teak", "2").map(drop));
+    refused(words.entry(&mut txn, "teak").unwrap().insert("2").map(drop));
+    refused(words.entry(&mut txn, "teak").unwrap().remove().map(drop));
+    refused(
+        words
+            .entry(&mut txn, "teak")
+            .unwrap()
+            .or_insert("2")
+            .map(drop),
+    );
     let swapped = words.compare_and_swap(&mut txn, "teak", Some("1"), None);
     refused(swapped.map(drop));
-    let modified = words.modify(&mut txn, "teak", |_| Ok((Action::remove(), ())));
-    refused(modified);
+    let entry = words.entry(&mut txn, "teak").unwrap();
+    refused(entry.and_modify(|_| "2").map(drop));
     refused(words.get_record(&txn, "teak").map(drop));
     refused(words.get_or_next(&txn, "p").map(drop));
     assert_eq!(raw.get(&txn, b"teak").unwrap(), Some(&[0xff][..]));
     // Actions that do not need the old value do not read it.
-    assert!(!words.remove_if(&mut txn, "teak", "2").unwrap());
     assert!(words.update(&mut txn, "teak", "2").unwrap());
     txn.commit().unwrap();
     let txn = database.begin_read().unwrap();
@@ -357,9 +371,7 @@ fn refused_calls_change_nothing() {
     refused(words.append(&mut txn, &long, ""));
     refused(words.insert_with(&mut txn, &long, 1, |_| panic!("called")));
     refused(words.update(&mut txn, &long, "").map(drop));
-    refused(words.replace(&mut txn, &long, "").map(drop));
-    refused(words.get_or_insert(&mut txn, &long, "").map(drop));
-    refused(words.modify(&mut txn, &long, |_| panic!("called")));
+    refused(words.entry(&mut txn, &long).map(drop));
     refused(
         words
             .insert_many(&mut txn, &[("a", ""), (&long, "")])
@@ -391,14 +403,13 @@ fn integers_of_another_length_are_refused() {
         );
     };
     refused(table.append(&mut txn, b"abc", b""));
-    assert_eq!(table.get_or_next(&txn, &four).unwrap(), None);
-    table.append(&mut txn, &four, b"v").unwrap();
-    refused(table.append(&mut txn, &eight, b""));
-    refused(table.insert_with(&mut txn, &eight, 1, |_| {}));
-    refused(table.replace(&mut txn, &eight, b"").map(drop));
-    refused(table.take(&mut txn, &eight).map(drop));
-    refused(table.get_or_next(&txn, &eight).map(drop));
-    assert_eq!(table.get_record(&txn, &eight).unwrap(), None);
+    assert_eq!(table.get_or_next(&txn, four).unwrap(), None);
+    table.append(&mut txn, four, b"v").unwrap();
+    refused(table.append(&mut txn, eight, b""));
+    refused(table.insert_with(&mut txn, eight, 1, |_| {}));
+    refused(table.entry(&mut txn, eight).map(drop));
+    refused(table.get_or_next(&txn, eight).map(drop));
+    assert_eq!(table.get_record(&txn, eight).unwrap(), None);
     assert_eq!(table.len(&txn).unwrap(), 1);
 }
 
@@ -408,22 +419,31 @@ fn after_a_panic_only_rollback_is_possible() {
     let database = Database::open(path).unwrap();
     let (txn, words, _) = words(&database);
     txn.commit().unwrap();
-    for is_filling in [true, false] {
-        let mut txn = database.begin_write().unwrap();
-        let caught = std::panic::catch_unwind(AssertUnwindSafe(|| match is_filling {
-            true => words.insert_with(&mut txn, "oak", 3, |_| panic!("expected")),
-            false => words.modify(&mut txn, "oak", |_| panic!("expected")),
-        }));
-        assert!(caught.is_err());
-        let refused = words.insert(&mut txn, "oak", "2");
-        assert!(
-            matches!(refused, Err(Error::TransactionBroken)),
-            "{refused:?}"
-        );
-        drop(txn);
-        let txn = database.begin_read().unwrap();
-        assert_eq!(words.get(&txn, "oak").unwrap(), Some("1"));
-    }
+    let mut txn = database.begin_write().unwrap();
+    let caught = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        words.insert_with(&mut txn, "oak", 3, |_| panic!("expected"))
+    }));
+    assert!(caught.is_err());
+    let refused = words.insert(&mut txn, "oak", "2");
+    assert!(
+        matches!(refused, Err(Error::TransactionBroken)),
+        "{refused:?}"
+    );
+    drop(txn);
+    let txn = database.begin_read().unwrap();
+    assert_eq!(words.get(&txn, "oak").unwrap(), Some("1"));
+    drop(txn);
+    // The closure of an entry runs before anything changes.
+    let mut txn = database.begin_write().unwrap();
+    let caught = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        let entry = words.entry(&mut txn, "oak").unwrap();
+        entry
+            .and_modify(|_| -> String { panic!("expected") })
+            .map(drop)
+    }));
+    assert!(caught.is_err());
+    words.insert(&mut txn, "oak", "1").unwrap();
+    drop(txn);
     // A large value is filled before anything changes.
     let mut txn = database.begin_write().unwrap();
     let caught = std::panic::catch_unwind(AssertUnwindSafe(|| {
@@ -443,27 +463,19 @@ fn empty_transactions_make_no_commit() {
     let before = database.begin_read().unwrap().id();
     let mut txn = database.begin_write().unwrap();
     assert!(words.update(&mut txn, "oak", "1").unwrap());
-    assert_eq!(
-        words.replace(&mut txn, "oak", "1").unwrap().as_deref(),
-        Some("1")
-    );
-    assert_eq!(
-        words
-            .get_or_insert(&mut txn, "oak", "2")
-            .unwrap()
-            .as_deref(),
-        Some("1")
-    );
+    let entry = words.entry(&mut txn, "oak").unwrap();
+    assert_eq!(entry.insert("1").unwrap().as_deref(), Some("1"));
+    let entry = words.entry(&mut txn, "oak").unwrap();
+    assert_eq!(entry.or_insert("2").unwrap(), "1");
     assert!(!words.update(&mut txn, "elm", "1").unwrap());
-    assert!(!words.remove_if(&mut txn, "oak", "2").unwrap());
-    assert_eq!(words.take(&mut txn, "elm").unwrap(), None);
+    let entry = words.entry(&mut txn, "elm").unwrap();
+    assert_eq!(entry.remove().unwrap(), None);
+    let entry = words.entry(&mut txn, "elm").unwrap();
+    drop(entry.and_modify(|_| "2").unwrap());
     let same = words.compare_and_swap(&mut txn, "oak", Some("1"), Some("1"));
     assert_eq!(same.unwrap(), Swap::Done);
     let nothing = words.compare_and_swap(&mut txn, "elm", None::<&str>, None);
     assert_eq!(nothing.unwrap(), Swap::Done);
-    words
-        .modify(&mut txn, "elm", |_| Ok((Action::remove(), ())))
-        .unwrap();
     assert_eq!(words.remove_many(&mut txn, &["elm", "ash"]).unwrap(), 0);
     assert_eq!(words.insert_many(&mut txn, &[("oak", "1")]).unwrap(), 0);
     txn.commit().unwrap();
@@ -498,10 +510,10 @@ fn a_position_is_kept_until_the_table_changes() {
     let others = txn.create_table::<u32, Bytes>("others").unwrap();
     for number in 0..3000 {
         numbers
-            .insert(&mut txn, number, &number.to_be_bytes())
+            .insert(&mut txn, number, number.to_be_bytes())
             .unwrap();
     }
-    numbers.insert(&mut txn, 5, &[5; 50_000]).unwrap();
+    numbers.insert(&mut txn, 5, [5; 50_000]).unwrap();
     txn.commit().unwrap();
     let (renewed, kept) = (CacheOutcome::Miss, CacheOutcome::Hit);
     let mut cached = CachedLookup::default();

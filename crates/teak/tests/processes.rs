@@ -312,7 +312,7 @@ fn fill(database: &Database, count: u64) -> teak::Result<()> {
     let mut txn = database.begin_write()?;
     let table: Table<u64, Bytes> = txn.create_table("filler")?;
     for number in 0..count {
-        table.insert(&mut txn, number, &[number as u8; 3000])?;
+        table.insert(&mut txn, number, [number as u8; 3000])?;
     }
     txn.commit().map(drop)
 }

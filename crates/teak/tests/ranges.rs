@@ -29,7 +29,7 @@ fn fill(random: &mut Rng, txn: &mut WriteTxn, table: &Raw, model: &mut Model, co
             _ => random.usize(..500),
         };
         let value = vec![random.u8(..); len];
-        table.insert(txn, &key, &value).unwrap();
+        table.insert(txn, key, &value).unwrap();
         model.insert(key.to_vec(), value);
     }
 }

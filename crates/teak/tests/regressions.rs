@@ -77,7 +77,7 @@ fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
         "an empty table has no length"
     );
     for i in 0..100u32 {
-        table.insert(&mut txn, &i.to_le_bytes(), b"value")?;
+        table.insert(&mut txn, i.to_le_bytes(), b"value")?;
     }
     let (short, long) = (5u32.to_le_bytes(), 5u64.to_le_bytes());
     let removed = table.range(..&long[..]).remove(&mut txn);
@@ -90,8 +90,8 @@ fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
         table.cursor(&txn)?.seek(SeekOp::GreaterOrEqual, &long),
         Err(Error::InvalidArgument(_))
     ));
-    assert_eq!(table.get(&txn, &long)?, None);
-    assert!(!table.remove(&mut txn, &long)?);
+    assert_eq!(table.get(&txn, long)?, None);
+    assert!(!table.remove(&mut txn, long)?);
     assert_eq!(table.range(..&short[..]).remove(&mut txn)?, 5);
     assert_eq!(table.len(&txn)?, 95);
     Ok(())
@@ -107,11 +107,11 @@ fn a_value_may_have_the_last_pages_below_the_limit() -> teak::Result<()> {
     let mut txn = database.begin_write()?;
     let table = txn.create_table::<Bytes, Bytes>("values")?;
     table.insert(&mut txn, b"small", b"value")?;
-    table.insert(&mut txn, b"large", &[1; 15 * 4096])?;
+    table.insert(&mut txn, b"large", [1; 15 * 4096])?;
     txn.commit()?;
     assert!(database.check(&mut |_| ())?.is_clean());
     let mut txn = database.begin_write()?;
-    let full = table.insert(&mut txn, b"more", &[1; 15 * 4096]);
+    let full = table.insert(&mut txn, b"more", [1; 15 * 4096]);
     assert!(matches!(full, Err(Error::Full { .. })));
     Ok(())
 }
@@ -125,7 +125,7 @@ fn a_size_limit_is_kept_until_it_is_removed() -> teak::Result<()> {
         let database = Options::new().size_limit_bytes(limit).open(&path)?;
         let mut txn = database.begin_write()?;
         let table = txn.create_table::<Bytes, Bytes>("values")?;
-        table.insert(&mut txn, b"large", &[1; 30 * 4096])?;
+        table.insert(&mut txn, b"large", [1; 30 * 4096])?;
         txn.commit()?;
         database.close()
     };
@@ -141,7 +141,7 @@ fn a_size_limit_is_kept_until_it_is_removed() -> teak::Result<()> {
     let database = Options::new().open(&path)?;
     let mut txn = database.begin_write()?;
     let table = txn.open_table::<Bytes, Bytes>("values")?;
-    table.insert(&mut txn, b"another", &[1; 60 * 4096])?;
+    table.insert(&mut txn, b"another", [1; 60 * 4096])?;
     txn.commit().map(drop)
 }
 
@@ -156,7 +156,7 @@ fn every_page_below_the_limit_is_used() -> teak::Result<()> {
         let mut txn = database.begin_write()?;
         let table = txn.create_table::<Bytes, Bytes>("values")?;
         let full = (0..1000u32)
-            .map(|i| table.insert(&mut txn, &i.to_be_bytes(), &[7; 1900]))
+            .map(|i| table.insert(&mut txn, i.to_be_bytes(), [7; 1900]))
             .find_map(Result::err);
         assert!(matches!(full, Some(Error::Full { .. })), "{full:?}");
         let inserted = table.len(&txn)?;

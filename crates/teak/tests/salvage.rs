@@ -51,7 +51,7 @@ impl Fixture {
             let mut records = BTreeMap::new();
             for number in 0..count {
                 let value = vec![number as u8; len + number as usize % 7];
-                table.insert(&mut txn, &key(number), &value).unwrap();
+                table.insert(&mut txn, key(number), &value).unwrap();
                 records.insert(key(number), value);
             }
             txn.commit().unwrap();

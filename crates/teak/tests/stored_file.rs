@@ -147,7 +147,7 @@ fn write_closed(path: &Path) -> teak::Result<()> {
     for round in 0..CLOSED_COMMITS {
         let mut txn = database.begin_write()?;
         let plain = txn.open_table::<Bytes, Bytes>("plain")?;
-        plain.insert(&mut txn, &plain_key(round % 100), &change(round))?;
+        plain.insert(&mut txn, plain_key(round % 100), change(round))?;
         txn.commit()?;
     }
     database.close()

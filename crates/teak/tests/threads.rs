@@ -72,7 +72,7 @@ fn transfer(
     }
     // Sometimes a value that has pages of its own.
     let len = if number.is_multiple_of(7) { 9000 } else { 60 };
-    journal.insert(txn, number, &vec![number as u8; len])?;
+    journal.insert(txn, number, vec![number as u8; len])?;
     if let Some(old) = number.checked_sub(JOURNAL_LEN) {
         assert!(journal.remove(txn, old)?);
     }
@@ -249,7 +249,7 @@ fn rewrite(database: &Database, books: &Journal) -> Result<()> {
     for round in 0..5 {
         let mut txn = database.begin_write()?;
         for number in 0..500 {
-            books.insert(&mut txn, number, &[200 + round; 90])?;
+            books.insert(&mut txn, number, [200 + round; 90])?;
         }
         txn.commit()?;
     }

@@ -25,10 +25,10 @@ fn create(path: &Path) -> Result<()> {
     let mut txn = database.begin_write()?;
     let table: Raw = txn.create_table("records")?;
     for number in 0..COUNT {
-        table.insert(&mut txn, &key(number), &value(number))?;
+        table.insert(&mut txn, key(number), value(number))?;
     }
     let large: Raw = txn.create_table("large")?;
-    large.insert(&mut txn, b"big", &[b'b'; 3 * PAGE])?;
+    large.insert(&mut txn, b"big", [b'b'; 3 * PAGE])?;
     large.insert(&mut txn, b"small", b"s")?;
     txn.commit()?;
     database.close()
@@ -98,7 +98,7 @@ fn a_damaged_leaf_is_named_with_its_table_and_keys() -> Result<()> {
         let mut errors = errors_of(&database, "records", &key(1000));
         let mut txn = database.begin_write()?;
         let table: Raw = txn.open_table("records")?;
-        errors.push(table.insert(&mut txn, &key(1000), b"new").unwrap_err());
+        errors.push(table.insert(&mut txn, key(1000), b"new").unwrap_err());
         txn.abort();
         let mut txn = database.begin_write()?;
         errors.push(table.range(&key(900)[..]..).remove(&mut txn).unwrap_err());
@@ -138,7 +138,7 @@ fn a_damaged_large_value_is_named_with_its_key_and_can_be_replaced() -> Result<(
     }
     let mut txn = database.begin_write()?;
     let table: Raw = txn.open_table("large")?;
-    table.insert(&mut txn, b"big", &[b'n'; 3 * PAGE])?;
+    table.insert(&mut txn, b"big", [b'n'; 3 * PAGE])?;
     txn.commit()?;
     let txn = database.begin_read()?;
     assert_eq!(table.get(&txn, b"big")?, Some(&[b'n'; 3 * PAGE][..]));
@@ -176,7 +176,7 @@ fn truncating_an_open_file_gives_errors() -> Result<()> {
         let table: Raw = txn.open_table("records")?;
         let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
         file.set_len(8 * PAGE as u64).unwrap();
-        let found = (0..COUNT).map(|number| table.get(&txn, &key(number)).map(drop));
+        let found = (0..COUNT).map(|number| table.get(&txn, key(number)).map(drop));
         let errors: Vec<_> = found.filter_map(Result::err).collect();
         assert!(!errors.is_empty());
         for error in errors {
@@ -199,15 +199,15 @@ fn reused_pages_are_verified_again() -> Result<()> {
             let table: Raw = txn.create_table("records")?;
             let value = round.to_be_bytes().repeat(20 + 300 * (round as usize % 4));
             for number in (0..300).filter(|number| number % 7 != round % 7) {
-                table.insert(&mut txn, &key(number), &value)?;
+                table.insert(&mut txn, key(number), &value)?;
                 if number % 50 == 0 {
-                    assert_eq!(table.get(&txn, &key(number))?, Some(&value[..]));
+                    assert_eq!(table.get(&txn, key(number))?, Some(&value[..]));
                 }
             }
             txn.commit()?;
             let txn = database.begin_read()?;
             for number in (0..300).filter(|number| number % 7 != round % 7) {
-                assert_eq!(table.get(&txn, &key(number))?, Some(&value[..]));
+                assert_eq!(table.get(&txn, key(number))?, Some(&value[..]));
             }
         }
     }

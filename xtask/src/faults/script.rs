@@ -235,7 +235,7 @@ pub(super) fn change(
             let bytes = value.bytes();
             for index in 0..*count {
                 let key = model::key((first + index * stride) % DOMAIN);
-                handle.insert(txn, &key, &bytes)?;
+                handle.insert(txn, key, &bytes)?;
                 records.insert(key, *value);
             }
         }
@@ -253,7 +253,7 @@ pub(super) fn change(
         }
         TableChange::Remove { first, count } => {
             for key in numbers(*first, *count).map(model::key) {
-                handle.remove(txn, &key)?;
+                handle.remove(txn, key)?;
                 records.remove(&key);
             }
         }

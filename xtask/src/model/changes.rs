@@ -73,10 +73,8 @@ pub(crate) fn perform(
             memory_bytes,
         } => {
             // Little memory, so that some of the input is sorted on disk.
-            let options = BulkOptions {
-                memory_bytes: *memory_bytes,
-                directory: Some(context.directory.to_path_buf()),
-            };
+            let options = BulkOptions::new().memory_bytes(*memory_bytes);
+            let options = options.directory(context.directory);
             bulk_load_unsorted(txn, table, model, records, options)
         }
         ModelChange::BulkLoadWrong(records) => {
@@ -110,7 +108,7 @@ fn insert_new(
 }
 
 fn insert_too_long(txn: &mut WriteTxn, table: &RawTable, key_len_max: usize) -> ModelResult {
-    let result = table.insert(txn, &vec![7; key_len_max + 1], b"value");
+    let result = table.insert(txn, vec![7; key_len_max + 1], b"value");
     expect_refused!("a key that is too long", result, Error::KeyTooLong { .. })
 }
 

@@ -6,7 +6,7 @@ use super::{
     shape::{ModelKey, ModelValue},
     violation::{ModelResult, expect_bytes, expect_refused, expect_same},
 };
-use teak::{Action, Error, Swap, WriteTxn};
+use teak::{Error, Swap, WriteTxn};
 
 /// A conditional change of one record.
 #[derive(Clone, Debug)]
@@ -35,7 +35,9 @@ pub(crate) fn perform(
 ) -> ModelResult {
     match change {
         PointChange::GetOrInsert(key, value) => {
-            let found = table.get_or_insert(txn, key, value.bytes())?;
+            let entry = table.entry(txn, key)?;
+            let found = entry.get()?.map(<[u8]>::to_vec);
+            entry.or_insert(value.bytes())?;
             let expected = model.get(key);
             if expected.is_none() {
                 model.insert(key, *value);
@@ -50,30 +52,31 @@ pub(crate) fn perform(
             expect_same("update", table.update(txn, key, value.bytes())?, is_there)
         }
         PointChange::Replace(key, value) => {
-            let old = table.replace(txn, key, value.bytes())?;
+            let old = table.entry(txn, key)?.insert(value.bytes())?;
             expect_value("replace", old, model.insert(key, *value))
         }
         PointChange::Take(key) => {
             let expected = model.get(key);
             model.remove(key);
-            expect_value("take", table.take(txn, key)?, expected)
+            expect_value("take", table.entry(txn, key)?.remove()?, expected)
         }
         PointChange::RemoveIf(key, value) => {
             let is_equal = is_same(model.get(key), Some(*value));
             if is_equal {
                 model.remove(key);
             }
-            let was_removed = table.remove_if(txn, key, value.bytes())?;
-            expect_same("remove_if", was_removed, is_equal)
+            let swapped = table.compare_and_swap(txn, key, Some(value.bytes()), None)?;
+            expect_same("remove_if", swapped == Swap::Done, is_equal)
         }
         PointChange::CompareAndSwap(key, old, new) => {
             compare_and_swap(txn, table, model, (key, *old, *new))
         }
         PointChange::Modify(key, new) => {
-            let seen = table.modify(txn, key, |old| {
-                let action = new.map_or_else(Action::remove, |value| Action::put(value.bytes()));
-                Ok((action, old.map(<[u8]>::to_vec)))
-            })?;
+            let entry = table.entry(txn, key)?;
+            let seen = match new {
+                Some(value) => entry.insert(value.bytes())?,
+                None => entry.remove()?,
+            };
             let expected = model.get(key);
             put(model, key, *new);
             expect_value("modify", seen, expected)

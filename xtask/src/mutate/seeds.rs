@@ -163,7 +163,7 @@ fn number(i: u64) -> [u8; 8] {
 
 fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> Result<()> {
     let table = txn.create_table_with::<Raw, Raw>(name, options)?;
-    (0..count).try_for_each(|i| table.insert(txn, &number(i), &[i as u8; 40]))
+    (0..count).try_for_each(|i| table.insert(txn, number(i), [i as u8; 40]))
 }
 
 /// Tables of each order and kind.
@@ -183,10 +183,10 @@ fn orders(builder: &mut SeedBuilder) -> Result<()> {
             TableOptions::new().share_prefixes(false),
             20,
         )?;
-        let table = txn.create_table::<Raw, Raw>("values")?;
-        table.insert(txn, b"large", &[1; 6000])?;
+        let table = txn.create_table::<&[u8], &[u8]>("values")?;
+        table.insert(txn, b"large", [1; 6000])?;
         table.insert(txn, b"small", b"")?;
-        txn.create_table::<Raw, Raw>("empty").map(drop)
+        txn.create_table::<&str, u64>("empty").map(drop)
     })
 }
 
@@ -200,10 +200,10 @@ fn several_values(builder: &mut SeedBuilder) -> Result<()> {
             let counted = txn.create_multi_table_with::<Raw, Raw>("eight", counted)?;
             for i in 0..rounds * 150 {
                 let key = [[0, 1, 1, 2, 2, 2, 2, i as u8][i as usize % 8]];
-                any.insert(txn, &key, &number(i)[..i as usize % 8 + 1])?;
-                counted.insert(txn, &key, &number(i))?;
+                any.insert(txn, key, &number(i)[..i as usize % 8 + 1])?;
+                counted.insert(txn, key, number(i))?;
             }
-            counted.remove(txn, &[2], &number(3)).map(drop)
+            counted.remove(txn, [2], number(3)).map(drop)
         })?;
     }
     Ok(())
@@ -225,7 +225,7 @@ fn inner_pages(builder: &mut SeedBuilder) -> Result<()> {
             let table = txn.create_table_with::<Raw, Raw>(name, options)?;
             (0..count).try_for_each(|i| {
                 let key = [&number(i)[..], &[i as u8; 500]].concat();
-                table.insert(txn, &key, &[i as u8; 300])
+                table.insert(txn, &key, [i as u8; 300])
             })
         })?;
     }
@@ -235,10 +235,10 @@ fn inner_pages(builder: &mut SeedBuilder) -> Result<()> {
 fn large_values(builder: &mut SeedBuilder) -> Result<()> {
     for round in 1..4u8 {
         builder.commit(Durability::Durable, |txn| {
-            let table = txn.create_table::<Raw, Raw>("values")?;
+            let table = txn.create_table::<&[u8], &[u8]>("values")?;
             for i in 0..4u8 {
                 let value = vec![round ^ i; 3000 + 4096 * usize::from(i)];
-                table.insert(txn, &[i], &value)?;
+                table.insert(txn, [i], &value)?;
             }
             Ok(())
         })?;
@@ -255,8 +255,8 @@ fn lazy_commits(builder: &mut SeedBuilder) -> Result<()> {
         };
         builder.commit(durability, |txn| {
             fill(txn, "bytes", TableOptions::new(), 30 * round)?;
-            let table = txn.create_table::<Raw, Raw>("values")?;
-            table.insert(txn, b"large", &[round as u8; 5000])
+            let table = txn.create_table::<&[u8], &[u8]>("values")?;
+            table.insert(txn, b"large", [round as u8; 5000])
         })?;
     }
     Ok(())
@@ -286,7 +286,7 @@ fn deaths(builder: &mut SeedBuilder) -> Result<()> {
     for round in 1..8u8 {
         builder.commit(Durability::Durable, |txn| {
             let table = txn.create_table::<Raw, Raw>("bytes")?;
-            (0..60).try_for_each(|i| table.insert(txn, &number(i), &[round; 60]))
+            (0..60).try_for_each(|i| table.insert(txn, number(i), [round; 60]))
         })?;
         if round == 3 {
             reader = Some(builder.database.begin_read()?);
@@ -306,7 +306,7 @@ fn checkpointed(builder: &mut SeedBuilder) -> Result<()> {
         txn.set_durability(Durability::Lazy);
         fill(&mut txn, "bytes", TableOptions::new(), 1 + round % 40)?;
         let table = txn.create_table::<Raw, Raw>("bytes")?;
-        table.insert(&mut txn, &round.to_be_bytes(), b"value")?;
+        table.insert(&mut txn, round.to_be_bytes(), b"value")?;
         txn.commit()?;
         if round + STATES_KEPT >= ROUNDS {
             // Its record may still be there.

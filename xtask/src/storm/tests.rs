@@ -28,7 +28,7 @@ fn complaint(
     tables.inverse.insert(&mut txn, 100, 1).unwrap();
     tables
         .large
-        .insert(&mut txn, 0, &content(1, 50_000))
+        .insert(&mut txn, 0, content(1, 50_000))
         .unwrap();
     change(&mut txn, &tables).unwrap();
     let mut least = Promises::default();

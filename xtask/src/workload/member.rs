@@ -214,10 +214,10 @@ pub(super) fn make(
     for change in &commit.changes {
         match *change {
             RecordChange::Insert { key, content } => {
-                table.insert(txn, &key_bytes(key), &content.bytes())?;
+                table.insert(txn, key_bytes(key), content.bytes())?;
             }
             RecordChange::Remove { key } => {
-                table.remove(txn, &key_bytes(key))?;
+                table.remove(txn, key_bytes(key))?;
             }
             RecordChange::RemoveRange { first, after } => {
                 let (first, after) = (key_bytes(first), key_bytes(after));
@@ -228,7 +228,7 @@ pub(super) fn make(
         }
     }
     let order = txn.create_table::<u64, Str>(ORDER)?;
-    Ok(order.insert(txn, number, &mark.text())?)
+    Ok(order.insert(txn, number, mark.text())?)
 }
 
 /// The number of the newest commit; 0 if there is none.

@@ -7,7 +7,7 @@ use super::{
 };
 use std::time::Duration;
 use teak::{
-    Action, BulkOptions, CompactOptions, Database, DeleteScope, DetachedCursor, Durability, Error,
+    BulkOptions, CompactOptions, Database, DeleteScope, DetachedCursor, Durability, Error,
     Geometry, Result, SeekOp, TableInfo, Transaction, WriteOptions, WriteTxn, codec::Raw,
 };
 
@@ -71,7 +71,7 @@ fn change_some(collector: &mut FindingCollector<'_>, database: &Database) -> Res
     }
     let _ = txn.info();
     let table = txn.create_table::<Raw, Raw>("new")?;
-    table.insert(&mut txn, b"key", &[7; 5000])?;
+    table.insert(&mut txn, b"key", [7; 5000])?;
     match collector.rng.u8(0..6) {
         0 => txn.abort(),
         1 => {
@@ -166,16 +166,21 @@ fn change_plain(
             let records = (0..20u64).map(|i| (i.to_be_bytes(), [2; 100]));
             table.bulk_load(txn, records).map(drop)
         }
-        10 => table.get_or_insert(txn, key, value).map(drop),
+        10 => table.entry(txn, key)?.or_insert(value).map(drop),
         11 => table.update(txn, key, value).map(drop),
-        12 => table.replace(txn, key, value).map(drop),
-        13 => table.take(txn, key).map(drop),
-        14 => table.remove_if(txn, key, value).map(drop),
+        12 => table.entry(txn, key)?.insert(value).map(drop),
+        13 => table.entry(txn, key)?.remove().map(drop),
+        14 => table
+            .compare_and_swap(txn, key, Some(value), None)
+            .map(drop),
         15 => table
             .compare_and_swap(txn, key, None, Some(value))
             .map(drop),
-        16 => table.modify(txn, key, |_| Ok((Action::put(value), ()))),
-        17 => table.append(txn, &[0xff; 8], value),
+        16 => {
+            let entry = table.entry(txn, key)?.and_modify(|_| value)?;
+            entry.get().map(drop)
+        }
+        17 => table.append(txn, [0xff; 8], value),
         18..=20 => {
             let target = txn.create_table_with::<Raw, Raw>("target", info.options)?;
             match step {
@@ -200,9 +205,9 @@ fn insert_scattered(
 ) -> Result<()> {
     for i in 0..150_u64 {
         let key = i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
-        table.insert(txn, &key, value)?;
+        table.insert(txn, key, value)?;
         if i % 40 == 0 {
-            collector.note("a lookup", table.get(txn, &key));
+            collector.note("a lookup", table.get(txn, key));
         }
     }
     Ok(())
@@ -268,7 +273,7 @@ pub(super) fn clear(collector: &mut FindingCollector<'_>, database: &Database) {
     for _ in 0..4 {
         let result = database.begin_write().and_then(|mut txn| {
             let table = txn.create_table::<Raw, Raw>("small")?;
-            table.insert(&mut txn, b"key", &[collector.rng.u8(..)])?;
+            table.insert(&mut txn, b"key", [collector.rng.u8(..)])?;
             txn.commit()
         });
         collector.note("committing", result);

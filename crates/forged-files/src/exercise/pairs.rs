@@ -1,7 +1,10 @@
 //! All operations on tables in which a key has several values.
 
 use super::{collector::FindingCollector, cursors};
-use std::ops::{Bound, ControlFlow};
+use std::{
+    iter,
+    ops::{Bound, ControlFlow},
+};
 use teak::{
     Action, DetachedCursor, MultiTable, ReadTxn, Result, TableInfo, Transaction, WriteTxn,
     codec::Raw,
@@ -50,6 +53,10 @@ fn table_in<T: Transaction>(
     let there = collector.exhaust("a scan of pairs", table.iter(txn)?);
     let back = collector.exhaust("a scan of pairs back", table.iter(txn)?.rev());
     collector.agree("a scan and one back differ", &there, &back);
+    let mut pairs = table.iter(txn)?;
+    let lent = iter::from_fn(|| pairs.lend_back().map(|lent| lent.map(drop)).transpose());
+    let lent = collector.exhaust("a lending scan back", lent);
+    collector.agree("a scan and a lending one back differ", &there, &lent);
     collector.agree(
         "a scan and the count differ",
         &(there as u64),
@@ -206,8 +213,8 @@ pub(super) fn change(
         14 => table
             .compare_and_swap(txn, key, Some(value), Some(other))
             .map(drop),
-        15 => table.append_value(txn, key, &[0xff; 8]).map(drop),
-        16 => table.append(txn, &[0xff; 8], value).map(drop),
+        15 => table.append_value(txn, key, [0xff; 8]).map(drop),
+        16 => table.append(txn, [0xff; 8], value).map(drop),
         17 | 18 => {
             let options = table.options(txn)?;
             let target = txn.create_multi_table_with::<Raw, Raw>("target", options)?;
@@ -232,7 +239,7 @@ pub(super) fn change(
                 table.insert(
                     txn,
                     key,
-                    &i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes(),
+                    i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes(),
                 )?;
             }
             Ok(())

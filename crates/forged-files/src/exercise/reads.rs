@@ -5,7 +5,7 @@ use super::{
     cursors, pairs,
     tables::{Plain, some_tables},
 };
-use std::ops::ControlFlow;
+use std::{iter, ops::ControlFlow};
 use teak::{Database, ReadTxn, Result, TableInfo, Transaction};
 
 /// The number of keys to look up.
@@ -87,6 +87,10 @@ fn table_in<T: Transaction>(
     let there = collector.exhaust("a scan", table.iter(txn)?);
     let back = collector.exhaust("a scan back", table.iter(txn)?.rev());
     collector.agree("a scan and one back differ", &there, &back);
+    let mut records = table.iter(txn)?;
+    let lent = iter::from_fn(|| records.lend().map(|lent| lent.map(drop)).transpose());
+    let lent = collector.exhaust("a lending scan", lent);
+    collector.agree("a scan and a lending one differ", &there, &lent);
     collector.agree(
         "a scan and the count differ",
         &(there as u64),

@@ -136,7 +136,7 @@ fn commit(
 ) -> Result<()> {
     let mut txn = database.begin_write()?;
     txn.set_durability(durability);
-    table.insert(&mut txn, &record.key, &record.value)?;
+    table.insert(&mut txn, record.key, record.value)?;
     if let Some(name) = name {
         txn.create_snapshot(name.to_be_bytes())?;
     }

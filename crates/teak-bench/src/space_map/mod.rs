@@ -99,7 +99,7 @@ fn prepare(map: &SpaceMapArguments, pages: u64, path: &Path) -> Result<VastCount
         txn.set_durability(Durability::Lazy);
         let table: Table<Bytes, Bytes> = txn.create_table("records")?;
         for key in part {
-            table.insert(&mut txn, key, &[0; 100])?;
+            table.insert(&mut txn, key, [0; 100])?;
         }
         txn.commit()?;
     }

@@ -183,7 +183,7 @@ impl SpaceMapWriter {
         let pages_before = self.database.stat()?.page_count;
         let begin = Instant::now();
         let mut txn = self.begin(Durability::Durable)?;
-        self.table.insert(&mut txn, &key, &value)?;
+        self.table.insert(&mut txn, key, &value)?;
         let insert_us = microseconds(begin);
         let begin = Instant::now();
         txn.commit()?;
@@ -201,7 +201,7 @@ impl SpaceMapWriter {
         for _ in 0..count {
             let key = self.keys[self.rng.usize(..self.keys.len())];
             let value = self.rng.u64(..).to_le_bytes();
-            self.table.insert(&mut txn, &key, &value)?;
+            self.table.insert(&mut txn, key, value)?;
         }
         txn.commit()?;
         Ok(())

@@ -102,7 +102,8 @@ public:
   each(decode, TEAK_DECODE) \
   each(not_sorted, TEAK_NOT_SORTED) \
   each(read_only, TEAK_READ_ONLY) \
-  each(transaction_broken, TEAK_TRANSACTION_BROKEN)
+  each(transaction_broken, TEAK_TRANSACTION_BROKEN) \
+  each(cancelled, TEAK_CANCELLED)
 
 #define TEAK_NAMED(name, code)                                                                                         \
   /** The error of code. */                                                                                            \

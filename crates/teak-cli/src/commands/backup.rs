@@ -270,7 +270,11 @@ fn write_pages(
             operation: "writing the backup",
             cause,
             ..
-        } => failed(TO_OUTPUT)(cause),
+        } => teak::Error::Io {
+            operation: TO_OUTPUT,
+            path: None,
+            cause,
+        },
         other => other,
     })?;
     output.flush().map_err(failed(TO_OUTPUT))?;
@@ -325,7 +329,7 @@ fn failed(operation: &'static str) -> impl FnOnce(io::Error) -> teak::Error {
     move |cause| teak::Error::Io {
         operation,
         path: None,
-        cause,
+        cause: cause.into(),
     }
 }
 

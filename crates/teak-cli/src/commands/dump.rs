@@ -23,7 +23,7 @@ Examples:
 
 The whole dump is one snapshot, whatever is written meanwhile. The table `main` alone is dumped \
 without a name, like the unnamed database of the other engines. mdb_load and mdbx_load read the dump \
-without changes. db_load does not know the line mapsize=; remove it first.";
+without changes, and say that they ignore the lines with the names of types. db_load does not know the line mapsize=; remove it first.";
 
 /// Write tables as text
 #[derive(Args)]
@@ -165,7 +165,7 @@ fn write(
             selection.naming == Naming::DefaultUnnamed && info.name == DEFAULT_TABLE.as_bytes();
         let name = (!unnamed).then_some(info.name.as_slice());
         writer
-            .begin_table(name, engine::kind_of(info), map_size_bytes)
+            .begin_table(name, (engine::kind_of(info), &info.types), map_size_bytes)
             .map_err(&failed)?;
         let table = engine::open_table(txn, &info.name)?;
         table.for_each(txn, |key, value| writer.record(key, value).map_err(&failed))?;

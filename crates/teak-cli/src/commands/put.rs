@@ -7,7 +7,7 @@ use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
-use crate::text::TableKind;
+use crate::text::Header;
 use clap::Args;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &PutArguments, style: ReportStyle) -> Result<(), Fa
     let put = |database: &Database| {
         engine::change(database, arguments.wait, |txn| {
             let table =
-                engine::open_or_create_table(txn, arguments.table.name(), TableKind::default())?;
+                engine::open_or_create_table(txn, arguments.table.name(), &Header::default())?;
             Ok(table.insert(txn, &key, &value)?.is_some())
         })
     };

@@ -5,7 +5,7 @@ use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
-use crate::text::{Order, TableKind, ValueKind};
+use crate::text::{Header, Order, TableKind, ValueKind};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -145,7 +145,7 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
         if engine::has_table(txn, name)? {
             return Err(teak::Error::TableExists(engine::lossy(name)).into());
         }
-        engine::open_or_create_table(txn, name, kind).map(drop)
+        engine::open_or_create_table(txn, name, &Header::of_kind(kind)).map(drop)
     };
     let create = |database: &Database| engine::change(database, arguments.table.wait, create);
     let path = &arguments.table.database.path;

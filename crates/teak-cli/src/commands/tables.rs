@@ -9,8 +9,8 @@ use clap::Args;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::{self, Write};
-use teak::TableInfo;
 use teak::Transaction as _;
+use teak::{TableInfo, TableTypes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,6 +43,11 @@ pub(crate) struct TableReport {
     /// The order of values of a multi-value table.
     #[serde(skip_serializing_if = "Option::is_none")]
     value_order: Option<&'static str>,
+    /// The names of the types of keys and values, if they are recorded.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    key_type: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    value_type: String,
     records: u64,
     depth: u8,
     inner_pages: u64,
@@ -70,6 +75,8 @@ impl TableReport {
             value_order: engine::kind_of(info)
                 .values
                 .map(|values| order_name(values.order)),
+            key_type: info.types.keys.clone(),
+            value_type: info.types.values.clone(),
             records: stat.records,
             depth: stat.depth,
             inner_pages: stat.inner_pages,
@@ -155,6 +162,13 @@ pub(crate) fn write_list(
         )?;
         if let Some(order) = report.value_order {
             write!(output, ", several values of a key: {order}")?;
+        }
+        if info.types != TableTypes::default() {
+            write!(
+                output,
+                ", types {}",
+                printable(info.types.to_string().as_bytes())
+            )?;
         }
         match report.sequence {
             0 => writeln!(output)?,

@@ -3,6 +3,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use teak::TableTypes;
 
 /// An event without borrows.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ fn write_all(tables: &[(Option<Vec<u8>>, TableKind, Records)], encoding: Encodin
     let mut writer = DumpWriter::new(&mut text, encoding);
     for (name, kind, records) in tables {
         writer
-            .begin_table(name.as_deref(), *kind, 1 << 30)
+            .begin_table(name.as_deref(), (*kind, &types()), 1 << 30)
             .expect("writes into memory");
         for (key, value) in records {
             writer.record(key, value).expect("writes into memory");
@@ -49,6 +50,11 @@ fn write_all(tables: &[(Option<Vec<u8>>, TableKind, Records)], encoding: Encodin
         writer.end_table().expect("writes into memory");
     }
     text
+}
+
+/// The names of types of all dumped tables; those of the first table hold a line feed.
+fn types() -> TableTypes {
+    TableTypes::new("(u64,str)", "two\nlines")
 }
 
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -90,7 +96,7 @@ proptest! {
     ) {
         let mut expected = Vec::new();
         for (name, kind, records) in &tables {
-            expected.push(Owned::Table(Header { name: name.clone(), kind: *kind, warnings: Vec::new() }));
+            expected.push(Owned::Table(Header { name: name.clone(), kind: *kind, types: types(), warnings: Vec::new() }));
             expected.extend(records.iter().map(|(key, value)| Owned::Record(key.clone(), value.clone())));
         }
         prop_assert_eq!(read_all(&write_all(&tables, encoding)), Ok(expected));

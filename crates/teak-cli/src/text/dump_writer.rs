@@ -3,6 +3,7 @@
 
 use super::{Encoding, Order, TableKind, escape, hex};
 use std::io::{self, Write};
+use teak::TableTypes;
 
 /// Writes tables in the dump format.
 pub(crate) struct DumpWriter<W> {
@@ -24,7 +25,7 @@ impl<W: Write> DumpWriter<W> {
     pub(crate) fn begin_table(
         &mut self,
         name: Option<&[u8]>,
-        kind: TableKind,
+        (kind, types): (TableKind, &TableTypes),
         map_size_bytes: u64,
     ) -> io::Result<()> {
         let format = match self.encoding {
@@ -54,7 +55,21 @@ impl<W: Write> DumpWriter<W> {
                 Order::Integer => writeln!(self.output, "integerdup=1")?,
             }
         }
+        self.type_name("teak_key_type", &types.keys)?;
+        self.type_name("teak_value_type", &types.values)?;
         writeln!(self.output, "HEADER=END")
+    }
+
+    /// Writes a line that other programs ignore.
+    fn type_name(&mut self, key: &str, name: &str) -> io::Result<()> {
+        if name.is_empty() {
+            return Ok(());
+        }
+        self.line.clear();
+        escape::encode_print(name.as_bytes(), &mut self.line);
+        write!(self.output, "{key}=")?;
+        self.output.write_all(&self.line)?;
+        writeln!(self.output)
     }
 
     /// Writes one record of the table that was begun.

@@ -2,6 +2,7 @@
 
 use super::lines::{HEADER_LINE_LEN_MAX, Lines, Malformed, ReadError};
 use std::io::BufRead;
+use teak::TableTypes;
 
 /// How a dump writes bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +50,20 @@ pub(crate) struct Header {
     pub(crate) name: Option<Vec<u8>>,
     /// The kind of the table.
     pub(crate) kind: TableKind,
+    /// The names of the table's types: `teak_key_type`, `teak_value_type`.
+    pub(crate) types: TableTypes,
     /// Parts of the header that have no effect, as warnings for the user.
     pub(crate) warnings: Vec<String>,
+}
+
+impl Header {
+    /// The header of a table without a name, with no types.
+    pub(crate) fn of_kind(kind: TableKind) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
+    }
 }
 
 /// Keys that describe the file or the tuning of another engine, but not the records.
@@ -106,6 +119,7 @@ fn apply_line<R: BufRead>(
     };
     let (key, value) = (&line[..equals], &line[equals + 1..]);
     let wrong_value = |expected: &str| lines.malformed(equals + 2, expected);
+    let no_name = || wrong_value("the name of a type");
     match key {
         b"format" => match value {
             b"bytevalue" => *encoding = Some(Encoding::Hex),
@@ -139,6 +153,8 @@ fn apply_line<R: BufRead>(
         b"integerkey" if value != b"0" => header.kind.order = Order::Integer,
         b"reversekey" if value != b"0" => header.kind.order = Order::ReverseBytes,
         b"integerkey" | b"reversekey" => {}
+        b"teak_key_type" => header.types.keys = type_name(value).ok_or_else(no_name)?,
+        b"teak_value_type" => header.types.values = type_name(value).ok_or_else(no_name)?,
         _ if NO_EFFECT.contains(&key) => {}
         _ => header.warnings.push(format!(
             "line {}: {} is unknown and has no effect",
@@ -147,4 +163,11 @@ fn apply_line<R: BufRead>(
         )),
     }
     Ok(())
+}
+
+/// The name of a type, which is written like printable data.
+fn type_name(text: &[u8]) -> Option<String> {
+    let mut name = Vec::new();
+    super::escape::decode_print(text, &mut name).ok()?;
+    String::from_utf8(name).ok()
 }

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 /// A file that another engine has made.
 fn foreign(name: &str) -> PathBuf {
-    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../teak-foreign/tests/data");
+    let directory = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/repository/crates/teak-foreign/tests/data"
+    );
     Path::new(directory).join(name)
 }
 

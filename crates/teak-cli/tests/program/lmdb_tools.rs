@@ -64,7 +64,7 @@ fn dumps_go_to_lmdb_and_come_back() {
     let source = concat!(
         "lmdb:",
         env!("CARGO_MANIFEST_DIR"),
-        "/../teak-foreign/tests/data/lmdb-0.9.mdb"
+        "/tests/repository/crates/teak-foreign/tests/data/lmdb-0.9.mdb"
     );
     dir.succeed(&["import", source, "a.teak"]);
     let all = dir.succeed(&["dump", "a.teak", "--all"]);

@@ -206,11 +206,7 @@ pub(crate) fn report_progress(
 ) -> Result<()> {
     match progress(done) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => {
-            let text = "it was cancelled by the progress callback";
-            let ended = io::Error::new(io::ErrorKind::Interrupted, text);
-            Err(Error::io(WRITING_BACKUP)(ended))
-        }
+        ControlFlow::Break(()) => Err(Error::cancelled(WRITING_BACKUP)),
     }
 }
 

@@ -10,8 +10,9 @@ mod choose;
 mod pages;
 
 use crate::read::{named_list, prefault::Prefault};
+use crate::types::TypeNames;
 use crate::{
-    Checksum, Error, Extent, Geometry, KeyRange, PageNumber, Result, TransactionId,
+    Checksum, Error, Extent, Geometry, KeyRange, PageNumber, Result, TableTypes, TransactionId,
     btree::{
         PageSource, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
@@ -80,12 +81,13 @@ impl Losses {
 pub(crate) struct FoundTable {
     pub(crate) name: Vec<u8>,
     pub(crate) entry: CatalogEntry,
+    pub(crate) types: TableTypes,
 }
 
 /// An item that a walk finds.
 enum SalvagedItem<'f> {
     Value(&'f [u8]),
-    Table(CatalogEntry),
+    Table(CatalogEntry, TypeNames<'f>),
 }
 
 /// The callback for an item that a walk finds, with its key.
@@ -166,9 +168,9 @@ impl DamagedFile {
         let mut tables = Vec::new();
         let catalog = *self.state.catalog();
         self.salvage_tree(&catalog, &mut |_| {}, &mut |name, found| {
-            if let SalvagedItem::Table(entry) = found {
-                let name = name.to_vec();
-                tables.push(FoundTable { name, entry });
+            if let SalvagedItem::Table(entry, types) = found {
+                let (name, types) = (name.to_vec(), types.into());
+                tables.push(FoundTable { name, entry, types });
             }
             Ok(())
         })?;
@@ -212,7 +214,7 @@ impl DamagedFile {
     ) -> Result<()> {
         self.salvage_tree(root, progress, &mut |key, found| match found {
             SalvagedItem::Value(value) => take(key, value),
-            SalvagedItem::Table(_) => Ok(()),
+            SalvagedItem::Table(..) => Ok(()),
         })
     }
 
@@ -336,7 +338,9 @@ impl Visitor for SalvageSink<'_, '_, '_> {
             ValueKind::Inline => self.give(key, SalvagedItem::Value(value.bytes)),
             ValueKind::Extent => self.large_value(leaf, key, value),
             ValueKind::Tree => match catalog::decode(leaf, value, &self.pages.0.comparisons) {
-                Ok(entry) => self.give(key, SalvagedItem::Table(entry)),
+                Ok(entry) => {
+                    self.give(key, SalvagedItem::Table(entry, catalog::types_in(value)));
+                }
                 Err(error) => self.lose_record(leaf, key, &error.to_string()),
             },
             ValueKind::Set => {}

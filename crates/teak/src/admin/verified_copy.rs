@@ -92,7 +92,7 @@ pub(crate) fn for_each_checksummed(
         let mut tables = Vec::new();
         let source = Verified(state);
         reading(&source, || {
-            catalog::for_each(&source, catalog, &state.comparisons, |name, entry| {
+            catalog::for_each(&source, catalog, &state.comparisons, |name, entry, _| {
                 tables.extend(entry.root().map(|root| (name.to_vec(), *root)));
                 Ok(())
             })

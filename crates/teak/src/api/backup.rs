@@ -97,11 +97,11 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; [`Error::Corrupted`] if anything is damaged; [`Error::SnapshotLost`] if
-    /// either transaction was cancelled; [`Error::TooManyReaders`] if there are more named
-    /// snapshots than can be read at once. With `since`: [`Error::InvalidArgument`] if it belongs
-    /// to another database or is newer; [`Error::UnknownFormat`] if a table requires a newer
-    /// version of Teak.
+    /// [`Error::Io`]; [`Error::Cancelled`] if `progress` breaks; [`Error::Corrupted`] if anything
+    /// is damaged; [`Error::SnapshotLost`] if either transaction was cancelled;
+    /// [`Error::TooManyReaders`] if there are more named snapshots than can be read at once. With
+    /// `since`: [`Error::InvalidArgument`] if it belongs to another database or is newer;
+    /// [`Error::UnknownFormat`] if a table requires a newer version of Teak.
     pub fn write_backup(
         &self,
         out: &mut dyn Write,
@@ -201,8 +201,9 @@ impl ReadTxn {
     /// # Errors
     ///
     /// [`Error::AlreadyExists`] if `target` exists; [`Error::UnknownFormat`] if a table requires a
-    /// newer version of Teak; [`Error::ComparisonMissing`]; any error of reading the source or of
-    /// writing the copy, such as [`Error::Corrupted`], [`Error::SnapshotLost`] or [`Error::Io`].
+    /// newer version of Teak; [`Error::ComparisonMissing`]; [`Error::Cancelled`] if `progress`
+    /// breaks; any error of reading the source or of writing the copy, such as
+    /// [`Error::Corrupted`], [`Error::SnapshotLost`] or [`Error::Io`].
     pub fn copy_dense(
         &self,
         target: impl AsRef<Path>,
@@ -236,12 +237,12 @@ impl ReadTxn {
                 copied.bytes += (key.len() + value.len()) as u64;
                 match progress(copied) {
                     ControlFlow::Continue(()) => Ok(()),
-                    ControlFlow::Break(()) => Err(ended()),
+                    ControlFlow::Break(()) => Err(Error::cancelled(WRITING_BACKUP)),
                 }
             };
             if info.options.is_multi() {
                 let table = self.open_multi_table::<Raw, Raw>(&info.name)?;
-                txn.create(&info.name, info.options)?;
+                txn.create(&info.name, info.options, info.types.names())?;
                 let pairs = table.iter(self)?.map(|pair| {
                     let (key, value) = pair?;
                     report(&key, &value).map(|()| (key, value))
@@ -252,7 +253,7 @@ impl ReadTxn {
                 })?;
             } else {
                 let table = self.open_table::<Raw, Raw>(&info.name)?;
-                txn.create(&info.name, info.options)?;
+                txn.create(&info.name, info.options, info.types.names())?;
                 let records = table.iter(self)?.map(|record| {
                     let (key, value) = record?;
                     report(&key, value).map(|()| (key, value))
@@ -331,11 +332,12 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyExists`] if `target` exists; [`Error::Io`]; [`Error::Corrupted`] if anything
-    /// is damaged; [`Error::SnapshotLost`] if either transaction was cancelled;
-    /// [`Error::TooManyReaders`] if there are more named snapshots than can be read at once. With
-    /// `since`: [`Error::InvalidArgument`] if it belongs to another database or is newer;
-    /// [`Error::UnknownFormat`] if a table requires a newer version of Teak.
+    /// [`Error::AlreadyExists`] if `target` exists; [`Error::Io`]; [`Error::Cancelled`] if
+    /// `progress` breaks; [`Error::Corrupted`] if anything is damaged; [`Error::SnapshotLost`] if
+    /// either transaction was cancelled; [`Error::TooManyReaders`] if there are more named
+    /// snapshots than can be read at once. With `since`: [`Error::InvalidArgument`] if it belongs
+    /// to another database or is newer; [`Error::UnknownFormat`] if a table requires a newer
+    /// version of Teak.
     pub fn backup(
         &self,
         target: impl AsRef<Path>,
@@ -392,11 +394,6 @@ fn disorder<V>(
     }
 }
 
-fn ended() -> Error {
-    let text = "it was cancelled by the progress callback";
-    Error::io(WRITING_BACKUP)(std::io::Error::new(std::io::ErrorKind::Interrupted, text))
-}
-
 fn in_new_file<R>(
     target: &Path,
     sources: &[Metadata],
@@ -411,7 +408,8 @@ fn in_new_file<R>(
         Error::Io {
             operation: WRITING_BACKUP,
             ..
-        } => named(error),
+        }
+        | Error::Cancelled { .. } => named(error),
         other => other,
     })?;
     let flushed = file.sync_all().map_err(Error::io("flushing the backup"));

@@ -2,9 +2,12 @@
 
 #[cfg(doc)]
 use super::Table;
+use super::codec::EncodeAs;
+use crate::{Error, Result, btree::multi::range_parts::OwnedPairBound};
 use std::{
     convert::Infallible,
     ops::{self, Bound, RangeBounds},
+    sync::Arc,
 };
 
 /// The bounds of a [`Range`](crate::Range) of a table: `..`, a range of the standard library, or a
@@ -86,3 +89,38 @@ bounds!(
     ops::RangeToInclusive<B>,
     (Bound<B>, Bound<B>)
 );
+
+/// The encoding of an end of a range.
+pub(super) fn bytes_of<C, T: EncodeAs<C>>(item: &T) -> Result<Vec<u8>> {
+    Ok(item.encode_as()?.as_ref().to_vec())
+}
+
+/// Encodes a bound.
+pub(super) fn encode_bound<T>(
+    bound: Bound<&T>,
+    encode: impl Fn(&T) -> Result<(Vec<u8>, Option<Vec<u8>>)>,
+) -> Result<OwnedPairBound> {
+    Ok(match bound {
+        Bound::Included(item) => Bound::Included(encode(item)?),
+        Bound::Excluded(item) => Bound::Excluded(encode(item)?),
+        Bound::Unbounded => Bound::Unbounded,
+    })
+}
+
+/// How a range was made.
+#[derive(Clone)]
+pub(super) enum RangeOrigin {
+    Bounds,
+    /// From a prefix, which makes sense only in byte order.
+    Prefix,
+    /// From a bound that could not be encoded.
+    Failed(Arc<Error>),
+}
+
+/// Returns the first key after all those that begin with `prefix`; `None` if there is none.
+pub(super) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}

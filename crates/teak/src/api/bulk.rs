@@ -21,21 +21,44 @@ use crate::{
 };
 use std::{marker::PhantomData, path::PathBuf};
 
-/// How unsorted records are loaded.
+/// How [`Table::bulk_load_unsorted`] sorts.
+///
+/// ```
+/// let options = teak::BulkOptions::new().memory_bytes(64 << 20).directory("/var/tmp");
+/// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct BulkOptions {
-    /// Bytes of memory for sorting. Records that do not fit go to temporary files.
-    pub memory_bytes: usize,
-    /// Directory for temporary files; `None` is the directory of the database.
-    pub directory: Option<PathBuf>,
+    memory_bytes: usize,
+    directory: Option<PathBuf>,
 }
 
 impl Default for BulkOptions {
     fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl BulkOptions {
+    /// Defaults: 256 MiB of memory, and the directory of the database.
+    pub fn new() -> Self {
         Self {
             memory_bytes: 256 << 20,
             directory: None,
         }
+    }
+
+    /// Sets how many bytes of memory are used for sorting. Records that do not fit go to temporary
+    /// files.
+    pub fn memory_bytes(mut self, bytes: usize) -> Self {
+        self.memory_bytes = bytes;
+        self
+    }
+
+    /// Sets the directory for temporary files.
+    pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
+        self.directory = Some(path.into());
+        self
     }
 }
 
@@ -196,7 +219,7 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
         let mut check = RecordCheck::new(self, txn)?;
         let mut sorter = sorter(txn, &check.root, options);
         for record in records {
-            record.encode_record(|key, value| {
+            record.encode_record(|key, value| -> Result<()> {
                 check.check(key, value)?;
                 push(&mut sorter, key, value, progress)
             })??;
@@ -222,6 +245,7 @@ fn sorter(txn: &WriteTxn, root: &TreeRoot, options: BulkOptions) -> Sorter {
 }
 
 /// Adds one record to the sorter, and reports progress.
+#[inline]
 fn push(
     sorter: &mut Sorter,
     key: &[u8],
@@ -267,7 +291,7 @@ where
     #[inline]
     fn each(mut self, mut take: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
         self.records.try_for_each(|record| {
-            let taken = record.encode_record(&mut take);
+            let taken = record.encode_record(|key, value| take(key, value));
             taken.unwrap_or_else(|error| {
                 *self.failure = Some(error);
                 Err(Error::TransactionBroken)

@@ -13,6 +13,11 @@
 //! | `()` | nothing: the value of a table that is a set of keys |
 //! | [`Option`] | a byte 0, or a byte 1 and the encoding |
 //! | tuples of 2 to 8 parts | the parts one after the other: see [`KeyPart`] |
+//! | `uuid::Uuid`, with the feature `uuid` | its 16 bytes |
+//! | `jiff::Timestamp` and `jiff::civil::{Date, Time, DateTime}`, with the feature `jiff` | so that they sort |
+//! | `chrono::{DateTime<Utc>, NaiveDate, NaiveTime, NaiveDateTime}`, with the feature `chrono` | so that they sort |
+//! | `bytes::Bytes`, with the feature `bytes` | unchanged |
+//! | `Json<T>`, `Postcard<T>`, with the features `serde-json` and `serde-postcard` | the format of serde, only for values |
 //!
 //! Encodings sort as the values do, in tables in the order that [`Codec::ORDER`] names: those of
 //! [`NativeU64`] and its relatives in [`KeyOrder::Integer`](crate::KeyOrder::Integer), all others
@@ -32,19 +37,31 @@
 #[macro_use]
 mod fixed;
 mod bytes;
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub mod derived;
 mod encode_as;
 mod optional;
 mod order;
 mod ordered;
+#[cfg(any(feature = "serde-json", feature = "serde-postcard"))]
+mod serde_formats;
+#[cfg(any(feature = "chrono", feature = "jiff"))]
+mod times;
 mod tuple;
+#[cfg(feature = "uuid")]
+mod uuids;
 
 pub use bytes::{Bytes, Raw, Str};
 pub use encode_as::EncodeAs;
 pub(super) use encode_as::{encode_all, encode_pairs};
 pub use fixed::{NativeF32, NativeF64, NativeI32, NativeI64, NativeU32, NativeU64};
 pub use order::CodecOrder;
-pub(super) use order::refuse_orders;
 pub use ordered::{Ordered, ordered_json_integer};
+#[cfg(feature = "serde-json")]
+pub use serde_formats::Json;
+#[cfg(feature = "serde-postcard")]
+pub use serde_formats::Postcard;
 pub use tuple::KeyPart;
 
 use crate::{Error, Result};

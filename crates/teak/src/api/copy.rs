@@ -103,7 +103,7 @@ impl<K: Codec, V: Codec, M: Kind> Range<'_, K, V, M> {
     ) -> Result<u64> {
         self.check(&*self.table.root(txn)?)?;
         refuse_same(self.table.name(), target.name())?;
-        let (from, to) = (self.table.retype::<Raw, Raw>(), target.retype::<Raw, Raw>());
+        let (from, to) = (self.table.cast::<Raw, Raw>(), target.cast::<Raw, Raw>());
         // Resolve the target also if there is nothing to copy, so that its errors are reported.
         to.root(txn)?;
         let bound =

@@ -3,7 +3,7 @@
 mod moves;
 mod steps;
 
-use super::{key_checks::check_probes, kind::Source};
+use super::{key_checks::check_probes, range_cursor::Source};
 use crate::{
     Error, Result,
     btree::{

@@ -1,6 +1,6 @@
 //! An open database.
 
-use super::{Metrics, ReadTxn, Recovery, WarmUp, Warmed};
+use super::{Metrics, ReadTxn, Recovery, WarmUp, Warmed, begin_queue::BeginQueue};
 #[cfg(doc)]
 use crate::Error;
 use crate::{
@@ -30,6 +30,7 @@ use std::{fmt, path::Path, sync::Arc, time::Duration};
 #[derive(Clone)]
 pub struct Database {
     pub(super) opening: Arc<Opening>,
+    pub(super) begin_queue: Arc<BeginQueue>,
 }
 
 impl fmt::Debug for Database {
@@ -71,6 +72,7 @@ impl Database {
     pub(super) fn new(opening: Opening) -> Self {
         Self {
             opening: Arc::new(opening),
+            begin_queue: Arc::default(),
         }
     }
 

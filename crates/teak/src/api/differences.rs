@@ -7,8 +7,10 @@ use super::{
     Range, ReadTxn, Table,
     codec::Codec,
     difference::Difference,
-    kind::{Kind, Single, TreeState},
+    kind::{Kind, Single},
+    range_cursor::TreeState,
     sealed::Sealed,
+    table_handle::wrong_kind,
 };
 use crate::{
     Error, Result,
@@ -192,7 +194,7 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
             (Some(old), Some(new)) => (old, new),
         };
         if old.is_multi() != M::IS_MULTI || new.is_multi() != M::IS_MULTI {
-            return Err(self.wrong_kind());
+            return Err(wrong_kind(self.name(), !M::IS_MULTI));
         }
         let orders = |root: &TreeRoot| (root.order, root.kind.values);
         if orders(&old) != orders(&new) {

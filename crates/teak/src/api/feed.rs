@@ -4,7 +4,7 @@ use super::{
     Database, Differences, ReadTxn, Table, TableChange, Transaction, codec::Codec,
     differences::refuse_other_database, kind::Kind, sealed::Sealed,
 };
-use crate::{Result, TransactionId};
+use crate::{Result, TransactionId, process::commit_future::CommitFuture};
 use std::time::Duration;
 
 impl Database {
@@ -128,6 +128,41 @@ impl ChangeFeed {
         self.seen.refuse_cancelled()?;
         let older = std::mem::replace(&mut self.seen, newer.clone());
         Ok(Some(Changes { older, newer }))
+    }
+
+    /// Waits like [`ChangeFeed::next`], without a limit and without blocking the thread. Works with
+    /// any executor. While any future waits, one thread of the process waits for all of them. Use
+    /// your executor's timer for a limit: dropping the future loses no commit.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Str};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut feed = database.follow(database.begin_read()?)?;
+    /// let print_changed_tables = async move || -> teak::Result<()> {
+    ///     loop {
+    ///         for (table, change) in feed.next_async().await?.tables()? {
+    ///             println!("{}: {change:?}", table.escape_ascii());
+    ///         }
+    ///     }
+    /// };
+    /// # drop(print_changed_tables);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed,
+    /// also while waiting; [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the reader of the
+    /// last state was cancelled: see [`ChangeFeed::next`]; [`Error::Io`](crate::Error::Io) if no
+    /// thread can be started.
+    pub async fn next_async(&mut self) -> Result<Changes> {
+        loop {
+            if let Some(changes) = self.next(Some(Duration::ZERO))? {
+                return Ok(changes);
+            }
+            CommitFuture::new(&self.database.opening, self.seen.id()).await?;
+        }
     }
 
     /// The last state seen.

@@ -3,11 +3,15 @@
 use super::{
     ReadTxn,
     codec::{Codec, CodecOrder, EncodeAs},
-    kind::{Kind, RangeCursor, ReadRecord, Single, TreeState, out_of_order},
+    kind::{Kind, ReadRecord, Single},
+    range_cursor::TreeState,
+    range_ends::{ParkedRange, RangeEnds},
     sealed::Sealed,
 };
+#[cfg(doc)]
+use crate::Error;
 use crate::{
-    Error, Result,
+    Result,
     btree::{
         TreeRoot,
         multi::{
@@ -15,162 +19,8 @@ use crate::{
             range_parts::{is_void, touched_keys},
         },
     },
-    read::located::located,
 };
 use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
-
-/// The state of an iteration. The first error ends it.
-#[derive(Debug, Default)]
-struct IterationState {
-    is_done: bool,
-    /// The error that the next call returns.
-    failure: Option<Error>,
-}
-
-impl IterationState {
-    /// `None` if the iteration is over, or the error of an earlier step if there was one.
-    #[inline]
-    fn begin(&mut self) -> Option<Result<()>> {
-        if self.is_done {
-            return None;
-        }
-        Some(self.failure.take().map_or(Ok(()), Err))
-    }
-
-    /// Records the result of the step after a record. The record itself is complete, so an error is
-    /// left to the next call.
-    #[inline]
-    fn note(&mut self, have_crossed: Result<bool>) {
-        match have_crossed {
-            Ok(have_crossed) => self.is_done = have_crossed,
-            Err(error) => self.failure = Some(error),
-        }
-    }
-}
-
-/// The two ends of a range, which move towards each other.
-struct RangeEnds<'t, M: Kind> {
-    name: Arc<[u8]>,
-    /// On the next record from the front.
-    front: M::Cursor<'t>,
-    /// On the record after the last one.
-    back: M::Cursor<'t>,
-    progress: IterationState,
-}
-
-/// The ends of a range while the transaction is not borrowed.
-struct ParkedRange<P> {
-    name: Arc<[u8]>,
-    front: P,
-    back: P,
-    progress: IterationState,
-}
-
-impl<'t, M: Kind> RangeEnds<'t, M> {
-    #[inline]
-    fn new(
-        state: TreeState<'t>,
-        name: Arc<[u8]>,
-        low: PairBound<'_>,
-        high: PairBound<'_>,
-    ) -> Result<Self> {
-        let mut ends = Self {
-            name,
-            front: RangeCursor::new(state),
-            back: RangeCursor::new(state),
-            progress: IterationState::default(),
-        };
-        let sought = match is_void(&state.1, low, high) {
-            true => Ok(true),
-            false => ends.seek(low, high),
-        };
-        ends.progress.is_done = sought.map_err(|error| ends.located(error, &ends.front))?;
-        Ok(ends)
-    }
-
-    /// Seeks both ends; returns whether the range is empty.
-    fn seek(&mut self, low: PairBound<'_>, high: PairBound<'_>) -> Result<bool> {
-        self.front.seek_low(low)?;
-        self.back.seek_high(high)?;
-        self.have_crossed()
-    }
-
-    /// Resumes from parked ends.
-    fn resume(state: TreeState<'t>, parked: ParkedRange<M::Parked>) -> Result<Self> {
-        let resume = |end| {
-            let resumed = RangeCursor::resume(state, end);
-            resumed.map_err(|error| located(error, state.0, &state.1, &parked.name, None))
-        };
-        Ok(Self {
-            front: resume(parked.front)?,
-            back: resume(parked.back)?,
-            name: parked.name,
-            progress: parked.progress,
-        })
-    }
-
-    fn park(self) -> ParkedRange<M::Parked> {
-        ParkedRange {
-            name: self.name,
-            front: self.front.park(),
-            back: self.back.park(),
-            progress: self.progress,
-        }
-    }
-
-    /// Whether the two ends have met.
-    fn have_crossed(&self) -> Result<bool> {
-        if self.front.is_at(&self.back) {
-            return Ok(true);
-        }
-        match self.front.is_on_record() {
-            true => Ok(false),
-            false => Err(out_of_order(self.front.state().1)),
-        }
-    }
-
-    /// Adds to a damage error at one end which keys of the table are affected.
-    #[cold]
-    fn located(&self, error: Error, end: &M::Cursor<'t>) -> Error {
-        let (source, root) = end.state();
-        located(error, source, root, &self.name, Some(end.key()))
-    }
-
-    fn take_front<R>(&mut self, read: impl FnOnce(&mut M::Cursor<'t>) -> Result<R>) -> Result<R> {
-        let record = read(&mut self.front)?;
-        let stepped = self.front.step().and_then(|_| self.have_crossed());
-        self.progress.note(stepped);
-        Ok(record)
-    }
-
-    fn take_back<R>(&mut self, read: impl FnOnce(&mut M::Cursor<'t>) -> Result<R>) -> Result<R> {
-        if !self.back.step_back()? {
-            return Err(out_of_order(self.back.state().1));
-        }
-        self.progress.is_done = self.have_crossed()?;
-        read(&mut self.back)
-    }
-
-    #[inline]
-    fn next<R>(&mut self, read: impl FnOnce(&mut M::Cursor<'t>) -> Result<R>) -> Option<Result<R>> {
-        let record = self.progress.begin()?.and_then(|()| self.take_front(read));
-        Some(record.map_err(|error| {
-            self.progress.is_done = true;
-            self.located(error, &self.front)
-        }))
-    }
-
-    fn next_back<R>(
-        &mut self,
-        read: impl FnOnce(&mut M::Cursor<'t>) -> Result<R>,
-    ) -> Option<Result<R>> {
-        let record = self.progress.begin()?.and_then(|()| self.take_back(read));
-        Some(record.map_err(|error| {
-            self.progress.is_done = true;
-            self.located(error, &self.back)
-        }))
-    }
-}
 
 /// The records of a range, in key order, and the values of a key in their order; see
 /// [`Range::iter`](crate::Range::iter) and [`Table::iter`](crate::Table::iter).
@@ -190,6 +40,77 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
         let (ends, types) = (RangeEnds::new(state, name, low, high)?, PhantomData);
         Ok(Self { ends, types })
     }
+
+    /// Returns the next record, which borrows the iterator; `None` if there are no more. Unlike
+    /// [`Iterator::next`], it does not copy the key, nor the value in a multi-value table.
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<&str, u64>("counts")?;
+    /// counts.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
+    /// let (mut letters, mut sum) = (0, 0);
+    /// let mut records = counts.range("b"..).iter(&txn)?;
+    /// while let Some((key, value)) = records.lend()? {
+    ///     letters += key.len();
+    ///     sum += value;
+    /// }
+    /// assert_eq!((letters, sum), (6, 5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`] if a page is damaged, or [`Error::Decode`]. There are no more records
+    /// after an error.
+    #[inline]
+    pub fn lend(&mut self) -> Result<Option<(K::Item<'_>, V::Item<'_>)>> {
+        match self.ends.advance() {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => return Err(*error),
+        }
+        let (progress, front) = (&mut self.ends.progress, &self.ends.front);
+        match M::lend::<K, V>(front) {
+            Ok(record) => Ok(Some(record)),
+            Err(error) => Err(*progress.fail(error, &self.ends.name, front)),
+        }
+    }
+
+    /// Returns the next record from the back, like [`Iter::lend`].
+    ///
+    /// ```
+    /// # use teak::Database;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let counts = txn.create_table::<&str, u64>("counts")?;
+    /// counts.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3)])?;
+    /// let mut records = counts.iter(&txn)?;
+    /// assert_eq!(records.lend_back()?, Some(("oak", 3)));
+    /// assert_eq!(records.lend()?, Some(("ash", 1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupted`] if a page is damaged, or [`Error::Decode`]. There are no more records
+    /// after an error.
+    #[inline]
+    pub fn lend_back(&mut self) -> Result<Option<(K::Item<'_>, V::Item<'_>)>> {
+        match self.ends.retreat() {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => return Err(*error),
+        }
+        let (progress, back) = (&mut self.ends.progress, &self.ends.back);
+        match M::lend::<K, V>(back) {
+            Ok(record) => Ok(Some(record)),
+            Err(error) => Err(*progress.fail(error, &self.ends.name, back)),
+        }
+    }
 }
 
 impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
@@ -202,6 +123,7 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
 }
 
 impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for Iter<'_, K, V, M> {
+    #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         self.ends.next_back(M::record::<K, V>)
     }
@@ -240,12 +162,14 @@ impl<'t, K: Codec, M: Kind> Keys<'t, K, M> {
 impl<K: Codec, M: Kind> Iterator for Keys<'_, K, M> {
     type Item = Result<M::Key<K>>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.ends.next(M::key::<K>)
     }
 }
 
 impl<K: Codec, M: Kind> DoubleEndedIterator for Keys<'_, K, M> {
+    #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         self.ends.next_back(M::key::<K>)
     }

@@ -60,6 +60,9 @@ fn a_damaged_record_hides_neither_those_before_it_nor_the_bounds() {
     }
     assert!(matches!(all.next(), Some(Err(Error::Corrupted { .. }))));
     assert!(all.next().is_none());
+    let mut lent = range(&pages, root, Bound::Unbounded, Bound::Unbounded).unwrap();
+    assert!(matches!(lent.lend_back(), Err(Error::Corrupted { .. })));
+    assert!(lent.lend().unwrap().is_none() && lent.lend_back().unwrap().is_none());
     let before = range(&pages, root, Bound::Unbounded, Bound::Excluded(&[8])).unwrap();
     assert_eq!(before.map(Result::unwrap).count(), 2);
 }

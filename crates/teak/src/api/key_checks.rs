@@ -3,14 +3,13 @@
 use super::{
     kind::Kind,
     sealed::Sealed as _,
-    table_handle::{ONE_VALUE, Table},
+    table_handle::{Table, wrong_kind},
     transaction::write::WriteTxn,
 };
 use crate::{
     Error, Result,
     btree::{PageSource, TreeRoot},
     page::{key::KeyOrder, max_key_len},
-    read::catalog,
 };
 
 /// Refuses keys that the table cannot hold.
@@ -76,10 +75,7 @@ pub(super) fn check_probes(
 ) -> Result<()> {
     match value {
         Some(_) if !root.is_multi() => {
-            return Err(Error::TableMismatch {
-                name: catalog::printable(name),
-                detail: ONE_VALUE.to_owned(),
-            });
+            return Err(wrong_kind(name, false));
         }
         Some(value) => check_value_probe(root, value)?,
         None => {}
@@ -102,6 +98,7 @@ impl RecordCheck {
     }
 
     /// Refuses a record. The first one of an empty table fixes the sizes of later ones.
+    #[inline]
     pub(super) fn check(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check_key(&self.root, self.page_size, key)?;
         if self.root.is_multi() {

@@ -1,13 +1,17 @@
 //! The two kinds of tables, and where they differ.
 
 use super::{
-    codec::Codec, difference::Difference, transaction::read::ReadTxn, value_guard::ValueGuard,
+    codec::Codec,
+    difference::Difference,
+    range_cursor::{RangeCursor, Source, SyncPages, TreeState},
+    transaction::read::ReadTxn,
+    value_guard::ValueGuard,
 };
 use crate::{
     Error, Result,
     api::sealed::Sealed as _,
     btree::{
-        PageSource, TreeRoot,
+        TreeRoot,
         cursor::{TreeCursor, parked::ParkedCursor},
         differences::{ChangeKind, DifferenceWalk},
         multi::{
@@ -21,14 +25,6 @@ use crate::{
     },
 };
 
-/// A source of pages that iterators can take to other threads.
-pub(super) type Source<'t> = &'t SyncPages<'t>;
-
-pub(super) type SyncPages<'t> = dyn PageSource + Sync + 't;
-
-/// A state of a tree.
-pub(super) type TreeState<'t> = (Source<'t>, TreeRoot);
-
 /// The kind of a [`Table`](crate::Table) in which a key has one value.
 #[derive(Debug)]
 pub struct Single;
@@ -41,10 +37,10 @@ pub struct Multi;
 /// same for both.
 ///
 /// ```
-/// use teak::{Kind, ReadTxn, Result, Table};
+/// use teak::{Kind, ReadTxn, Result, Table, codec::Str};
 ///
 /// /// The first key of a table of any kind.
-/// fn first_key<M: Kind>(table: &Table<&str, u64, M>, txn: &ReadTxn) -> Result<Option<String>> {
+/// fn first_key<M: Kind>(table: &Table<Str, u64, M>, txn: &ReadTxn) -> Result<Option<String>> {
 ///     Ok(table.first(txn)?.map(|(key, _)| key))
 /// }
 /// ```
@@ -67,6 +63,9 @@ pub trait Kind: TableKind {
 /// A record that is read from a table.
 pub(super) type ReadRecord<'t, K, V, M> = (<K as Codec>::Owned, <M as Kind>::Value<'t, V>);
 
+/// A record that borrows the cursor that has read it.
+pub(super) type LentRecord<'c, K, V> = (<K as Codec>::Item<'c>, <V as Codec>::Item<'c>);
+
 /// A record that does not borrow its transaction.
 pub(super) type OwnedReadRecord<K, V, M> = (<K as Codec>::Owned, <M as Kind>::OwnedValue<V>);
 
@@ -85,23 +84,26 @@ pub(super) trait TableKind: Sized + 'static {
     /// A walk along the differences of two states.
     type Walk<'t>;
 
-    /// Reads the record that a cursor is on.
+    /// Decodes the record that a cursor has read.
     fn record<'t, K: Codec, V: Codec>(
-        cursor: &mut Self::Cursor<'t>,
+        cursor: &Self::Cursor<'t>,
     ) -> Result<ReadRecord<'t, K, V, Self>>
     where
         Self: Kind;
 
-    /// Reads the record of a resumed cursor.
+    /// Decodes the record that a cursor has read; the result borrows the cursor.
+    fn lend<'c, K: Codec, V: Codec>(cursor: &'c Self::Cursor<'_>) -> Result<LentRecord<'c, K, V>>;
+
+    /// Decodes the record that a cursor has read; the result holds the transaction.
     fn owned_record<K: Codec, V: Codec>(
-        cursor: &mut Self::Cursor<'_>,
+        cursor: &Self::Cursor<'_>,
         txn: &ReadTxn,
     ) -> Result<OwnedReadRecord<K, V, Self>>
     where
         Self: Kind;
 
-    /// Reads the key that a cursor over keys is on.
-    fn key<K: Codec>(cursor: &mut KeyCursor<'_>) -> Result<Self::Key<K>>
+    /// Decodes the key that a cursor over keys has read.
+    fn key<K: Codec>(cursor: &KeyCursor<'_>) -> Result<Self::Key<K>>
     where
         Self: Kind;
 
@@ -140,41 +142,6 @@ pub(super) trait TableKind: Sized + 'static {
 /// A cursor over the keys of a table of any kind.
 type KeyCursor<'t> = TreeCursor<'t, SyncPages<'t>>;
 
-/// One end of a range, which moves towards the other.
-pub(super) trait RangeCursor<'t>: Sized {
-    /// The state of the cursor while its source is not borrowed.
-    type Parked;
-
-    fn new(state: TreeState<'t>) -> Self;
-
-    /// Resumes a parked cursor, in the same state of the tree.
-    fn resume(state: TreeState<'t>, parked: Self::Parked) -> Result<Self>;
-
-    fn park(self) -> Self::Parked;
-
-    /// Moves to the first record of a range; after the last one if there is none.
-    fn seek_low(&mut self, low: PairBound<'_>) -> Result<()>;
-
-    /// Moves past the last record of a range.
-    fn seek_high(&mut self, high: PairBound<'_>) -> Result<()>;
-
-    /// Moves to the next record.
-    fn step(&mut self) -> Result<bool>;
-
-    /// Moves to the previous record.
-    fn step_back(&mut self) -> Result<bool>;
-
-    /// Whether both are on the same record, or both on none.
-    fn is_at(&self, other: &Self) -> bool;
-
-    fn is_on_record(&self) -> bool;
-
-    /// The key that was read; empty if there is none.
-    fn key(&self) -> &[u8];
-
-    fn state(&self) -> (Source<'t>, &TreeRoot);
-}
-
 impl Kind for Single {
     type Value<'t, V: Codec> = V::Item<'t>;
     type OwnedValue<V: Codec> = ValueGuard;
@@ -188,20 +155,26 @@ impl TableKind for Single {
     type Parked = ParkedCursor;
     type Walk<'t> = DifferenceWalk<'t, SyncPages<'t>>;
 
-    #[inline]
+    #[inline(always)]
     fn record<'t, K: Codec, V: Codec>(
-        cursor: &mut Self::Cursor<'t>,
+        cursor: &Self::Cursor<'t>,
     ) -> Result<ReadRecord<'t, K, V, Self>> {
-        let key = Self::key::<K>(cursor)?;
-        Ok((key, cursor.decode(V::decode)?))
+        cursor.decode(|value| {
+            let (key, value) = (K::decode(cursor.key())?, V::decode(value)?);
+            Ok((K::to_owned(key), value))
+        })
+    }
+
+    #[inline(always)]
+    fn lend<'c, K: Codec, V: Codec>(cursor: &'c Self::Cursor<'_>) -> Result<LentRecord<'c, K, V>> {
+        cursor.decode(|value: &'c [u8]| Ok((K::decode(cursor.key())?, V::decode(value)?)))
     }
 
     fn owned_record<K: Codec, V: Codec>(
-        cursor: &mut Self::Cursor<'_>,
+        cursor: &Self::Cursor<'_>,
         txn: &ReadTxn,
     ) -> Result<OwnedReadRecord<K, V, Self>> {
-        cursor.read_resumed()?;
-        let key = K::to_owned(K::decode(cursor.key())?);
+        let key = Self::key::<K>(cursor)?;
         let guard = reading(txn.source(), || {
             ValueGuard::at(txn, cursor.position().clone())
         })?;
@@ -209,8 +182,7 @@ impl TableKind for Single {
     }
 
     #[inline]
-    fn key<K: Codec>(cursor: &mut Self::Cursor<'_>) -> Result<K::Owned> {
-        cursor.read_here()?;
+    fn key<K: Codec>(cursor: &Self::Cursor<'_>) -> Result<K::Owned> {
         Ok(K::to_owned(K::decode(cursor.key())?))
     }
 
@@ -224,7 +196,7 @@ impl TableKind for Single {
     ) -> Result<Option<ReadRecord<'t, K, V, Self>>> {
         let mut cursor = <Self::Cursor<'t> as RangeCursor<'t>>::new(state);
         match cursor.seek_nth(number)? {
-            true => Self::record::<K, V>(&mut cursor).map(Some),
+            true => Self::record::<K, V>(&cursor).map(Some),
             false => Ok(None),
         }
     }
@@ -281,9 +253,9 @@ impl TableKind for Multi {
     type Parked = PairPosition;
     type Walk<'t> = PairDifferenceWalk<'t, SyncPages<'t>>;
 
-    #[inline]
+    #[inline(always)]
     fn record<'t, K: Codec, V: Codec>(
-        cursor: &mut Self::Cursor<'t>,
+        cursor: &Self::Cursor<'t>,
     ) -> Result<ReadRecord<'t, K, V, Self>> {
         cursor.decode(|key, value| {
             let (key, value) = (K::decode(key)?, V::decode(value)?);
@@ -291,21 +263,25 @@ impl TableKind for Multi {
         })
     }
 
+    #[inline(always)]
+    fn lend<'c, K: Codec, V: Codec>(cursor: &'c Self::Cursor<'_>) -> Result<LentRecord<'c, K, V>> {
+        cursor.decode(|key, value| Ok((K::decode(key)?, V::decode(value)?)))
+    }
+
     fn owned_record<K: Codec, V: Codec>(
-        cursor: &mut Self::Cursor<'_>,
+        cursor: &Self::Cursor<'_>,
         _: &ReadTxn,
     ) -> Result<OwnedReadRecord<K, V, Self>> {
         Self::record::<K, V>(cursor)
     }
 
-    fn key<K: Codec>(cursor: &mut KeyCursor<'_>) -> Result<(K::Owned, u64)> {
-        let key = Single::key::<K>(cursor)?;
+    fn key<K: Codec>(cursor: &KeyCursor<'_>) -> Result<(K::Owned, u64)> {
         let root = cursor.root();
         let values = reading(cursor.source(), || {
             let values = KeyValues::of(root, cursor.stored_value());
             values.map_err(|damage| damage.at(root.page, "scan"))
         })?;
-        Ok((key, values.count()))
+        Ok((Single::key::<K>(cursor)?, values.count()))
     }
 
     fn into_owned<V: Codec>(value: V::Owned) -> V::Owned {
@@ -351,118 +327,6 @@ impl TableKind for Multi {
     fn fault<'w, 't>(walk: &'w Self::Walk<'t>) -> (Source<'t>, &'w TreeRoot, &'w [u8]) {
         let (source, root) = walk.tree_at_fault();
         (source, root, walk.pair().0)
-    }
-}
-
-impl<'t> RangeCursor<'t> for TreeCursor<'t, SyncPages<'t>> {
-    type Parked = ParkedCursor;
-
-    #[inline]
-    fn new((source, root): TreeState<'t>) -> Self {
-        Self::new(source, root)
-    }
-
-    fn resume((source, root): TreeState<'t>, parked: ParkedCursor) -> Result<Self> {
-        Ok(Self::resume_unread(source, root, parked))
-    }
-
-    fn park(self) -> ParkedCursor {
-        self.park()
-    }
-
-    #[inline]
-    fn seek_low(&mut self, low: PairBound<'_>) -> Result<()> {
-        self.seek_bound(low.map(|(key, _)| key))
-    }
-
-    #[inline]
-    fn seek_high(&mut self, high: PairBound<'_>) -> Result<()> {
-        self.seek_end(high.map(|(key, _)| key))
-    }
-
-    #[inline]
-    fn step(&mut self) -> Result<bool> {
-        self.step()
-    }
-
-    #[inline]
-    fn step_back(&mut self) -> Result<bool> {
-        self.step_back()
-    }
-
-    #[inline]
-    fn is_at(&self, other: &Self) -> bool {
-        self.position().is_at(other.position())
-    }
-
-    #[inline]
-    fn is_on_record(&self) -> bool {
-        self.position().record().is_some()
-    }
-
-    #[inline]
-    fn key(&self) -> &[u8] {
-        self.key()
-    }
-
-    fn state(&self) -> (Source<'t>, &TreeRoot) {
-        (self.source(), self.root())
-    }
-}
-
-impl<'t> RangeCursor<'t> for PairCursor<'t, SyncPages<'t>> {
-    type Parked = PairPosition;
-
-    #[inline]
-    fn new((source, root): TreeState<'t>) -> Self {
-        Self::new(source, root)
-    }
-
-    fn resume((source, root): TreeState<'t>, parked: PairPosition) -> Result<Self> {
-        Self::resume(source, root, parked)
-    }
-
-    fn park(self) -> PairPosition {
-        self.park()
-    }
-
-    #[inline]
-    fn seek_low(&mut self, low: PairBound<'_>) -> Result<()> {
-        self.seek_bound(low)
-    }
-
-    #[inline]
-    fn seek_high(&mut self, high: PairBound<'_>) -> Result<()> {
-        self.seek_end(high)
-    }
-
-    #[inline]
-    fn step(&mut self) -> Result<bool> {
-        self.next()
-    }
-
-    #[inline]
-    fn step_back(&mut self) -> Result<bool> {
-        self.prev()
-    }
-
-    #[inline]
-    fn is_at(&self, other: &Self) -> bool {
-        self.is_at(other)
-    }
-
-    #[inline]
-    fn is_on_record(&self) -> bool {
-        self.is_on_pair()
-    }
-
-    #[inline]
-    fn key(&self) -> &[u8] {
-        self.key()
-    }
-
-    fn state(&self) -> (Source<'t>, &TreeRoot) {
-        (self.source(), self.root())
     }
 }
 

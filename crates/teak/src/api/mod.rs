@@ -3,6 +3,8 @@
 
 mod add_comparison;
 mod backup;
+mod begin_async;
+mod begin_queue;
 mod bounds;
 mod bulk;
 mod cached;
@@ -17,6 +19,7 @@ mod debug_text;
 mod detached_cursor;
 mod difference;
 mod differences;
+mod entry;
 mod feed;
 mod get_record;
 mod iter;
@@ -24,26 +27,34 @@ mod key_checks;
 mod kind;
 mod multi;
 mod named_snapshots;
+mod open_table;
 mod opening;
 mod options;
+mod order_check;
 mod pages;
 mod permissions;
 mod point;
 mod range;
+mod range_cursor;
+mod range_ends;
 mod records;
 mod restore;
 mod salvage;
 mod sealed;
 mod sync;
 mod table;
+mod table_def;
 mod table_handle;
 mod table_info;
 mod table_options;
+mod table_types;
 mod transaction;
 mod unfinished_file;
 mod value_guard;
 mod write_options;
 
+#[cfg(feature = "metrics")]
+pub use crate::observe::prometheus::prometheus_text;
 pub use crate::{
     admin::{
         backup::BackupProgress,
@@ -85,6 +96,7 @@ pub use database::{Database, DatabaseStat};
 pub use detached_cursor::{DetachedCursor, delete_scope::DeleteScope};
 pub use difference::Difference;
 pub use differences::{Differences, TableChange};
+pub use entry::Entry;
 pub use feed::{ChangeFeed, Changes};
 pub use get_record::Exactness;
 pub use iter::{Iter, Keys, OwnedIter};
@@ -97,6 +109,7 @@ pub use restore::{RestoreProgress, restore};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use salvage::salvage_into;
 pub use salvage::{SalvageProgress, SalvageReport, SalvagedTable, salvage};
+pub use table_def::{MultiTableDef, TableDef};
 pub use table_handle::{MultiTable, Table};
 pub use table_info::{TableInfo, TableStat};
 pub use table_options::{TableOptions, ValueSize};

@@ -89,8 +89,7 @@ impl Options {
         // No other boot of the machine, and no other process, finds the file.
         let boot = [0; 16];
         let storage = Arc::new(storage);
-        let engine = Engine::open_storage(storage, path.clone(), true, false, settings, boot);
-        let engine = engine.map_err(|error| error.at(&path))?;
+        let engine = Engine::open_storage(storage, path, true, false, settings, boot)?;
         Ok(Database::new(Opening::alone(engine, Access::ReadWrite)))
     }
 
@@ -149,10 +148,10 @@ impl Database {
     /// Its [`path`](Database::path) names no file. [`Options::open_in_memory`] takes options.
     ///
     /// ```
-    /// use teak::{Database, codec::{Str, U64}};
+    /// use teak::Database;
     /// let database = Database::in_memory()?;
     /// let mut txn = database.begin_write()?;
-    /// let ages = txn.create_table::<Str, U64>("ages")?;
+    /// let ages = txn.create_table::<&str, u64>("ages")?;
     /// ages.insert(&mut txn, "Ada", 36)?;
     /// txn.commit()?;
     ///

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    btree::{PageSource, insert::Existing, modify::ModifyAction},
+    btree::{PageSource, insert::Existing},
     page::{key::KeyOrder, value::StoredValue},
 };
 use std::marker::PhantomData;
@@ -24,96 +24,51 @@ pub enum Swap<T> {
     Other(Option<T>),
 }
 
-/// The decision about a record that [`Table::modify`] has shown.
+/// The decision about a value that [`MultiTable::modify`](crate::MultiTable::modify) has shown.
 #[derive(Debug)]
 #[must_use]
 pub struct Action<V> {
-    verdict: Result<ModifyAction<'static>>,
+    verdict: Result<Verdict>,
     types: PhantomData<fn() -> V>,
 }
 
+/// The decision about the bytes of a value.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Keep,
+    Put(Vec<u8>),
+    Remove,
+}
+
 impl<V: Codec> Action<V> {
-    fn new(verdict: Result<ModifyAction<'static>>) -> Self {
+    fn new(verdict: Result<Verdict>) -> Self {
         let types = PhantomData;
         Self { verdict, types }
     }
 
-    pub(super) fn into_verdict(self) -> Result<ModifyAction<'static>> {
+    pub(super) fn into_verdict(self) -> Result<Verdict> {
         self.verdict
     }
 
-    /// Leaves the record unchanged, or absent.
+    /// Leaves the value unchanged, or absent.
     pub fn keep() -> Self {
-        Self::new(Ok(ModifyAction::Leave))
+        Self::new(Ok(Verdict::Keep))
     }
 
-    /// Stores this value, and inserts the record if no record has its key. If the value cannot be
-    /// encoded, [`Table::modify`] returns the error.
+    /// Stores this value in place of the one that was shown, or inserts it. If the value cannot be
+    /// encoded, [`MultiTable::modify`](crate::MultiTable::modify) returns the error.
     pub fn put(value: impl EncodeAs<V>) -> Self {
         let encoded = value.encode_as();
-        Self::new(encoded.map(|value| ModifyAction::Put(value.as_ref().to_vec().into())))
+        Self::new(encoded.map(|value| Verdict::Put(value.as_ref().to_vec())))
     }
 
-    /// Removes the record, if there is one.
+    /// Removes the value, if there is one.
     pub fn remove() -> Self {
-        Self::new(Ok(ModifyAction::Remove))
+        Self::new(Ok(Verdict::Remove))
     }
 }
 
 impl<K: Codec, V: Codec> Table<K, V> {
-    /// Passes the value of a key to `decide` and executes its decision. If `decide` fails, nothing
-    /// changes.
-    fn decide<'v, R>(
-        &self,
-        txn: &mut WriteTxn,
-        key: impl EncodeAs<K>,
-        decide: impl FnOnce(Option<&[u8]>) -> Result<(ModifyAction<'v>, R)>,
-    ) -> Result<R> {
-        let key = key.encode_as()?;
-        let key = key.as_ref();
-        check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
-        // An error of `change` itself would break the transaction; an error of `decide` does not.
-        self.change_checked(txn, |tree| {
-            tree.modify(key, |old| match decide(old) {
-                Ok((verdict, decided)) => (verdict, Ok(decided)),
-                Err(error) => (ModifyAction::Leave, Err(error)),
-            })
-        })?
-    }
-
-    /// Inserts a record if no record has this key; otherwise returns the stored value.
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<&str, u32>("counts")?;
-    /// assert_eq!(counts.get_or_insert(&mut txn, "teak", 1)?, None);
-    /// assert_eq!(counts.get_or_insert(&mut txn, "teak", 2)?, Some(1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Decode`] if the stored value cannot be decoded as `V`; [`Error::KeyTooLong`] or
-    /// [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there is no space.
-    pub fn get_or_insert(
-        &self,
-        txn: &mut WriteTxn,
-        key: impl EncodeAs<K>,
-        value: impl EncodeAs<V>,
-    ) -> Result<Option<V::Owned>> {
-        let value = value.encode_as()?;
-        self.decide(txn, key, |old| {
-            let verdict = match old {
-                Some(_) => ModifyAction::Leave,
-                None => ModifyAction::Put(value.as_ref().into()),
-            };
-            Ok((verdict, owned::<V>(old)?))
-        })
-    }
-
     /// Replaces the value of a key if a record has this key; returns whether one does.
     ///
     /// ```
@@ -140,98 +95,12 @@ impl<K: Codec, V: Codec> Table<K, V> {
         value: impl EncodeAs<V>,
     ) -> Result<bool> {
         let value = value.encode_as()?;
-        self.decide(txn, key, |old| {
-            Ok(match old {
-                Some(_) => (ModifyAction::Put(value.as_ref().into()), true),
-                None => (ModifyAction::Leave, false),
-            })
-        })
-    }
-
-    /// Inserts a record, or replaces the value of the key; returns the old value.
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<&str, u32>("counts")?;
-    /// assert_eq!(counts.replace(&mut txn, "teak", 1)?, None);
-    /// assert_eq!(counts.replace(&mut txn, "teak", 2)?, Some(1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The old value is decoded before anything changes. [`Error::Decode`] if the stored value
-    /// cannot be decoded as `V`; [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`]
-    /// or [`Error::Full`] if there is no space.
-    pub fn replace(
-        &self,
-        txn: &mut WriteTxn,
-        key: impl EncodeAs<K>,
-        value: impl EncodeAs<V>,
-    ) -> Result<Option<V::Owned>> {
-        let value = value.encode_as()?;
-        self.decide(txn, key, |old| {
-            Ok((ModifyAction::Put(value.as_ref().into()), owned::<V>(old)?))
-        })
-    }
-
-    /// Removes a record; returns its value.
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<&str, u32>("counts")?;
-    /// counts.insert(&mut txn, "teak", 1)?;
-    /// assert_eq!(counts.take(&mut txn, "teak")?, Some(1));
-    /// assert_eq!(counts.take(&mut txn, "teak")?, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The old value is decoded before anything changes. [`Error::Decode`] if the stored value
-    /// cannot be decoded as `V`; [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`]
-    /// or [`Error::Full`] if there is no space.
-    pub fn take(&self, txn: &mut WriteTxn, key: impl EncodeAs<K>) -> Result<Option<V::Owned>> {
-        self.decide(txn, key, |old| Ok((ModifyAction::Remove, owned::<V>(old)?)))
-    }
-
-    /// Removes a record if it has this value; returns whether it did.
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<&str, u32>("counts")?;
-    /// counts.insert(&mut txn, "teak", 1)?;
-    /// assert!(!counts.remove_if(&mut txn, "teak", 2)?);
-    /// assert!(counts.remove_if(&mut txn, "teak", 1)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space.
-    pub fn remove_if(
-        &self,
-        txn: &mut WriteTxn,
-        key: impl EncodeAs<K>,
-        value: impl EncodeAs<V>,
-    ) -> Result<bool> {
-        let value = value.encode_as()?;
-        self.decide(txn, key, |old| {
-            Ok(match old == Some(value.as_ref()) {
-                true => (ModifyAction::Remove, true),
-                false => (ModifyAction::Leave, false),
-            })
-        })
+        let mut entry = self.entry(txn, key)?;
+        let is_there = entry.is_there();
+        if is_there {
+            entry.store(value.as_ref())?;
+        }
+        Ok(is_there)
     }
 
     /// Replaces `old` by `new` if the stored value equals `old`; values are compared as bytes.
@@ -263,58 +132,17 @@ impl<K: Codec, V: Codec> Table<K, V> {
     ) -> Result<Swap<V::Owned>> {
         let expected = old.as_ref().map(X::encode_as).transpose()?;
         let new = new.as_ref().map(X::encode_as).transpose()?;
-        self.decide(txn, key, |old| {
-            if old != expected.as_ref().map(AsRef::as_ref) {
-                return Ok((ModifyAction::Leave, Swap::Other(owned::<V>(old)?)));
-            }
-            let verdict = match &new {
-                Some(new) => ModifyAction::Put(new.as_ref().into()),
-                None => ModifyAction::Remove,
-            };
-            Ok((verdict, Swap::Done))
-        })
-    }
-
-    /// Passes the value of a key, if there is one, to `change` and executes its decision. Returns
-    /// the result that `change` returns with it. If `change` fails, nothing changes, and the
-    /// transaction can continue. If it panics, the transaction can only be rolled back.
-    ///
-    /// ```
-    /// # use teak::{Action, Database};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let counts = txn.create_table::<&str, u32>("counts")?;
-    /// for word in ["teak", "oak", "teak"] {
-    ///     counts.modify(&mut txn, word, |count| Ok((Action::put(count.unwrap_or(0) + 1), ())))?;
-    /// }
-    /// assert_eq!(counts.get(&txn, "teak")?, Some(2));
-    /// // Counts down, and removes what has come to nothing.
-    /// let left = counts.modify(&mut txn, "oak", |count| {
-    ///     Ok(match count {
-    ///         Some(2..) => (Action::put(count.unwrap_or(0) - 1), true),
-    ///         _ => (Action::remove(), false),
-    ///     })
-    /// })?;
-    /// assert!(!left && !counts.contains_key(&txn, "oak")?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The error of `change`; [`Error::Decode`] if the stored value cannot be decoded as `V`;
-    /// [`Error::KeyTooLong`] or [`Error::TableNotFound`]; [`Error::Io`] or [`Error::Full`] if there
-    /// is no space.
-    pub fn modify<R>(
-        &self,
-        txn: &mut WriteTxn,
-        key: impl EncodeAs<K>,
-        change: impl FnOnce(Option<V::Item<'_>>) -> Result<(Action<V>, R)>,
-    ) -> Result<R> {
-        self.decide(txn, key, |old| {
-            let (action, result) = change(old.map(V::decode).transpose()?)?;
-            Ok((action.verdict?, result))
-        })
+        let mut entry = self.entry(txn, key)?;
+        let stored = entry.stored()?;
+        if stored != expected.as_ref().map(AsRef::as_ref) {
+            let stored = stored.map(V::decode).transpose()?;
+            return Ok(Swap::Other(stored.map(V::to_owned)));
+        }
+        match new {
+            Some(new) => entry.store(new.as_ref())?,
+            None => entry.delete()?,
+        }
+        Ok(Swap::Done)
     }
 
     /// Inserts a record with a value of `len` bytes, or replaces the value of the key. `fill`
@@ -368,10 +196,4 @@ impl<K: Codec, V: Codec> Table<K, V> {
         })?;
         Ok(())
     }
-}
-
-/// Decodes a stored value, independent of its page.
-fn owned<V: Codec>(value: Option<&[u8]>) -> Result<Option<V::Owned>> {
-    let item = value.map(V::decode).transpose()?;
-    Ok(item.map(V::to_owned))
 }

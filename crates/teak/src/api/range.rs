@@ -2,7 +2,7 @@
 
 use super::{
     Estimate, Iter, Keys, OwnedIter, ReadTxn, Table, Transaction, WriteTxn,
-    bounds::Bounds,
+    bounds::{Bounds, RangeOrigin, bytes_of, encode_bound, prefix_end},
     codec::{Codec, EncodeAs},
     iter::Ignored,
     key_checks::check_probes,
@@ -55,16 +55,6 @@ pub struct Range<'r, K, V, M = Single> {
     origin: RangeOrigin,
 }
 
-/// How a range was made.
-#[derive(Clone)]
-enum RangeOrigin {
-    Bounds,
-    /// From a prefix, which makes sense only in byte order.
-    Prefix,
-    /// From a bound that could not be encoded.
-    Failed(Arc<Error>),
-}
-
 impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// Returns a range of keys: any range of the standard library, or a tuple of two [`Bound`]s;
     /// [`Bounds`] has examples. If the codec cannot encode a bound, the methods of the range return
@@ -86,8 +76,9 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     where
         B::Of: EncodeAs<K>,
     {
-        let encoded = |bound| encode_bound(bound, |key: &B::Of| Ok((bytes_of(key)?, None)));
-        self.range_or_error(encoded(bounds.low()), encoded(bounds.high()))
+        let key = |key: &B::Of| Ok((bytes_of(key)?, None));
+        let (low, high) = (bounds.low(), bounds.high());
+        self.range_or_error(encode_bound(low, key), encode_bound(high, key))
     }
 
     /// Returns the range of all keys that, as bytes, begin with `prefix`. Only for tables in byte
@@ -188,28 +179,10 @@ impl<K: Codec, V: Codec> Table<K, V, Multi> {
         X: EncodeAs<K>,
         Y: EncodeAs<V>,
     {
-        let encoded = |bound| {
-            encode_bound(bound, |(key, value): &(X, Y)| {
-                Ok((bytes_of(key)?, Some(bytes_of(value)?)))
-            })
-        };
-        self.range_or_error(encoded(bounds.low()), encoded(bounds.high()))
+        let pair = |(key, value): &(X, Y)| Ok((bytes_of(key)?, Some(bytes_of(value)?)));
+        let (low, high) = (bounds.low(), bounds.high());
+        self.range_or_error(encode_bound(low, pair), encode_bound(high, pair))
     }
-}
-
-fn bytes_of<C, T: EncodeAs<C>>(item: &T) -> Result<Vec<u8>> {
-    Ok(item.encode_as()?.as_ref().to_vec())
-}
-
-fn encode_bound<T>(
-    bound: Bound<&T>,
-    encode: impl Fn(&T) -> Result<(Vec<u8>, Option<Vec<u8>>)>,
-) -> Result<OwnedPairBound> {
-    Ok(match bound {
-        Bound::Included(item) => Bound::Included(encode(item)?),
-        Bound::Excluded(item) => Bound::Excluded(encode(item)?),
-        Bound::Unbounded => Bound::Unbounded,
-    })
 }
 
 impl<'r, K, V, M> Range<'r, K, V, M> {
@@ -523,12 +496,4 @@ impl<K, V, M> fmt::Debug for Range<'_, K, V, M> {
             .field("high", &self.high)
             .finish_non_exhaustive()
     }
-}
-
-/// Returns the first key after all those that begin with `prefix`; `None` if there is none.
-fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
-    let mut end = prefix[..=last].to_vec();
-    end[last] += 1;
-    Some(end)
 }

@@ -78,7 +78,6 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let root = self.root(txn)?;
         let source = txn.source();
         let mut values = Vec::with_capacity(keys.len());
-        let mut failure = None;
         let found = reading_twice(source, || {
             values.clear();
             let mut add = |value: Option<StoredValue<'t>>| {
@@ -88,23 +87,14 @@ impl<K: Codec, V: Codec> Table<K, V> {
                 });
                 Ok(())
             };
-            let encoded = keys.iter().map_while(|key| match key.encode_as() {
-                Ok(key) => Some(key),
-                Err(error) => {
-                    failure = Some(error);
-                    None
-                }
-            });
-            lookup::get_many(source, &root, encoded, &mut add)
+            let keys = keys.iter().map(EncodeAs::encode_as);
+            lookup::get_many(source, &root, keys, &mut add)
         });
-        match (found, failure) {
-            (Ok(()), None) => Ok(values),
-            (_, Some(error)) => Err(error),
-            (Err(error), None) => {
-                let key = keys
-                    .get(values.len())
-                    .map(EncodeAs::encode_as)
-                    .transpose()?;
+        match found {
+            Ok(()) => Ok(values),
+            Err(error) => {
+                let key = keys.get(values.len()).map(EncodeAs::encode_as);
+                let key = key.transpose()?;
                 let key = key.as_ref().map(AsRef::as_ref);
                 Err(self.located(error, txn, &root, key))
             }

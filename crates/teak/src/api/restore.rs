@@ -15,7 +15,7 @@ use crate::{
 };
 use std::{
     fs::{File, Metadata},
-    io::{self, Read},
+    io::Read,
     ops::ControlFlow,
     os::unix::fs::FileExt,
     path::Path,
@@ -70,8 +70,8 @@ pub struct RestoreProgress {
 /// [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] if the copy is shorter
 /// or longer than its records say, or if an increment is incomplete, belongs to another database,
 /// or starts from a state after that of the copy; [`Error::NotADatabase`] if the copy does not
-/// begin like a database, in which case no more of it is read; [`Error::Io`]; [`Error::Corrupted`]
-/// if anything in the backups is damaged.
+/// begin like a database, in which case no more of it is read; [`Error::Io`]; [`Error::Cancelled`]
+/// if `progress` breaks; [`Error::Corrupted`] if anything in the backups is damaged.
 pub fn restore(
     full: &mut dyn Read,
     increments: &mut [&mut dyn Read],
@@ -143,8 +143,7 @@ fn restore_at(
 }
 
 fn ended() -> Error {
-    let text = "it was cancelled by the progress callback";
-    Error::io("restoring the backup")(io::Error::new(io::ErrorKind::Interrupted, text))
+    Error::cancelled("restoring the backup")
 }
 
 /// Receives the number of bytes written since the last call, and can end the restore with an error.

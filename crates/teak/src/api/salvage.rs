@@ -2,11 +2,11 @@
 
 use super::{
     Create, Durability, Marks, MultiTable, Options, ReadTxn, Table, Transaction, WriteTxn, backup,
-    codec::Bytes, permissions::restrict, table_options::TableOptions,
+    codec::Raw, permissions::restrict, table_options::TableOptions,
     unfinished_file::UnfinishedFile,
 };
 use crate::{
-    Database, Error, Result, TransactionId,
+    Database, Error, Result, TableTypes, TransactionId,
     admin::salvage::{DamagedFile, FoundTable, Loss},
     btree::TreeRoot,
     page::comparison::{Comparison, Comparisons},
@@ -187,16 +187,21 @@ pub(crate) fn salvage_into(
     save_marks(&damaged_file, &database)?;
     let tables = damaged_file.tables()?;
     report.catalog_losses = damaged_file.losses.take();
-    for FoundTable { name, entry } in tables {
+    for FoundTable { name, entry, types } in tables {
         match entry {
             CatalogEntry::Table(root) => {
-                let saved =
-                    salvage_table(&mut damaged_file, &database, name.clone(), &root, progress);
+                let saved = salvage_table(
+                    &mut damaged_file,
+                    &database,
+                    (name.clone(), &root, &types),
+                    progress,
+                );
                 report.tables.push(match saved {
                     // The name occurs twice in a catalog that is out of order, or is not a possible
                     // name.
                     Err(
                         error @ (Error::TableMismatch { .. }
+                        | Error::TableTypeMismatch { .. }
                         | Error::KeyTooLong { .. }
                         | Error::ValueTooLong { .. }
                         | Error::InvalidArgument(_)),
@@ -246,13 +251,14 @@ fn save_marks(damaged_file: &DamagedFile, database: &Database) -> Result<()> {
 fn salvage_table(
     damaged_file: &mut DamagedFile,
     database: &Database,
-    name: Vec<u8>,
-    root: &TreeRoot,
+    (name, root, types): (Vec<u8>, &TreeRoot, &TableTypes),
     progress: &mut dyn FnMut(SalvageProgress),
 ) -> Result<SalvagedTable> {
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
-    let sequence = txn.create(&name, TableOptions::of_root(root))?.sequence;
+    let sequence = txn
+        .create(&name, TableOptions::of_root(root), types.names())?
+        .sequence;
     // A name may occur twice in a damaged catalog.
     txn.draw_sequence(&name, root.sequence.saturating_sub(sequence))?;
     txn.commit()?;
@@ -329,8 +335,8 @@ impl TableSalvage<'_> {
 
 /// The table that receives the saved records.
 enum SalvageTarget {
-    Plain(Table<Bytes, Bytes>),
-    Multi(MultiTable<Bytes, Bytes>),
+    Plain(Table<Raw, Raw>),
+    Multi(MultiTable<Raw, Raw>),
 }
 
 impl SalvageTarget {

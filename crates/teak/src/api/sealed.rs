@@ -3,6 +3,7 @@
 // The trait uses types of lower layers, which users cannot name.
 #![allow(private_interfaces)]
 
+use crate::types::TypeNames;
 use crate::{
     Result, TransactionId,
     btree::{PageSource, RootRef},
@@ -16,6 +17,9 @@ pub trait Sealed {
     fn engine(&self) -> &Arc<Engine>;
     #[doc(hidden)]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>>;
+    /// The recorded names of a table's types.
+    #[doc(hidden)]
+    fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>>;
     #[doc(hidden)]
     fn source(&self) -> &(impl PageSource + Sync);
     /// Identifies the version of a table if it was never committed; two equal results mean the same

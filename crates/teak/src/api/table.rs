@@ -5,7 +5,8 @@ use super::{
     codec::{Codec, EncodeAs, encode_pairs},
     count::check_counted,
     key_checks::{RecordCheck, check_key, check_probe},
-    kind::{Kind, ReadRecord, Source},
+    kind::{Kind, ReadRecord},
+    range_cursor::Source,
     sealed::Sealed,
     table_info::TableStat,
 };

@@ -35,6 +35,10 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// The types are compared with the recorded ones when a table is opened or created, not at each
+/// call. If somebody drops the table and creates one of its name with other types, or records
+/// [other types](crate::WriteTxn::set_table_types), open it again.
+///
 /// The third parameter is the [kind](Kind) of the table: a key has one value, or several, as in a
 /// [`MultiTable`].
 pub struct Table<K, V, M = Single> {
@@ -45,7 +49,8 @@ pub struct Table<K, V, M = Single> {
     types: PhantomData<Types<K, V, M>>,
 }
 
-type Types<K, V, M> = fn() -> (K, V, M);
+/// The types of a table handle.
+pub(super) type Types<K, V, M> = fn() -> (K, V, M);
 
 /// A handle to a table in which a key has a sorted set of distinct values, of codec `V`. It is
 /// cheap to clone, and every method takes the transaction.
@@ -73,10 +78,6 @@ type Types<K, V, M> = fn() -> (K, V, M);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub type MultiTable<K, V> = Table<K, V, Multi>;
-
-const SEVERAL_VALUES: &str = "a key has several values in it, which `MultiTable` is for";
-
-pub(super) const ONE_VALUE: &str = "a key has one value in it, which `Table` is for";
 
 impl<K, V, M> Clone for Table<K, V, M> {
     fn clone(&self) -> Self {
@@ -133,9 +134,23 @@ impl<K, V, M> Table<K, V, M> {
         &self.name
     }
 
-    /// Returns the same table with other types.
+    /// Returns a handle to the same table with other types, which are not compared with those that
+    /// are recorded. Bytes that the new types cannot decode are [`Error::Decode`]. If the new codec
+    /// of keys sorts differently, lookups miss keys, and ranges return the wrong ones.
+    ///
+    /// ```
+    /// # use teak::{Database, codec::Bytes};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let ages = txn.create_table::<&str, u64>("ages")?;
+    /// ages.insert(&mut txn, "Ada", 36)?;
+    /// let stored = ages.cast::<&str, Bytes>();
+    /// assert_eq!(stored.get(&txn, "Ada")?, Some(&[0, 0, 0, 0, 0, 0, 0, 36][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn retype<K2: Codec, V2: Codec>(&self) -> Table<K2, V2, M> {
+    pub fn cast<K2: Codec, V2: Codec>(&self) -> Table<K2, V2, M> {
         self.with_types()
     }
 
@@ -150,14 +165,19 @@ impl<K, V, M> Table<K, V, M> {
     ) -> Error {
         located(error, txn.source(), root, &self.name, key)
     }
+}
 
-    /// The table is of another kind than the handle.
-    #[cold]
-    pub(super) fn mismatch(&self, detail: &str) -> Error {
-        Error::TableMismatch {
-            name: catalog::printable(&self.name),
-            detail: detail.to_owned(),
-        }
+/// The error for a table of the other kind than asked for. `is_multi` says which kind it has.
+#[cold]
+pub(super) fn wrong_kind(name: &[u8], is_multi: bool) -> Error {
+    let text = |is_multi| match is_multi {
+        true => "several values per key (`MultiTable`)",
+        false => "one value per key (`Table`)",
+    };
+    Error::TableMismatch {
+        name: catalog::printable(name),
+        stored: text(is_multi).to_owned(),
+        asked: text(!is_multi).to_owned(),
     }
 }
 
@@ -175,17 +195,8 @@ impl<K, V, M: Kind> Table<K, V, M> {
     #[cold]
     fn missing_table_error(&self, exists: bool) -> Error {
         match exists {
-            true => self.wrong_kind(),
+            true => wrong_kind(&self.name, !M::IS_MULTI),
             false => transaction::not_found(&self.name),
         }
-    }
-
-    /// The table is of the other kind.
-    #[cold]
-    pub(super) fn wrong_kind(&self) -> Error {
-        self.mismatch(match M::IS_MULTI {
-            true => ONE_VALUE,
-            false => SEVERAL_VALUES,
-        })
     }
 }

@@ -1,7 +1,10 @@
 //! The facts about a table that are known without reading its records.
 
 use super::table_options::TableOptions;
-use crate::{TransactionId, btree::TreeRoot, page::key::KeyOrder, read::catalog::CatalogEntry};
+use crate::types::TypeNames;
+use crate::{
+    TableTypes, TransactionId, btree::TreeRoot, page::key::KeyOrder, read::catalog::CatalogEntry,
+};
 
 /// A table's name, options and counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,6 +14,8 @@ pub struct TableInfo {
     pub name: Vec<u8>,
     /// The options it was created with.
     pub options: TableOptions,
+    /// The names of its types, if they are recorded.
+    pub types: TableTypes,
     /// Its counts.
     pub stat: TableStat,
     /// The attributes that this version does not know, as text, if a newer version created it. The
@@ -44,7 +49,7 @@ pub struct TableStat {
 }
 
 impl TableInfo {
-    pub(super) fn new(name: &[u8], entry: &CatalogEntry) -> Self {
+    pub(super) fn new(name: &[u8], entry: &CatalogEntry, types: TypeNames<'_>) -> Self {
         let nothing = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
         let root = entry.root().unwrap_or(&nothing);
         let (unknown, missing) = match entry {
@@ -55,6 +60,7 @@ impl TableInfo {
         Self {
             name: name.to_vec(),
             options: TableOptions::of_root(root),
+            types: types.into(),
             stat: TableStat::new(root),
             unknown,
             missing_comparisons: missing.to_vec(),

@@ -4,6 +4,7 @@ use crate::{
     Error, Result,
     btree::{TreeKind, TreeRoot},
     page::key::KeyOrder,
+    read::catalog,
 };
 
 /// The options a table is created with. They cannot be changed later.
@@ -50,7 +51,7 @@ impl Default for TableOptions {
 
 impl TableOptions {
     /// Defaults: keys in byte order, shared prefixes, not counted, values not aligned.
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         Self {
             order: KeyOrder::Bytes,
             shares_prefixes: true,
@@ -62,14 +63,14 @@ impl TableOptions {
 
     /// Sets the order of keys. The comparison of a [`KeyOrder::Custom`] must be one that the
     /// database was opened with.
-    pub fn order(mut self, order: KeyOrder) -> Self {
+    pub const fn order(mut self, order: KeyOrder) -> Self {
         self.order = order;
         self
     }
 
     /// Sets whether the keys of a page share their prefix, which saves space. Without it each key
     /// is stored in full.
-    pub fn share_prefixes(mut self, shares: bool) -> Self {
+    pub const fn share_prefixes(mut self, shares: bool) -> Self {
         self.shares_prefixes = shares;
         self
     }
@@ -77,29 +78,35 @@ impl TableOptions {
     /// Sets whether inner pages store the number of records below each child. This enables
     /// [`Table::rank`](crate::Table::rank), [`Table::nth`](crate::Table::nth), and range counts in
     /// two descents. It costs 8 bytes per leaf.
-    pub fn counted(mut self, is_counted: bool) -> Self {
+    pub const fn counted(mut self, is_counted: bool) -> Self {
         self.is_counted = is_counted;
         self
     }
 
     /// Sets the alignment of values in memory, in bytes: 1, 2, 4, 8 or 16.
-    pub fn value_align(mut self, bytes: usize) -> Self {
+    pub const fn value_align(mut self, bytes: usize) -> Self {
         self.value_align = bytes;
         self
     }
 
     /// Sets the order of the values of a key; only for a [`MultiTable`](crate::MultiTable). The
     /// default is byte order.
-    pub fn value_order(mut self, order: KeyOrder) -> Self {
-        let (_, size) = self.values.unwrap_or_default();
+    pub const fn value_order(mut self, order: KeyOrder) -> Self {
+        let size = match self.values {
+            Some((_, size)) => size,
+            None => ValueSize::Any,
+        };
         self.values = Some((order, size));
         self
     }
 
     /// Sets the length of the values; only for a [`MultiTable`](crate::MultiTable). The default is
     /// any length; in the order [`KeyOrder::Integer`] it is the length of the first value.
-    pub fn value_size(mut self, size: ValueSize) -> Self {
-        let (order, _) = self.values.unwrap_or_default();
+    pub const fn value_size(mut self, size: ValueSize) -> Self {
+        let order = match self.values {
+            Some((order, _)) => order,
+            None => KeyOrder::Bytes,
+        };
         self.values = Some((order, size));
         self
     }
@@ -201,6 +208,48 @@ impl TableOptions {
             _ => return Ok(()),
         };
         Err(Error::InvalidArgument(text))
+    }
+
+    /// Refuses a table that was created with other options; `stored` are those that it has.
+    pub(super) fn refuse_others(self, name: &[u8], stored: Self) -> Result<()> {
+        if stored == self {
+            return Ok(());
+        }
+        let texts = [stored, self].map(Self::attributes);
+        let (stored, asked): (Vec<_>, Vec<_>) = std::iter::zip(&texts[0], &texts[1])
+            .filter(|(stored, asked)| stored != asked)
+            .map(|(stored, asked)| (stored.as_str(), asked.as_str()))
+            .unzip();
+        Err(Error::TableMismatch {
+            name: catalog::printable(name),
+            stored: stored.join(", "),
+            asked: asked.join(", "),
+        })
+    }
+
+    /// The options as texts, each of which says one of them.
+    fn attributes(self) -> [String; 6] {
+        let values = self.values;
+        [
+            match values.is_some() {
+                true => "several values per key (`MultiTable`)".to_owned(),
+                false => "one value per key (`Table`)".to_owned(),
+            },
+            format!("keys in the order {:?}", self.order),
+            match self.shares_prefixes {
+                true => "shared prefixes".to_owned(),
+                false => "keys stored in full".to_owned(),
+            },
+            match self.is_counted {
+                true => "counts of records".to_owned(),
+                false => "no counts of records".to_owned(),
+            },
+            format!("values aligned to {} bytes", self.value_align),
+            match values {
+                Some((order, size)) => format!("values in the order {order:?} of size {size:?}"),
+                None => String::new(),
+            },
+        ]
     }
 
     pub(super) fn of_root(root: &TreeRoot) -> Self {

@@ -67,7 +67,12 @@ impl UnfinishedFile {
                 operation,
                 path: Some(path),
                 cause,
-            } if path.starts_with(&self.directory) => Error::io(operation)(cause).at(target),
+            } if path.starts_with(&self.directory) => Error::Io {
+                operation,
+                path: Some(target.to_path_buf()),
+                cause,
+            },
+            cancelled @ Error::Cancelled { .. } => cancelled.at(target),
             other => other,
         }
     }

@@ -101,8 +101,8 @@ impl<'r> WriteOptions<'r> {
 impl Database {
     /// Begins a write transaction; waits while there is another writer, in this process or another.
     /// A thread that has a [`WriteTxn`] must not begin another one: it would wait for itself
-    /// forever. (This is not detected, because the first transaction may be sent to another thread
-    /// and end there.)
+    /// forever. (This is no error, because the first transaction may be sent to another thread and
+    /// end there, but an event: [`Event::WaitsForItself`](crate::Event::WaitsForItself).)
     ///
     /// A transaction that changes nothing commits nothing. While it is open, no other thread or
     /// process writes, and the newest state stays the newest.

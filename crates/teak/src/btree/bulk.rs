@@ -182,6 +182,7 @@ impl TreeBuild {
     }
 
     /// Adds a record whose value has the form that leaves hold.
+    #[inline]
     pub(super) fn push_leaf_value<S: PageSink>(
         &mut self,
         tree: &mut Tree<'_, S>,

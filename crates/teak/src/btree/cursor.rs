@@ -1,5 +1,6 @@
 //! The cursor that borrows its source, and other reads at a [`Position`].
 
+mod decode;
 mod in_leaf;
 pub(crate) mod parked;
 mod prefetch;
@@ -7,7 +8,7 @@ mod prefetch;
 use super::{
     PageSource, TreeRoot,
     position::{Direction, EnteredLeaf, Position},
-    reading::{Faults, fault_in, unreadable},
+    reading::{Faults, fault_in},
     seek_target::SeekOp,
     visit_leaf,
 };
@@ -130,7 +131,8 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         })
     }
 
-    #[inline]
+    // The steps of scans, which have several callers.
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<bool> {
         let Some(index) = self.position.next_in_leaf() else {
             let moved = self.step_to_leaf(Position::next_leaf);
@@ -307,7 +309,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     fn invalidate(&mut self) -> Error {
         self.position.invalidate();
         self.leave_leaf();
-        unreadable(self.faults, self.source.page_size())
+        *self.fault()
     }
 
     fn leave_leaf(&mut self) {
@@ -404,17 +406,6 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     /// The value of the current record, as its leaf holds it.
     pub(crate) fn stored_value(&self) -> StoredValue<'s> {
         self.value
-    }
-
-    /// Applies `decode` to the value of the current record.
-    #[inline]
-    pub(crate) fn decode<V>(&self, decode: impl FnOnce(&'s [u8]) -> Result<V>) -> Result<V> {
-        let before = self.faults.count();
-        let decoded = self.value().and_then(decode);
-        match self.faults.are_more_than(before) {
-            false => decoded,
-            true => Err(unreadable(self.faults, self.source.page_size())),
-        }
     }
 
     /// The value of the current record; empty if there is none.

@@ -166,14 +166,15 @@ impl<K> PendingLookup<'_, K> {
 pub(crate) fn get_many<'s, S: PageSource + ?Sized, K: AsRef<[u8]>>(
     source: &'s S,
     root: &TreeRoot,
-    mut keys: impl Iterator<Item = K>,
+    mut keys: impl Iterator<Item = Result<K>>,
     mut found: impl FnMut(Option<StoredValue<'s>>) -> Result<()>,
 ) -> Result<()> {
     let mut lookups = Vec::with_capacity(GROUP);
     loop {
         lookups.clear();
-        let group = keys.by_ref().take(GROUP);
-        lookups.extend(group.map(|key| PendingLookup::of(key, root)));
+        for key in keys.by_ref().take(GROUP) {
+            lookups.push(PendingLookup::of(key?, root));
+        }
         if lookups.is_empty() {
             return Ok(());
         }

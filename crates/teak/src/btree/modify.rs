@@ -1,60 +1,124 @@
-//! Changes of one record that depend on its stored value: one descent finds it, and the decision is
-//! executed on the same path.
+//! Changes of one record that depend on its stored value: one descent finds it, and the change is
+//! made on the same path.
 
-use super::{PageSink, cursor::value_at, mutable_tree::Tree, position::Position, visit_leaf};
+use super::{
+    PageSink, PageSource, TreeRoot, cursor::value_at, mutable_tree::Tree, position::Position,
+    visit_leaf,
+};
 use crate::{
-    PageNumber, Result,
+    Error, PageNumber, Result,
     page::{
         leaf::{self, LocalChange},
-        value::StoredValue,
+        value::{StoredValue, TREE_ROOT_LEN, ValueKind},
     },
 };
-use std::borrow::Cow;
+use std::mem;
 
-/// The decision about a record.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum ModifyAction<'v> {
-    /// Nothing changes.
-    Leave,
-    /// Stores this value, and inserts the record if it is absent.
-    Put(Cow<'v, [u8]>),
-    /// Removes the record if it is present.
-    Remove,
+/// A key that was searched for: the position of its record, or the one where it would be inserted.
+/// It is valid as long as nothing else changes the tree.
+#[derive(Debug, Default)]
+pub(crate) struct FoundKey {
+    position: Position,
+    is_there: bool,
+}
+
+impl FoundKey {
+    /// Searches for a key, which must not be longer than the longest that a page holds.
+    pub(crate) fn search<S: PageSource + ?Sized>(
+        source: &S,
+        root: &TreeRoot,
+        key: &[u8],
+    ) -> Result<Self> {
+        let mut position = Position::default();
+        let is_there = !root.is_empty() && position.descend(source, root, key)?;
+        Ok(Self { position, is_there })
+    }
+
+    pub(crate) fn is_there(&self) -> bool {
+        self.is_there
+    }
+
+    /// Reads the value of the record, if there is one.
+    pub(crate) fn value<'s, S: PageSource + ?Sized>(
+        &self,
+        source: &'s S,
+    ) -> Result<Option<&'s [u8]>> {
+        match self.is_there {
+            true => value_at(source, &self.position),
+            false => Ok(None),
+        }
+    }
 }
 
 /// As long as the longest value in a leaf: half of the largest page.
 static ZEROS: [u8; 1 << 15] = [0; 1 << 15];
 
 impl<S: PageSink> Tree<'_, S> {
-    /// Finds the record of `key`, passes its value to `decide`, and executes the decision. The key
-    /// must not be longer than the longest that a page holds.
-    pub(crate) fn modify<'v, R>(
+    /// Stores a value of a key that was searched for, and inserts the record if it is absent.
+    pub(crate) fn put_found(
         &mut self,
+        found: &mut FoundKey,
         key: &[u8],
-        decide: impl FnOnce(Option<&[u8]>) -> (ModifyAction<'v>, R),
-    ) -> Result<R> {
-        let mut position = Position::default();
-        let is_there = !self.root.is_empty() && position.descend(&*self.sink, self.root, key)?;
-        let old = match is_there {
-            true => value_at(&*self.sink, &position)?,
-            false => None,
+        value: &[u8],
+    ) -> Result<()> {
+        let value = StoredValue::inline(value);
+        let position = mem::take(&mut found.position);
+        let path = if found.is_there {
+            self.replace(position, key, value)?.1
+        } else if self.root.is_empty() {
+            self.create_root_leaf(key, value)?;
+            Vec::new()
+        } else {
+            self.add(position.into_path(), key, value)?
         };
-        let (verdict, decided) = decide(old);
-        match verdict {
-            ModifyAction::Put(value) => {
-                let value = StoredValue::inline(&value);
-                if is_there {
-                    self.replace(position, key, value)?;
-                } else if self.root.is_empty() {
-                    self.create_root_leaf(key, value)?;
-                } else {
-                    self.add(position.into_path(), key, value)?;
-                }
-            }
-            ModifyAction::Remove if is_there => drop(self.remove_at(position)?),
-            ModifyAction::Remove | ModifyAction::Leave => {}
+        *found = match path.is_empty() {
+            true => FoundKey::search(&*self.sink, self.root, key)?,
+            false => FoundKey {
+                position: Position::on(path),
+                is_there: true,
+            },
+        };
+        Ok(())
+    }
+
+    /// Removes the record of a key that was searched for, if there is one.
+    pub(crate) fn remove_found(&mut self, found: FoundKey) -> Result<()> {
+        match found.is_there {
+            true => self.remove_at(found.position).map(drop),
+            false => Ok(()),
         }
-        Ok(decided)
+    }
+
+    /// Replaces the root in the catalog entry of a table by its new root. The names after it stay.
+    pub(crate) fn replace_root(&mut self, name: &[u8], root: &TreeRoot) -> Result<()> {
+        let catalog = self.root.page;
+        let damaged = |detail| Error::corrupted(catalog, "commit", detail);
+        let mut position = Position::default();
+        if self.root.is_empty() || !position.descend(&*self.sink, self.root, name)? {
+            return Err(damaged("the catalog has no entry of a table"));
+        }
+        let (number, index) = position.record().expect("the name was found");
+        let leaf = visit_leaf(&*self.sink, number, "commit")?;
+        let node = leaf
+            .node(index)
+            .map_err(|damage| damage.at(number, "commit"))?;
+        let (old, new) = (node.value.bytes, root.encode());
+        // The order of keys, the flags, and the order of values say which names follow.
+        let names = |bytes: &[u8]| [bytes[5], bytes[6], bytes[7], bytes[57]];
+        let is_root = node.value.kind == ValueKind::Tree && old.len() >= TREE_ROOT_LEN;
+        if !is_root || names(old) != names(&new) {
+            return Err(damaged("the catalog has an entry of another kind of table"));
+        }
+        if old[..TREE_ROOT_LEN] == new {
+            return Ok(());
+        }
+        let path = self.own_path(position.into_path())?;
+        self.mark_changed();
+        let number = path[path.len() - 1].page;
+        let entry = leaf::value_mut(self.sink.page_mut(number)?, index);
+        let entry = entry.map_err(|damage| damage.at(number, "commit"))?;
+        entry[..TREE_ROOT_LEN].copy_from_slice(&new);
+        Ok(())
     }
 
     /// Inserts a record after the last one, without a search. If its key is not after the last one,

@@ -1,9 +1,11 @@
 //! Changes that depend on the stored value, against a `BTreeMap`, and how many pages they read.
 
-use super::ModifyAction;
+use super::FoundKey;
 use crate::{
     btree::{
         insert::Existing,
+        memory::MemoryPages,
+        mutable_tree::Tree,
         seal,
         tests::{Fixture, bytes_root, random_key, random_value, roots},
     },
@@ -13,21 +15,41 @@ use fastrand::Rng;
 
 const PAGE_SIZE: usize = 4096;
 
-/// Executes an action on a record of the tree and of the model.
-fn modify(fixture: &mut Fixture, key: &[u8], verdict: &ModifyAction<'_>) {
-    let seen = fixture
-        .tree()
-        .modify(key, |old| (verdict.clone(), old.map(<[u8]>::to_vec)))
-        .unwrap();
+/// A change of a record.
+#[derive(Clone, Copy)]
+enum Change<'v> {
+    Nothing,
+    Put(&'v [u8]),
+    Remove,
+}
+
+/// Reads a record, and changes it.
+fn change_found(
+    tree: &mut Tree<'_, MemoryPages>,
+    key: &[u8],
+    change: Change<'_>,
+) -> Option<Vec<u8>> {
+    let mut found = FoundKey::search(&*tree.sink, tree.root, key).unwrap();
+    let old = found.value(&*tree.sink).unwrap().map(<[u8]>::to_vec);
+    match change {
+        Change::Nothing => {}
+        Change::Put(value) => {
+            tree.put_found(&mut found, key, value).unwrap();
+            assert_eq!(found.value(&*tree.sink).unwrap(), Some(value));
+        }
+        Change::Remove => tree.remove_found(found).unwrap(),
+    }
+    old
+}
+
+/// Executes a change on a record of the tree and of the model.
+fn modify(fixture: &mut Fixture, key: &[u8], change: Change<'_>) {
+    let seen = change_found(&mut fixture.tree(), key, change);
     assert_eq!(seen.as_ref(), fixture.model.get(key));
-    match verdict {
-        ModifyAction::Leave => {}
-        ModifyAction::Put(value) => {
-            fixture.model.insert(key.to_vec(), value.to_vec());
-        }
-        ModifyAction::Remove => {
-            fixture.model.remove(key);
-        }
+    match change {
+        Change::Nothing => {}
+        Change::Put(value) => drop(fixture.model.insert(key.to_vec(), value.to_vec())),
+        Change::Remove => drop(fixture.model.remove(key)),
     }
 }
 
@@ -73,13 +95,9 @@ fn conditional_changes_match_a_map() {
             let key = random_key(&mut random, order, PAGE_SIZE, spread);
             let value = random_value(&mut random);
             match random.u64(..12) {
-                0..5 => modify(
-                    &mut fixture,
-                    &key,
-                    &ModifyAction::Put(value.as_slice().into()),
-                ),
-                5..8 => modify(&mut fixture, &key, &ModifyAction::Remove),
-                8 => modify(&mut fixture, &key, &ModifyAction::Leave),
+                0..5 => modify(&mut fixture, &key, Change::Put(&value)),
+                5..8 => modify(&mut fixture, &key, Change::Remove),
+                8 => modify(&mut fixture, &key, Change::Nothing),
                 9 => append(&mut fixture, &key, &value),
                 _ => insert_with(&mut fixture, &key, &value),
             }
@@ -91,7 +109,7 @@ fn conditional_changes_match_a_map() {
             }
         }
         for key in fixture.model.clone().keys() {
-            modify(&mut fixture, key, &ModifyAction::Remove);
+            modify(&mut fixture, key, Change::Remove);
         }
         fixture.audit();
         assert_eq!(fixture.pages.live(), (0, 0));
@@ -114,10 +132,10 @@ fn a_change_that_changes_nothing_copies_nothing() {
     let mut fixture = tall();
     let root = fixture.root;
     let (there, not_there) = (8_000u32.to_be_bytes(), 8_001u32.to_be_bytes());
-    modify(&mut fixture, &there, &ModifyAction::Leave);
-    modify(&mut fixture, &there, &ModifyAction::Put([1; 20][..].into()));
-    modify(&mut fixture, &not_there, &ModifyAction::Leave);
-    modify(&mut fixture, &not_there, &ModifyAction::Remove);
+    modify(&mut fixture, &there, Change::Nothing);
+    modify(&mut fixture, &there, Change::Put(&[1; 20]));
+    modify(&mut fixture, &not_there, Change::Nothing);
+    modify(&mut fixture, &not_there, Change::Remove);
     append(&mut fixture, &not_there, b"");
     append(&mut fixture, &79_998u32.to_be_bytes(), b"");
     assert_eq!(fixture.pages.own_count(), 0);
@@ -148,16 +166,25 @@ fn a_change_takes_one_descent() {
                 .unwrap();
         })
     };
-    let modify = |key: [u8; 4], verdict: ModifyAction<'static>| {
-        reads(|fixture| fixture.tree().modify(&key, |_| (verdict, ())).unwrap())
+    let modify = |key: [u8; 4], change: Change<'_>| {
+        reads(|fixture| {
+            let mut tree = fixture.tree();
+            let mut found = FoundKey::search(&*tree.sink, tree.root, &key).unwrap();
+            found.value(&*tree.sink).unwrap();
+            match change {
+                Change::Nothing => {}
+                Change::Put(value) => tree.put_found(&mut found, &key, value).unwrap(),
+                Change::Remove => tree.remove_found(found).unwrap(),
+            }
+        })
     };
-    let put = || ModifyAction::Put([2; 20][..].into());
+    let put = || Change::Put(&[2; 20]);
     assert_eq!(insert(not_there), 3, "three levels are three pages");
     assert_eq!(modify(not_there, put()), insert(not_there));
-    assert_eq!(modify(not_there, ModifyAction::Remove), 3);
+    assert_eq!(modify(not_there, Change::Remove), 3);
     assert_eq!(modify(there, put()), insert(there) + 1, "the old value");
     let remove = reads(|fixture| assert!(fixture.tree().remove(&there).unwrap()));
-    assert_eq!(modify(there, ModifyAction::Remove), remove + 1);
+    assert_eq!(modify(there, Change::Remove), remove + 1);
     let filled =
         |key: [u8; 4]| reads(|fixture| fixture.tree().insert_with(&key, 20, |_| {}).unwrap());
     assert_eq!(filled(not_there), insert(not_there));
@@ -191,7 +218,7 @@ fn the_first_integer_decides_the_length() {
     let integers = crate::btree::TreeRoot::new(KeyOrder::Integer, true, false, 0);
     let key = 7u32.to_le_bytes();
     let first: [fn(&mut Fixture, &[u8]); 3] = [
-        |fixture, key| modify(fixture, key, &ModifyAction::Put(b"v"[..].into())),
+        |fixture, key| modify(fixture, key, Change::Put(b"v")),
         |fixture, key| append(fixture, key, b"v"),
         |fixture, key| insert_with(fixture, key, b"v"),
     ];

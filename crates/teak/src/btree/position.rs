@@ -131,6 +131,24 @@ impl Position {
         self.record() == other.record() && self.path == other.path
     }
 
+    /// How many steps in a direction lead to records of this leaf, and neither to `end` nor beyond.
+    pub(crate) fn run_to(&self, end: &Self, direction: Direction) -> usize {
+        let Some((leaf, above)) = self.path.split_last() else {
+            return 0;
+        };
+        let end_index = match end.path.split_last() {
+            Some((other, other_above)) if other.page == leaf.page && other_above == above => {
+                Some(other.index)
+            }
+            _ => None,
+        };
+        let (from, to) = match direction {
+            Direction::Forward => (leaf.index + 1, end_index.unwrap_or(leaf.count)),
+            Direction::Backward => (end_index.map_or(0, |index| index + 1), leaf.index),
+        };
+        to.saturating_sub(from)
+    }
+
     /// The path from the root to the leaf.
     pub(crate) fn path(&self) -> &[PathStep] {
         &self.path

@@ -19,13 +19,15 @@
 //! | 60 | 2 | size of every value, 0 where it varies |
 //! | 62 | 2 | zero |
 //!
-//! In a catalog entry the names of comparisons follow, if an order is a comparison:
-//! `btree/root/entry.rs`.
+//! In a catalog entry the names of comparisons follow, if an order is a comparison, and the names
+//! of the table's types, if they are recorded: `btree/root/entry.rs`.
 
 mod entry;
 mod nested;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use entry::TYPE_NAME_MAX;
 
 use crate::{
     Checksum, Error, PageNumber, TransactionId,
@@ -45,8 +47,11 @@ const FIXED: u16 = 8;
 const FIRST_DECIDES: u16 = 16;
 /// The table was dropped, and its pages are being released.
 const DROPPED: u16 = 32;
+/// The names of the types of keys and values are recorded after the root.
+const TYPED: u16 = 64;
 /// The flags that this version understands.
-const KNOWN_FLAGS: u16 = SHARE_PREFIXES | COUNTED | MULTI_VALUE | FIXED | FIRST_DECIDES | DROPPED;
+const KNOWN_FLAGS: u16 =
+    SHARE_PREFIXES | COUNTED | MULTI_VALUE | FIXED | FIRST_DECIDES | DROPPED | TYPED;
 
 const UNKNOWN_KIND: &str = "is of a kind that this version does not know";
 
@@ -118,6 +123,8 @@ pub(crate) struct TreeKind {
     pub(crate) fixed: bool,
     /// The table was dropped, and its pages are being released.
     pub(crate) dropped: bool,
+    /// The catalog entry has the names of the types of keys and values.
+    pub(crate) typed: bool,
 }
 
 /// Why a root cannot be read.
@@ -254,6 +261,7 @@ impl TreeRoot {
             (kind.fixed, FIXED),
             (kind.first_decides, FIRST_DECIDES),
             (kind.dropped, DROPPED),
+            (kind.typed, TYPED),
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set);
         let flags = flags.fold(0, |flags, (_, flag)| flags | flag);
@@ -332,6 +340,7 @@ impl TreeRoot {
             first_decides: has(FIRST_DECIDES),
             fixed: has(FIXED),
             dropped: has(DROPPED),
+            typed: has(TYPED),
         };
         let root = Self {
             page: PageNumber(u32_at(0)),
@@ -376,6 +385,7 @@ impl TreeRoot {
                 is_size_possible && is_plain && !kind.fixed
             }
         };
+        let is_possible = is_possible && !(kind.typed && kind.dropped);
         match is_possible && kind.value_size <= 0x7fff {
             true => Ok(()),
             false => Err(PageDamage("the root of a tree contradicts itself")),

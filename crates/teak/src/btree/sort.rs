@@ -152,6 +152,7 @@ impl Sorter {
         self.records
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let too_long =
             || Error::InvalidArgument("a record of more than 4 GiB cannot be sorted".into());

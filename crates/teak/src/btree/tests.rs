@@ -381,15 +381,20 @@ fn get_many_agrees_with_get() {
         .map(|_| random_key(&mut random, KeyOrder::Bytes, 4096, 4000))
         .collect();
     let mut found = Vec::new();
-    lookup::get_many(&fixture.pages, &fixture.root, keys.iter(), |value| {
-        let value = value.map(|v| {
-            lookup::load(&fixture.pages, PageNumber(0), v)
-                .unwrap()
-                .to_vec()
-        });
-        found.push(value);
-        Ok(())
-    })
+    lookup::get_many(
+        &fixture.pages,
+        &fixture.root,
+        keys.iter().map(Ok),
+        |value| {
+            let value = value.map(|v| {
+                lookup::load(&fixture.pages, PageNumber(0), v)
+                    .unwrap()
+                    .to_vec()
+            });
+            found.push(value);
+            Ok(())
+        },
+    )
     .unwrap();
     let expected: Vec<_> = keys
         .iter()

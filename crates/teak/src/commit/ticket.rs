@@ -7,6 +7,7 @@ use crate::{
 use std::{
     fmt,
     future::Future,
+    path::Path,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -37,6 +38,8 @@ use std::{
 #[must_use = "a ticket says when its commit is durable"]
 pub struct Ticket {
     commit_state: Arc<CommitStateLock>,
+    /// The file of the database, for errors.
+    path: Arc<Path>,
     transaction: TransactionId,
     id: u64,
     /// Whether it was polled, so that the commit state may hold its waker.
@@ -54,10 +57,15 @@ impl fmt::Debug for Ticket {
 }
 
 impl Ticket {
-    pub(crate) fn new(commit_state: Arc<CommitStateLock>, transaction: TransactionId) -> Self {
+    pub(crate) fn new(
+        commit_state: Arc<CommitStateLock>,
+        path: Arc<Path>,
+        transaction: TransactionId,
+    ) -> Self {
         Self {
             generation: ForkGeneration::current(),
             commit_state,
+            path,
             transaction,
             id: unique_id(),
             is_waiting: false,
@@ -68,6 +76,10 @@ impl Ticket {
     #[must_use]
     pub fn transaction(&self) -> TransactionId {
         self.transaction
+    }
+
+    fn named<T>(&self, done: Result<T>) -> Result<T> {
+        done.map_err(|error| error.at(&self.path))
     }
 
     fn refuse_forked(&self) -> Result<()> {
@@ -86,7 +98,8 @@ impl Ticket {
     /// - [`Error::Forked`](crate::Error::Forked) in a forked child of the process that committed.
     pub fn wait(&self) -> Result<()> {
         self.refuse_forked()?;
-        self.commit_state.wait(self.transaction, None).map(drop)
+        self.named(self.commit_state.wait(self.transaction, None))
+            .map(drop)
     }
 
     /// Waits for at most `limit`, and returns whether the commit is durable.
@@ -98,7 +111,7 @@ impl Ticket {
     /// - [`Error::Forked`](crate::Error::Forked) in a forked child of the process that committed.
     pub fn wait_timeout(&self, limit: Duration) -> Result<bool> {
         self.refuse_forked()?;
-        self.commit_state.wait(self.transaction, Some(limit))
+        self.named(self.commit_state.wait(self.transaction, Some(limit)))
     }
 
     /// Returns whether the commit is durable, without waiting.
@@ -111,7 +124,7 @@ impl Ticket {
     pub fn is_durable(&self) -> Result<bool> {
         self.refuse_forked()?;
         match self.commit_state.outcome(self.transaction) {
-            Some(outcome) => outcome.map(|()| true),
+            Some(outcome) => self.named(outcome).map(|()| true),
             None => Ok(false),
         }
     }
@@ -126,7 +139,7 @@ impl Future for Ticket {
         self.is_waiting = true;
         let waker = context.waker().clone();
         match self.commit_state.poll(self.id, self.transaction, waker) {
-            Some(outcome) => Poll::Ready(outcome),
+            Some(outcome) => Poll::Ready(self.named(outcome)),
             None => Poll::Pending,
         }
     }
@@ -134,7 +147,8 @@ impl Future for Ticket {
 
 impl Clone for Ticket {
     fn clone(&self) -> Self {
-        let mut clone = Self::new(Arc::clone(&self.commit_state), self.transaction);
+        let (commit_state, path) = (Arc::clone(&self.commit_state), Arc::clone(&self.path));
+        let mut clone = Self::new(commit_state, path, self.transaction);
         clone.generation = self.generation;
         clone
     }

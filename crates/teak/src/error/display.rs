@@ -24,6 +24,9 @@ texts! {
     Error::Io { operation, path, cause } =>
         "{operation}{} failed: {cause}{}{}",
         in_brackets(path.as_deref()), after(remedy(cause)), limit(operation, cause);
+    Error::Cancelled { operation, path } =>
+        "{operation}{} was cancelled by its progress callback; nothing of the result was kept",
+        in_brackets(path.as_deref());
     Error::NotFound(path) =>
         "there is no database at {}; create it, or correct the path", shown(path);
     Error::AlreadyExists(path) => "{} already exists; open it, or remove it first", shown(path);
@@ -94,9 +97,13 @@ texts! {
          or create it with `WriteTxn::create_table` or `teak table create`";
     Error::TableExists(name) =>
         "table {name:?} already exists; choose another name, or drop it first";
-    Error::TableMismatch { name, detail } =>
-        "table {name:?} has other options ({detail}); open it with the options it was created \
-         with";
+    Error::TableMismatch { name, stored, asked } =>
+        "table {name:?} has {stored}, not {asked}; open it with its own options (`Transaction::tables` \
+         and `teak tables` list them), or drop it and create it with other options";
+    Error::TableTypeMismatch { name, stored, asked } =>
+        "table {name:?} has the types {stored}, not {asked}; open it with the types it was created \
+         with, or with the codec `Raw`, which reads any bytes, or record other types for it \
+         (`WriteTxn::set_table_types`)";
     Error::ComparisonMissing { table, comparison } =>
         "table {table:?} uses the comparison {comparison:?}, which was not registered; open the \
          database with it (`Options::comparison`)";

@@ -3,7 +3,7 @@
 use super::*;
 use std::collections::BTreeSet;
 
-include!("samples.rs");
+use samples::{documented, samples};
 
 #[test]
 fn every_error_is_documented_with_its_text() {
@@ -28,7 +28,7 @@ fn there_is_a_sample_of_every_error() {
 
 #[test]
 fn remedies_for_system_errors_are_documented() {
-    let document = include_str!("../../../../docs/errors.md");
+    let document = samples::DOCUMENT;
     let codes = (1..200).filter_map(|code| remedy(&io::Error::from_raw_os_error(code)));
     let mut count = 0;
     for remedy in codes {

@@ -1,7 +1,15 @@
-// One of each error of the engine, for the tests that hold docs/errors.md to the code; other crates
-// include this file.
+//! One of each error of the engine, for the tests that compare `docs/errors.md` with the code.
 
-fn samples() -> Vec<(&'static str, Error)> {
+use super::*;
+
+/// The text of `docs/errors.md`.
+pub(super) const DOCUMENT: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/repository/docs/errors.md"
+));
+
+/// The name of each variant, and an error of it.
+pub fn samples() -> Vec<(&'static str, Error)> {
     let path = || PathBuf::from("coins.teak");
     let name = || "coins".to_owned();
     vec![
@@ -10,7 +18,14 @@ fn samples() -> Vec<(&'static str, Error)> {
             Error::Io {
                 operation: "flushing the file",
                 path: Some(path()),
-                cause: io::Error::from_raw_os_error(5),
+                cause: io::Error::from_raw_os_error(5).into(),
+            },
+        ),
+        (
+            "Cancelled",
+            Error::Cancelled {
+                operation: "writing the backup",
+                path: Some(path()),
             },
         ),
         ("NotFound", Error::NotFound(path())),
@@ -47,10 +62,7 @@ fn samples() -> Vec<(&'static str, Error)> {
                 keys: Some(Box::new(KeyRange::single(b"BTC"))),
             },
         ),
-        (
-            "Poisoned",
-            Error::Poisoned { path: Some(path()) },
-        ),
+        ("Poisoned", Error::Poisoned { path: Some(path()) }),
         ("LocksLost", Error::LocksLost(path())),
         (
             "NameLost",
@@ -120,7 +132,16 @@ fn samples() -> Vec<(&'static str, Error)> {
             "TableMismatch",
             Error::TableMismatch {
                 name: name(),
-                detail: "a key has several values".to_owned(),
+                stored: "several values per key (`MultiTable`)".to_owned(),
+                asked: "one value per key (`Table`)".to_owned(),
+            },
+        ),
+        (
+            "TableTypeMismatch",
+            Error::TableTypeMismatch {
+                name: name(),
+                stored: Box::new(TableTypes::new("u64", "str")),
+                asked: Box::new(TableTypes::new("str", "str")),
             },
         ),
         (
@@ -164,11 +185,10 @@ fn samples() -> Vec<(&'static str, Error)> {
     ]
 }
 
-/// The cells of the row of docs/errors.md that begins with this one.
-fn documented(first: &str) -> Vec<&'static str> {
-    let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md"));
+/// The cells of the row of `docs/errors.md` that begins with this one.
+pub fn documented(first: &str) -> Vec<&'static str> {
     let begin = format!("| `{first}` | ");
-    let row = document.lines().find(|line| line.starts_with(&begin));
+    let row = DOCUMENT.lines().find(|line| line.starts_with(&begin));
     let row = row.unwrap_or_else(|| panic!("docs/errors.md has no row for {first}"));
     row.trim_matches('|').split(" | ").map(str::trim).collect()
 }

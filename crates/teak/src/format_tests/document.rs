@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path, sync::LazyLock};
 
 static TEXT: LazyLock<String> = LazyLock::new(|| {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/format.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/repository/docs/format.md");
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 });
 

@@ -2,7 +2,7 @@
 
 use crate::io::Storage;
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,7 +12,7 @@ use std::{
 /// The file of an open database, and its path.
 #[derive(Debug)]
 pub(crate) struct DatabaseFile {
-    pub(crate) path: PathBuf,
+    pub(crate) path: Arc<Path>,
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) page_size: usize,
     /// Whether the application was notified that the file has lost its name.
@@ -22,7 +22,7 @@ pub(crate) struct DatabaseFile {
 impl DatabaseFile {
     pub(crate) fn new(path: PathBuf, storage: Arc<dyn Storage>, page_size: usize) -> Self {
         Self {
-            path,
+            path: path.into(),
             storage,
             page_size,
             has_reported_lost_name: AtomicBool::new(false),

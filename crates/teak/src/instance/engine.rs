@@ -277,6 +277,12 @@ impl Engine {
     ) -> Result<Option<HeldWriterLock>> {
         let writer_lock = self.writer_lock.as_ref().ok_or(Error::ReadOnly)?;
         self.refuse_unwritable()?;
+        if limit != Some(Duration::ZERO) && writer_lock.is_taken_here() {
+            self.committer
+                .events
+                .note(|| Event::WaitsForItself { limit });
+            self.committer.events.deliver();
+        }
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         let Some(writer_lock) = writer_lock.take(limit) else {
             return Ok(None);
@@ -446,7 +452,8 @@ impl Engine {
 
     /// A ticket for a commit.
     pub(crate) fn ticket(&self, transaction: TransactionId) -> Ticket {
-        Ticket::new(Arc::clone(&self.committer.commit_state), transaction)
+        let path = Arc::clone(&self.file.path);
+        Ticket::new(Arc::clone(&self.committer.commit_state), path, transaction)
     }
 
     pub(crate) fn is_read_only(&self) -> bool {

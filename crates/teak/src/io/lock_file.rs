@@ -194,12 +194,6 @@ impl LockFile {
             self.file().set_len(head_len)?;
             self.file().set_len(len_bytes as u64)?;
         }
-        if !self.allocate_blocks(0..head_len)? {
-            // Zeros that are written get their blocks.
-            self.file().set_len(head_len)?;
-            let zeros = vec![0; len_bytes - LOCK_MAGIC.len()];
-            self.file().write_all_at(&zeros, head_len)?;
-        }
         Ok(Arc::new(Memory::shared(&self.file, len_bytes)?))
     }
 
@@ -231,6 +225,27 @@ impl LockFile {
         Ok(Arc::new(Memory::shared(&self.file, len_bytes)?))
     }
 
+    /// Like [`Self::allocate`], for bytes of the [recreated](Self::recreate) memory, before any
+    /// other process can use it. The content is written again. A file system that allocates blocks
+    /// late only reserves them then, so that a file that is removed soon never gets any: releasing
+    /// them would wait for the file system's journal.
+    ///
+    /// # Errors
+    ///
+    /// - The system's error.
+    /// - `EFBIG` if this process must not create a file of that length.
+    pub(crate) fn reserve(&self, bytes: Range<usize>) -> io::Result<()> {
+        assert!(bytes.start < bytes.end, "blocks are reserved for bytes");
+        let range = pages_with(&(bytes.start as u64..bytes.end as u64));
+        let mut content = vec![0; (range.end - range.start) as usize];
+        let kept = self.file.len_and_links()?.0.min(range.end);
+        refuse_file_len(range.end)?;
+        let kept = kept.saturating_sub(range.start) as usize;
+        self.file()
+            .read_exact_at(&mut content[..kept], range.start)?;
+        self.file().write_all_at(&content, range.start)
+    }
+
     /// Ensures that these bytes are in the file and have their blocks, so that a full disk is an
     /// error here and not a signal later. Existing content stays.
     ///
@@ -248,8 +263,8 @@ impl LockFile {
         if self.allocate_blocks(range.clone())? {
             return Ok(());
         }
-        // The creator of the file wrote its initial length, and other processes have appended the
-        // rest.
+        // The creator of the file wrote what is used of its initial length, and other processes
+        // have appended the rest.
         let mut len = len;
         while len < range.end {
             // The system ends a process that appends beyond its limit, and others append meanwhile.

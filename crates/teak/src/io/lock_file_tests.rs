@@ -196,3 +196,19 @@ fn a_lock_file_that_was_left_gets_the_present_permissions() {
         assert_eq!(found, bits);
     }
 }
+
+/// Releasing blocks waits for the file system's journal, so a file that is removed soon gets none
+/// where the file system allocates them late.
+#[test]
+fn reserving_bytes_changes_none_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x-lock");
+    let (file, _) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
+    let memory = file.recreate(LEN, LockMode::Masked(0o600)).unwrap();
+    memory.words()[700].store(7, Relaxed);
+    file.reserve(0..LEN / 2).unwrap();
+    file.reserve(LEN - 8..LEN + 8).unwrap();
+    assert_eq!(memory.words()[700].load(Relaxed), 7);
+    assert!(path.metadata().unwrap().len() >= LEN as u64 + 8);
+    assert!(fs::read(&path).unwrap().starts_with(&LOCK_MAGIC));
+}

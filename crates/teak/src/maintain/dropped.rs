@@ -22,6 +22,7 @@
 //! 6. Each release also keeps the trees that it parks: a commit with a tree that is in no catalog
 //!    would lose its pages.
 
+use crate::types::TypeNames;
 use crate::{
     Error, Result,
     btree::{PageSource, TreeRoot, cursor::TreeCursor, mutable_tree::Tree, reading::reading, seal},
@@ -134,8 +135,11 @@ fn store_dropped(txn: &mut WriteTransaction, dropped: Dropped) -> Result<()> {
         return Ok(());
     }
     root.kind.dropped = true;
+    root.kind.typed = false;
     changing(&mut txn.pages, |pages| seal::seal(pages, &mut root))?;
-    txn.change_catalog(|pages, catalog| catalog::put(pages, catalog, &name, &root))
+    txn.change_catalog(|pages, catalog| {
+        catalog::insert(pages, catalog, &name, &root, TypeNames::default())
+    })
 }
 
 /// The first dropped tree that can be released, as far as is known. Trees dropped by this

@@ -102,6 +102,14 @@ pub enum Event {
         /// The present path of the file; `None` if it has no name.
         moved_to: Option<PathBuf>,
     },
+    /// A thread waits to begin a write transaction, and has begun another one that has not ended.
+    /// Unless another thread ends that one, it waits forever, or until its timeout. The callback
+    /// runs on the waiting thread.
+    #[non_exhaustive]
+    WaitsForItself {
+        /// How long it waits; `None` without a limit.
+        limit: Option<Duration>,
+    },
     /// This process has closed the database.
     #[non_exhaustive]
     Closed {
@@ -159,6 +167,16 @@ impl fmt::Display for Event {
                 write!(
                     f,
                     "{lost}; commits go to the open file, where nobody finds them by that name"
+                )
+            }
+            Self::WaitsForItself { limit } => {
+                f.write_str("a thread waits ")?;
+                match limit {
+                    Some(limit) => write!(f, "for {limit:?}")?,
+                    None => f.write_str("without a limit")?,
+                }
+                f.write_str(
+                    " for the end of a write transaction that it began itself; end that one first",
                 )
             }
             Self::Closed { file_bytes } => write!(f, "closed, {file_bytes} bytes"),

@@ -47,6 +47,14 @@ pub(crate) struct WriteWork {
 /// Defines the counters, one for each field of [`Metrics`].
 macro_rules! counters {
     ($($name:ident),+) => {
+        #[cfg(feature = "metrics")]
+        impl Metrics {
+            /// The names and values of all counters.
+            pub(super) fn named(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name)),+]
+            }
+        }
+
         /// The counters. They are independent of each other.
         #[derive(Debug, Default)]
         pub(crate) struct Counters {

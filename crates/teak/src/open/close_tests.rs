@@ -4,7 +4,7 @@ use crate::transaction_tests::test_kit::{BOOT, CAPACITY};
 use crate::{
     Database, Error, Options, Result, SlowReaderChoice, WriteOptions,
     codec::{Bytes, Str},
-    io::sim::SimDisk,
+    io::sim::{Call, SimDisk},
     testing,
 };
 use std::{
@@ -76,7 +76,7 @@ fn closing_in_the_callback_for_slow_readers_is_an_error() {
         let mut txn = database.begin_write().unwrap();
         let table = txn.create_table::<Str, Bytes>("a").unwrap();
         for number in 0..2000 {
-            table.insert(&mut txn, &number.to_string(), value).unwrap();
+            table.insert(&mut txn, number.to_string(), value).unwrap();
         }
         txn.commit().unwrap();
         database.sync().unwrap();
@@ -92,4 +92,32 @@ fn closing_in_the_callback_for_slow_readers_is_an_error() {
     assert!(outcomes.iter().all(is_refused), "{outcomes:?}");
     // Nothing was closed.
     database.begin_read().unwrap();
+}
+
+/// The name of a real file takes one more flush, of its directory.
+#[test]
+fn creating_committing_and_closing_flush_once_each() {
+    let disk = SimDisk::new(CAPACITY);
+    let flushes = || {
+        let calls = disk.call_kinds();
+        calls.iter().filter(|call| **call == Call::Flush).count()
+    };
+    let options = Options::new();
+    let database = testing::open(&disk, &options, true, BOOT).unwrap();
+    assert_eq!(flushes(), 1);
+    let mut txn = database.begin_write().unwrap();
+    txn.create_table::<Str, Bytes>("a").unwrap();
+    txn.commit().unwrap();
+    assert_eq!(flushes(), 2);
+    close(database).unwrap();
+    assert_eq!(flushes(), 3);
+
+    let database = testing::open(&disk, &options, false, BOOT).unwrap();
+    drop(database.begin_read().unwrap());
+    close(database).unwrap();
+    assert_eq!(
+        flushes(),
+        3,
+        "nothing was committed, so there is nothing to flush"
+    );
 }

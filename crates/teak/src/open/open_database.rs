@@ -191,14 +191,14 @@ impl Engine {
         boot: [u8; 16],
     ) -> Result<Self> {
         let request = OpenRequest {
-            path,
+            path: path.clone(),
             is_new,
             formatted: None,
             is_read_only,
             settings,
             boot,
         };
-        Self::recover_alone(request, storage)
+        Self::recover_alone(request, storage).map_err(|error| error.at(&path))
     }
 }
 

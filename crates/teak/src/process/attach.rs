@@ -9,7 +9,7 @@ use crate::{
     Error, Result, TransactionId,
     io::{FileSharing, LockFile, LockMode, Storage, pid_namespace},
     record::{Record, SLOT_COUNT},
-    share::{Membership, REGION_HEAD_LEN, REGION_LEN, Region, SharedLock, entry_index_of},
+    share::{Membership, REGION_LEN, Region, SharedLock, entry_index_of},
 };
 use crate::{
     instance::{
@@ -137,13 +137,15 @@ impl Attach {
         })?;
         let region = Region::new(memory);
         if self.is_alone {
-            self.allocate(0..REGION_HEAD_LEN)?;
+            // With the whole table of processes: other file systems give it blocks only now.
+            self.allocate(0..region.processes.bytes().end)?;
             region.set_file_id(file_id);
         } else if !region.is_known() || region.boot() != boot || region.file_id() != file_id {
             // It belongs to another version, or to a file that was replaced by this one.
             return Err(Error::InUse(self.path.clone()));
+        } else {
+            self.allocate(region.processes.entry_bytes(self.entry_index))?;
         }
-        self.allocate(region.processes.entry_bytes(self.entry_index))?;
         let membership =
             (region.processes).enter(self.entry_index, process::id(), self.pid_namespace);
         self.region = Some((region, membership));
@@ -187,7 +189,10 @@ impl Attach {
     }
 
     fn allocate(&self, bytes: Range<usize>) -> Result<()> {
-        let allocated = self.lock_file().allocate(bytes);
+        let allocated = match self.is_alone {
+            true => self.lock_file().reserve(bytes),
+            false => self.lock_file().allocate(bytes),
+        };
         allocated.map_err(|error| self.refused(error))
     }
 

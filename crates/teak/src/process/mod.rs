@@ -2,5 +2,6 @@
 //! writer lock, and waiting for their commits.
 
 pub(crate) mod attach;
+pub(crate) mod commit_future;
 pub(crate) mod wait_for_commits;
 pub(crate) mod writer_lock;

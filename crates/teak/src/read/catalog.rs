@@ -1,5 +1,6 @@
 //! The catalog: a tree whose keys are table names and whose values are table roots.
 
+use crate::types::TypeNames;
 use crate::{
     Error, PageNumber, Result,
     btree::{
@@ -7,9 +8,9 @@ use crate::{
         insert::Existing, lookup, mutable_tree::Tree,
     },
     page::{
-        comparison::Comparisons,
+        comparison::{COMPARISON_NAME_MAX, Comparisons},
         key::KeyOrder,
-        value::{StoredValue, ValueKind},
+        value::{StoredValue, TREE_ROOT_LEN, ValueKind},
     },
 };
 
@@ -48,6 +49,22 @@ pub(crate) fn entry<S: PageSource + ?Sized>(
     value
         .map(|value| decode(catalog.page, value, comparisons))
         .transpose()
+}
+
+/// The recorded names of the types of the table `name`. They are empty if it does not exist.
+pub(crate) fn types<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    catalog: &TreeRoot,
+    name: &[u8],
+) -> Result<TypeNames<'s>> {
+    let value = lookup::get(source, catalog, name)?;
+    Ok(value.map(types_in).unwrap_or_default())
+}
+
+/// The recorded names of types in a catalog entry. An entry that cannot be read has none.
+pub(crate) fn types_in(value: StoredValue<'_>) -> TypeNames<'_> {
+    let decoded = TreeRoot::decode_entry(value.bytes);
+    decoded.map(|(_, names)| names.types).unwrap_or_default()
 }
 
 /// The content of a catalog entry.
@@ -107,12 +124,13 @@ pub(crate) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     catalog: &TreeRoot,
     comparisons: &Comparisons,
-    mut visit: impl FnMut(&[u8], CatalogEntry) -> Result<()>,
+    mut visit: impl FnMut(&[u8], CatalogEntry, TypeNames<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut cursor = TreeCursor::new(source, *catalog);
     while cursor.next()? {
-        let entry = decode(catalog.page, cursor.stored_value(), comparisons)?;
-        visit(cursor.key(), entry)?;
+        let value = cursor.stored_value();
+        let entry = decode(catalog.page, value, comparisons)?;
+        visit(cursor.key(), entry, types_in(value))?;
     }
     Ok(())
 }
@@ -146,14 +164,36 @@ pub(crate) fn table_from<S: PageSource + ?Sized>(
     Ok(None)
 }
 
-/// Writes the root of the table `name`.
+/// Writes the new root of the table `name`, which has an entry.
 pub(crate) fn put<S: PageSink>(
     sink: &mut S,
     catalog: &mut TreeRoot,
     name: &[u8],
     root: &TreeRoot,
 ) -> Result<()> {
-    let bytes = root.encode_entry();
+    Tree::new(sink, catalog).replace_root(name, root)
+}
+
+/// Whether a leaf of the catalog has room for the entry of the table `name`. There is always room
+/// for one without names of types.
+pub(crate) fn has_room_for_types(page_size: usize, name: &[u8], types: &TypeNames<'_>) -> bool {
+    let len = TREE_ROOT_LEN + 2 * (1 + COMPARISON_NAME_MAX);
+    let len = len + 2 + types.keys.len() + types.values.len();
+    types.is_empty()
+        || empty()
+            .leaf_format()
+            .stays_inline(page_size, name.len(), len)
+}
+
+/// Writes a new entry for the table `name`, with the names of its types.
+pub(crate) fn insert<S: PageSink>(
+    sink: &mut S,
+    catalog: &mut TreeRoot,
+    name: &[u8],
+    root: &TreeRoot,
+    types: TypeNames<'_>,
+) -> Result<()> {
+    let bytes = root.encode_entry(types);
     let value = StoredValue {
         kind: ValueKind::Tree,
         bytes: &bytes,

@@ -5,7 +5,7 @@ use crate::{
     io::Storage,
     planted::planted,
     record::Record,
-    share::{CommitNotifier, PinnedReader, ReaderTable, Region},
+    share::{CommitNotifier, CommitWaiters, PinnedReader, ReaderTable, Region},
 };
 use crate::{
     read::{roots::KnownRoots, snapshot::Snapshot},
@@ -46,6 +46,8 @@ pub(crate) struct Published {
     pub(crate) table: ReaderTable,
     /// Notified when another state becomes visible.
     pub(crate) notifier: CommitNotifier,
+    /// Futures that wait for another state.
+    pub(crate) waiters: Arc<CommitWaiters>,
     /// The newest state that this process knows.
     newest: Mutex<Arc<Snapshot>>,
     /// The visible state whose record did not appear; 0 if there is none.
@@ -78,6 +80,7 @@ impl Published {
             table.publish(newest.transaction().0);
         }
         Self {
+            waiters: CommitWaiters::new(table.clone(), notifier.clone()),
             table,
             notifier,
             newest: Mutex::new(Arc::new(newest)),

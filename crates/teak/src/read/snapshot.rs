@@ -1,5 +1,6 @@
 //! A committed state, as a reader sees it.
 
+use crate::types::TypeNames;
 use crate::{
     Checksum, Error, Geometry, PageNumber, Result, TransactionId,
     alloc::{FIRST_PAGE, Space, SpacePages},
@@ -208,17 +209,27 @@ impl PinnedSnapshot {
         Ok(root)
     }
 
+    /// The recorded names of a table's types.
+    pub(crate) fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
+        reading_twice(self, || catalog::types(self, &self.catalog, name))
+    }
+
     /// Calls `visit` for each table, in the order of names.
     pub(crate) fn for_each_table(
         &self,
-        mut visit: impl FnMut(&[u8], catalog::CatalogEntry) -> Result<()>,
+        mut visit: impl FnMut(&[u8], catalog::CatalogEntry, TypeNames<'_>) -> Result<()>,
     ) -> Result<()> {
         reading(self, || {
             let (catalog, comparisons) = (&self.catalog, &self.comparisons);
-            catalog::for_each(self, catalog, comparisons, |name, entry| match entry {
-                catalog::CatalogEntry::Dropped(_) => Ok(()),
-                entry => visit(name, entry),
-            })
+            catalog::for_each(
+                self,
+                catalog,
+                comparisons,
+                |name, entry, types| match entry {
+                    catalog::CatalogEntry::Dropped(_) => Ok(()),
+                    entry => visit(name, entry, types),
+                },
+            )
         })
     }
 }

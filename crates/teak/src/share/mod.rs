@@ -3,6 +3,7 @@
 //! between threads of one process; the one between processes is `process/writer_lock.rs`.
 
 pub(crate) mod attachment;
+mod commit_waiters;
 mod lock;
 pub(crate) mod lock_file_errors;
 pub(crate) mod names;
@@ -13,6 +14,7 @@ mod region;
 mod words;
 mod writer_lock;
 
+pub(crate) use commit_waiters::CommitWaiters;
 pub(crate) use lock::{LockOutcome, SharedLock};
 pub(crate) use notify::CommitNotifier;
 pub(crate) use processes::{Membership, entry_index_of};

@@ -134,6 +134,11 @@ impl ProcessTable {
         (is_here && self.suspect(of).is_some()).then_some(suspect.entry as u32)
     }
 
+    /// The bytes of the table in the memory.
+    pub(crate) fn bytes(&self) -> Range<usize> {
+        self.entry_bytes(0).start..self.entry_bytes(PROCESSES_MAX - 1).end
+    }
+
     /// The bytes of an entry in the memory.
     pub(crate) fn entry_bytes(&self, index: u32) -> Range<usize> {
         assert!(index < PROCESSES_MAX, "the table has an entry at the index");

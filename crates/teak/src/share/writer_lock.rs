@@ -7,10 +7,14 @@
 //! first waiting thread is passed over only a limited number of times.
 
 use super::lock;
+use crate::io::thread_id;
 use std::{
     collections::VecDeque,
     ops::{Deref, DerefMut},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     thread::{self, Thread},
     time::{Duration, Instant},
 };
@@ -22,6 +26,9 @@ const OVERTAKEN_MAX: u32 = 16;
 #[derive(Debug)]
 pub(crate) struct WriterLock<T> {
     state: Mutex<WriterLockQueue<T>>,
+    /// The thread that took the lock last, until it is released; 0 if it is free, or was taken for
+    /// another thread.
+    taker: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -44,6 +51,7 @@ impl<T> WriterLock<T> {
         };
         Arc::new(Self {
             state: Mutex::new(state),
+            taker: AtomicU64::new(0),
         })
     }
 
@@ -95,12 +103,32 @@ impl<T> WriterLock<T> {
         }
     }
 
+    /// Whether this thread took the lock, and it was not released since.
+    pub(crate) fn is_taken_here(&self) -> bool {
+        self.taker.load(Relaxed) == thread_id()
+    }
+
+    /// Notes that this thread has taken the lock for another one.
+    pub(crate) fn forget_taker(&self) {
+        debug_assert!(
+            self.is_taken_here() || self.taker.load(Relaxed) == 0,
+            "only the thread that took the lock gives it to another one"
+        );
+        self.taker.store(0, Relaxed);
+    }
+
     #[cfg(test)]
     pub(crate) fn is_waited_for(&self) -> bool {
         !lock(&self.state).waiting.is_empty()
     }
 
     fn guard(self: &Arc<Self>, value: Box<T>) -> WriterLockGuard<T> {
+        debug_assert_eq!(
+            self.taker.load(Relaxed),
+            0,
+            "the lock has no holder when it is taken"
+        );
+        self.taker.store(thread_id(), Relaxed);
         WriterLockGuard {
             value: Some(value),
             writer_lock: Arc::clone(self),
@@ -114,6 +142,7 @@ impl<T> WriterLock<T> {
             "the state of the writer is in one place: with the holder, or in the lock"
         );
         state.value = Some(value);
+        self.taker.store(0, Relaxed);
         let first = state.thread_to_wake();
         drop(state);
         first.iter().for_each(Thread::unpark);

@@ -8,7 +8,7 @@ use crate::{
     codec::Bytes,
     testing::{self, SimDisk},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter};
 
 const PAGE: usize = 4096;
 const CAPACITY: usize = 8 << 20;
@@ -116,7 +116,7 @@ fn write_round(database: &Database, round: u32) -> Result<()> {
         let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
         for number in (0..2 * count).step_by(2) {
             let value = value(number, round, value_len);
-            table.insert(&mut txn, &key(number, key_len), &value)?;
+            table.insert(&mut txn, key(number, key_len), &value)?;
         }
     }
     for number in 0..EMPTY_TABLES {
@@ -231,6 +231,14 @@ impl Reader<'_> {
         self.sequence("iter", table.iter(txn), records.iter());
         let backwards = table.iter(txn).map(Iterator::rev);
         self.sequence("iter.rev", backwards, records.iter().rev());
+        let lent = table.iter(txn).map(|mut records| {
+            iter::from_fn(move || {
+                let lent = records.lend();
+                lent.map(|lent| lent.map(|(key, value)| (key.to_vec(), value.to_vec())))
+                    .transpose()
+            })
+        });
+        self.sequence("lend", lent, records.iter());
         let owned = table.range(..).owned(txn);
         self.sequence("range_owned", owned, records.iter());
         let owned = table.range(..).owned(txn).map(Iterator::rev);
@@ -421,7 +429,7 @@ fn change_one(
     txn.set_durability(crate::Durability::Lazy);
     let table: Raw = txn.open_table(name)?;
     let value = value(number, round, len);
-    table.insert(&mut txn, &key(number, key_len), &value)?;
+    table.insert(&mut txn, key(number, key_len), &value)?;
     txn.commit().map(drop)
 }
 

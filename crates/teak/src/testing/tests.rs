@@ -25,7 +25,7 @@ const MUTATIONS: u64 = 700;
 const TIME_MAX: Duration = Duration::from_secs(60);
 
 fn seeds() -> Vec<(String, Vec<u8>)> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/open");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/repository/fuzz/seeds/open");
     let mut seeds: Vec<_> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| {
@@ -230,7 +230,7 @@ fn with_several_values() -> Vec<u8> {
         for (key, count) in (0..9u64).map(|key| (key, [1, 3, 20, 400][key as usize / 2 % 4])) {
             for value in 0..count {
                 let value = u64::wrapping_mul(value, 0x9e37_79b9_7f4a_7c15).to_le_bytes();
-                table.insert(&mut txn, &key.to_be_bytes(), &value).unwrap();
+                table.insert(&mut txn, key.to_be_bytes(), value).unwrap();
             }
         }
     }
@@ -283,10 +283,16 @@ fn the_fuzzing_corpus_causes_no_panic() {
         ("record", fuzz_record),
     ];
     let watchdog = Watchdog::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    // Only the seeds are in the package of this crate.
+    let folders = [
+        "tests/repository/fuzz/seeds",
+        "../../fuzz/corpus",
+        "../../fuzz/artifacts",
+    ]
+    .map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
     for (target, replay) in replays {
-        for folder in ["seeds", "corpus", "artifacts"] {
-            let Ok(files) = fs::read_dir(root.join(folder).join(target)) else {
+        for folder in &folders {
+            let Ok(files) = fs::read_dir(folder.join(target)) else {
                 continue;
             };
             for path in files.map(|file| file.unwrap().path()) {

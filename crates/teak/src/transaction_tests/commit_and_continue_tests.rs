@@ -178,7 +178,7 @@ fn a_failed_checkpoint_undoes_changes_since_the_last_one() {
         let is_broken = |error| matches!(error, Err(Error::TransactionBroken));
         assert!(is_broken(txn.checkpoint().map(drop)));
         assert!(is_broken(txn.root_of(engine.handle(b"a"), b"a").map(drop)));
-        assert!(is_broken(txn.for_each_table(|_, _| Ok(()))));
+        assert!(is_broken(txn.for_each_table(|_, _, _| Ok(()))));
         match txn.roll_back() {
             Ok(()) => assert!(!txn.status.is_broken && txn.commit().is_ok()),
             Err(error) => {

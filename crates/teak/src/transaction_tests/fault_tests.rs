@@ -43,7 +43,7 @@ fn put(
     v: Vec<u8>,
 ) -> Result<()> {
     let table = txn.create_table::<Bytes, Bytes>(name)?;
-    table.insert(txn, &key(i), &v)?;
+    table.insert(txn, key(i), &v)?;
     tables.entry(name).or_default().insert(key(i), v);
     Ok(())
 }
@@ -141,7 +141,8 @@ impl Course {
 /// Fails unless the error is the disk's error, or follows from it.
 fn expect_error(course: &mut Course, error: &Error, fault: Fault, context: &str) {
     match error {
-        Error::Io { cause, .. } => {
+        Error::Io { cause, path, .. } => {
+            assert!(path.is_some(), "{context}: {error:?}");
             assert_eq!(cause.raw_os_error(), Some(fault.errno), "{context}");
             assert!(
                 !course.has_failed || fault.sticky,
@@ -404,7 +405,7 @@ fn fill(database: &Database, durability: Durability, count: u32, value: &[u8]) -
     txn.set_durability(durability);
     let table = txn.create_table::<Bytes, Bytes>("coins")?;
     for i in 0..count {
-        table.insert(&mut txn, &key(i), value)?;
+        table.insert(&mut txn, key(i), value)?;
     }
     txn.commit().map(drop)
 }

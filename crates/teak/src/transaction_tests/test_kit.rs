@@ -1,6 +1,7 @@
 //! Shared helpers of the transaction tests: databases on the simulated disk, and short functions to
 //! change and inspect them.
 
+use crate::types::TypeNames;
 use crate::{
     Result, TransactionId,
     btree::{TreeRoot, insert::Existing, lookup},
@@ -119,7 +120,8 @@ pub(crate) fn records(count: u32, value: &[u8]) -> impl Iterator<Item = (Vec<u8>
 
 pub(crate) fn create_table(txn: &mut WriteTransaction, name: &[u8]) {
     let handle = txn.engine().handle(name);
-    txn.create_table(handle, name, TreeRoot::new(KeyOrder::Bytes, true, false, 0))
+    let root = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
+    txn.create_table(handle, name, root, TypeNames::default())
         .unwrap();
 }
 

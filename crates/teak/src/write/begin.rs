@@ -102,7 +102,8 @@ impl WriteTransaction {
             self.status.is_ended,
             "a transaction begins again when all that it did is committed or undone"
         );
-        let beginning = WriteStart::new(&self.engine, &mut self.pages.writer)?;
+        let begun = WriteStart::new(&self.engine, &mut self.pages.writer);
+        let beginning = self.engine.named(begun)?;
         let (durability, began_ms) = (self.pages.limits.durability, self.timing.began_ms);
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
         self.event_delivery.disarm();

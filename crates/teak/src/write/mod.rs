@@ -12,6 +12,7 @@ pub(crate) mod pages;
 pub(crate) mod rollback;
 pub(crate) mod savepoint;
 pub(crate) mod savepoint_state;
+mod tables;
 pub(crate) mod transaction;
 pub(crate) mod transaction_status;
 pub(crate) mod transaction_timing;

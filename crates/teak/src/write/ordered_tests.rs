@@ -1,6 +1,7 @@
 //! Tables in custom orders: the records about them in the file, and recovery, which compares no
 //! keys.
 
+use crate::types::TypeNames;
 use crate::{
     Error, Result,
     btree::TreeRoot,
@@ -42,7 +43,8 @@ fn features(engine: &Arc<Engine>) -> u32 {
 fn create_ordered(txn: &mut WriteTransaction, name: &[u8]) {
     let root = TreeRoot::new(KeyOrder::Custom(&DOWNWARDS), true, true, 0);
     let handle = txn.engine().handle(name);
-    txn.create_table(handle, name, root).unwrap();
+    txn.create_table(handle, name, root, TypeNames::default())
+        .unwrap();
 }
 
 /// The feature is set from the commit that creates such a table on, even after the table is

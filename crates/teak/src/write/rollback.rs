@@ -78,7 +78,7 @@ pub(crate) fn forest<S: PageSource + ?Sized>(
         source,
         catalog,
         &no_comparisons,
-        |name, entry| match entry {
+        |name, entry, _| match entry {
             CatalogEntry::Table(root)
             | CatalogEntry::Unordered(root, _)
             | CatalogEntry::Dropped(root) => {

@@ -1,5 +1,6 @@
 //! The write transaction: changing tables and the catalog.
 
+use crate::types::TypeNames;
 use crate::{
     Error, Geometry, Result, TransactionId,
     btree::{
@@ -10,7 +11,7 @@ use crate::{
         reading::{reading, reading_from, reading_twice},
     },
     io::uptime_ms,
-    page::{key::KeyOrder, value::StoredValue},
+    page::value::StoredValue,
     record::{self, JournalPages},
 };
 use crate::{
@@ -129,7 +130,7 @@ impl WriteTransaction {
         })
     }
 
-    fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
+    pub(super) fn open(&mut self, handle: usize, name: &[u8]) -> Result<&mut OpenTable> {
         if !self.tables.open.contains_key(&handle) {
             let root = self.root_of(handle, name)?.as_deref().copied();
             self.note_open(handle, name, root);
@@ -137,12 +138,12 @@ impl WriteTransaction {
         Ok(self.opened(handle))
     }
 
-    fn opened(&mut self, handle: usize) -> &mut OpenTable {
+    pub(super) fn opened(&mut self, handle: usize) -> &mut OpenTable {
         let table = self.tables.open.get_mut(&handle);
         table.expect("the table was opened")
     }
 
-    fn note_open(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) {
+    pub(super) fn note_open(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) {
         let table = OpenTable {
             name: name.to_vec(),
             root,
@@ -279,111 +280,6 @@ impl WriteTransaction {
         self.engine.named(changed)
     }
 
-    /// Creates a table; it must not exist.
-    pub(crate) fn create_table(
-        &mut self,
-        handle: usize,
-        name: &[u8],
-        mut root: TreeRoot,
-    ) -> Result<()> {
-        self.refuse_broken()?;
-        let orders = [Some(&mut root.order), root.kind.values.as_mut()];
-        for order in orders.into_iter().flatten() {
-            if let KeyOrder::Custom(comparison) = order {
-                let known = self.base.comparisons.named(comparison.name());
-                *order = KeyOrder::Custom(known.ok_or_else(|| Error::ComparisonMissing {
-                    table: printable(name),
-                    comparison: comparison.name().to_owned(),
-                })?);
-            }
-        }
-        let table = self.open(handle, name)?;
-        if table.root.is_some() {
-            return Err(Error::TableExists(printable(name)));
-        }
-        self.set_root(handle, name, root)
-    }
-
-    /// Writes the root of an open table to the catalog.
-    fn set_root(&mut self, handle: usize, name: &[u8], root: TreeRoot) -> Result<()> {
-        self.change_catalog(|pages, catalog| catalog::put(pages, catalog, name, &root))?;
-        self.note_root(handle, name, Some(root))
-    }
-
-    /// Notes the root that the catalog has now.
-    fn note_root(&mut self, handle: usize, name: &[u8], root: Option<TreeRoot>) -> Result<()> {
-        self.tables.version += 1;
-        let version = self.tables.version;
-        let table = self.open(handle, name)?;
-        debug_assert!(
-            table.version < version,
-            "each change of a table has a version of its own"
-        );
-        table.root = root;
-        table.is_changed = false;
-        table.version = version;
-        table.hint.clear();
-        Ok(())
-    }
-
-    /// Drops a table with all its pages. Returns whether there was one.
-    pub(crate) fn drop_table(&mut self, handle: usize, name: &[u8]) -> Result<bool> {
-        self.refuse_broken()?;
-        let table = match self.open(handle, name) {
-            Err(Error::ComparisonMissing { .. }) => return self.drop_unordered(handle, name),
-            opened => opened?,
-        };
-        if table.root.is_none() {
-            return Ok(false);
-        }
-        self.change(handle, name, |tree| tree.clear())?;
-        self.forget_table(handle, name)?;
-        Ok(true)
-    }
-
-    /// Like [`Self::drop_table`], for a table whose comparison is missing.
-    fn drop_unordered(&mut self, handle: usize, name: &[u8]) -> Result<bool> {
-        let pages = &self.pages;
-        let entry = reading_twice(pages, || {
-            catalog::entry(pages, &self.catalog, name, &self.base.comparisons)
-        })?;
-        let Some(mut root) = entry.and_then(|entry| entry.root().copied()) else {
-            return Ok(false);
-        };
-        self.status.is_broken = true;
-        changing(&mut self.pages, |pages| Tree::new(pages, &mut root).clear())?;
-        self.status.is_broken = false;
-        self.note_open(handle, name, None);
-        self.forget_table(handle, name)?;
-        Ok(true)
-    }
-
-    fn forget_table(&mut self, handle: usize, name: &[u8]) -> Result<()> {
-        self.change_catalog(|pages, catalog| catalog::remove(pages, catalog, name))?;
-        self.note_root(handle, name, None)
-    }
-
-    /// Renames a table. The new name must be free.
-    pub(crate) fn rename_table(
-        &mut self,
-        (old_handle, old): (usize, &[u8]),
-        (new_handle, new): (usize, &[u8]),
-    ) -> Result<()> {
-        self.refuse_broken()?;
-        let Some(root) = self.open(old_handle, old)?.root else {
-            return Err(not_found(old));
-        };
-        if self.open(new_handle, new)?.root.is_some() {
-            return Err(Error::TableExists(printable(new)));
-        }
-        self.forget_table(old_handle, old)?;
-        self.set_root(new_handle, new, root)?;
-        // The catalog holds the root without the checksums that sealing computes.
-        let table = self.open(new_handle, new)?;
-        table.is_changed = true;
-        Ok(())
-    }
-
     /// Draws `count` numbers from the sequence of a table, and returns the first one. No record
     /// changes.
     pub(crate) fn draw_sequence(&mut self, handle: usize, name: &[u8], count: u64) -> Result<u64> {
@@ -406,7 +302,7 @@ impl WriteTransaction {
     /// Calls `visit` for each table that this transaction sees, in the order of names.
     pub(crate) fn for_each_table(
         &self,
-        mut visit: impl FnMut(&[u8], catalog::CatalogEntry) -> Result<()>,
+        mut visit: impl FnMut(&[u8], catalog::CatalogEntry, TypeNames<'_>) -> Result<()>,
     ) -> Result<()> {
         self.refuse_ended()?;
         let open: HashMap<&[u8], TreeRoot> = self
@@ -417,13 +313,14 @@ impl WriteTransaction {
             .collect();
         reading(&self.pages, || {
             let comparisons = &self.base.comparisons;
-            catalog::for_each(&self.pages, &self.catalog, comparisons, |name, entry| {
+            let (pages, catalog) = (&self.pages, &self.catalog);
+            catalog::for_each(pages, catalog, comparisons, |name, entry, types| {
                 let open = open
                     .get(name)
                     .map(|root| catalog::CatalogEntry::Table(*root));
                 match entry {
                     catalog::CatalogEntry::Dropped(_) => Ok(()),
-                    entry => visit(name, open.unwrap_or(entry)),
+                    entry => visit(name, open.unwrap_or(entry), types),
                 }
             })
         })

@@ -61,7 +61,7 @@ fn copy() {
     let words = table(&mut txn, &TREES);
     for number in 0..2000u32 {
         words
-            .insert(&mut txn, &number.to_be_bytes(), &[7; 1000])
+            .insert(&mut txn, number.to_be_bytes(), [7; 1000])
             .unwrap();
     }
     txn.commit().unwrap();
@@ -96,7 +96,7 @@ fn copy() {
     let ended = database.backup(path.with_file_name("ended"), None, &mut |_| {
         ControlFlow::Break(())
     });
-    assert!(matches!(ended, Err(Error::Io { .. })));
+    assert!(matches!(ended, Err(Error::Cancelled { path: Some(_), .. })));
     assert!(!path.with_file_name("ended").exists());
 }
 
@@ -106,7 +106,7 @@ fn errors() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let long = words.insert(&mut txn, &[7; 4000], b"").unwrap_err();
+    let long = words.insert(&mut txn, [7; 4000], b"").unwrap_err();
     assert!(long.to_string().contains("3840"), "{long}");
     let missing = txn.open_table::<teak::codec::Str, teak::codec::Str>("wrods");
     let missing = missing.unwrap_err().to_string();

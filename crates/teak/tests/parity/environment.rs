@@ -39,7 +39,7 @@ fn pages_of_a_write_transaction() {
     let words = table(&mut txn, &[]);
     for number in 0..20_000u32 {
         words
-            .insert(&mut txn, &number.to_be_bytes(), &[7; 100])
+            .insert(&mut txn, number.to_be_bytes(), [7; 100])
             .unwrap();
     }
     assert!(txn.info().dirty_bytes < 1 << 20);
@@ -76,11 +76,11 @@ fn tree_height() {
         key
     };
     for number in 0..600 {
-        words.insert(&mut txn, &key(number), b"").unwrap();
+        words.insert(&mut txn, key(number), b"").unwrap();
     }
     let depth = words.stat(&txn).unwrap().depth;
     assert!(depth >= 3, "{depth}");
-    assert!((0..600).all(|number| words.contains_key(&txn, &key(number)).unwrap()));
+    assert!((0..600).all(|number| words.contains_key(&txn, key(number)).unwrap()));
     txn.commit().unwrap();
     assert!(database.check(&mut |_| {}).unwrap().is_clean());
 }
@@ -92,7 +92,7 @@ fn depth_of_nested_transactions() {
     let words = table(&mut txn, &[]);
     let savepoints: Vec<_> = (0..200u32)
         .map(|number| {
-            words.insert(&mut txn, &number.to_be_bytes(), b"").unwrap();
+            words.insert(&mut txn, number.to_be_bytes(), b"").unwrap();
             txn.savepoint().unwrap()
         })
         .collect();
@@ -219,7 +219,7 @@ fn geometry_at_run_time() {
     let mut txn = database.begin_write().unwrap();
     let numbers: Table<u64, Bytes> = txn.create_table(numbers.name()).unwrap();
     txn.set_geometry(limited(1 << 20)).unwrap();
-    let filled = (0..10_000).try_for_each(|number| numbers.insert(&mut txn, number, &[7; 500]));
+    let filled = (0..10_000).try_for_each(|number| numbers.insert(&mut txn, number, [7; 500]));
     assert!(matches!(filled, Err(Error::Full { limit_bytes }) if limit_bytes == 1 << 20));
     txn.roll_back().unwrap();
     txn.set_geometry(limited(u64::MAX)).unwrap();

@@ -16,12 +16,12 @@ fn limits() {
         let words = txn.create_table::<Bytes, Bytes>("words").unwrap();
         let longest = vec![7; limits.key_len_max];
         words.insert(&mut txn, &longest, b"").unwrap();
-        let refused = words.insert(&mut txn, &vec![7; limits.key_len_max + 1], b"");
+        let refused = words.insert(&mut txn, vec![7; limits.key_len_max + 1], b"");
         assert!(matches!(refused, Err(Error::KeyTooLong { max, .. }) if max == limits.key_len_max));
         let several = txn.create_multi_table::<Bytes, Bytes>("several").unwrap();
         let longest = vec![7; limits.multi_value_len_max];
         several.insert(&mut txn, b"", &longest).unwrap();
-        let refused = several.insert(&mut txn, b"", &[&longest[..], b"7"].concat());
+        let refused = several.insert(&mut txn, b"", [&longest[..], b"7"].concat());
         assert!(matches!(refused, Err(Error::ValueTooLong { .. })));
         assert_eq!(
             limits.file_bytes_max,
@@ -31,11 +31,11 @@ fn limits() {
         // A value of this length has pages of its own.
         words.clear(&mut txn).unwrap();
         words
-            .insert(&mut txn, b"", &vec![7; limits.inline_record_len_max])
+            .insert(&mut txn, b"", vec![7; limits.inline_record_len_max])
             .unwrap();
         assert!(words.stat(&txn).unwrap().value_pages > 0);
         words
-            .insert(&mut txn, b"", &vec![7; limits.inline_record_len_max - 64])
+            .insert(&mut txn, b"", vec![7; limits.inline_record_len_max - 64])
             .unwrap();
         assert_eq!(words.stat(&txn).unwrap().value_pages, 0);
     }
@@ -102,10 +102,10 @@ fn page_walk() {
     let words = table(&mut txn, &TREES);
     for number in 0..5000u32 {
         words
-            .insert(&mut txn, &number.to_be_bytes(), &[7; 100])
+            .insert(&mut txn, number.to_be_bytes(), [7; 100])
             .unwrap();
     }
-    words.insert(&mut txn, b"large", &[7; 10_000]).unwrap();
+    words.insert(&mut txn, b"large", [7; 10_000]).unwrap();
     txn.commit().unwrap();
     let txn = database.begin_read().unwrap();
     let stat = words.stat(&txn).unwrap();
@@ -148,10 +148,10 @@ fn is_dirty() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    words.insert(&mut txn, b"large", &[7; 100_000]).unwrap();
+    words.insert(&mut txn, b"large", [7; 100_000]).unwrap();
     for number in 0..2000u32 {
         words
-            .insert(&mut txn, &number.to_be_bytes(), &[7; 100])
+            .insert(&mut txn, number.to_be_bytes(), [7; 100])
             .unwrap();
     }
     let value = |txn: &teak::WriteTxn, key: &[u8]| {
@@ -186,9 +186,7 @@ fn warm_up() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    words
-        .insert(&mut txn, b"large", &vec![7; 20 << 20])
-        .unwrap();
+    words.insert(&mut txn, b"large", vec![7; 20 << 20]).unwrap();
     txn.commit().unwrap();
     let used = |database: &Database| {
         let stat = database.stat().unwrap();

@@ -43,7 +43,7 @@ fn fixture() -> Fixture {
 fn table(txn: &mut WriteTxn, keys: &[&str]) -> Raw {
     let table = txn.create_table::<Bytes, Bytes>("words").unwrap();
     for (number, key) in keys.iter().enumerate() {
-        table.insert(txn, key.as_bytes(), &[number as u8]).unwrap();
+        table.insert(txn, key.as_bytes(), [number as u8]).unwrap();
     }
     table
 }

@@ -2,7 +2,7 @@
 
 use super::{fixture, table};
 use teak::{
-    Action, CacheOutcome, CachedLookup, Durability, Error, Exactness, Swap, Table, Transaction,
+    CacheOutcome, CachedLookup, Durability, Error, Exactness, Swap, Table, Transaction,
     codec::{Bytes, Str},
 };
 
@@ -85,9 +85,11 @@ fn put() {
     let table = table(&mut txn, &["b"]);
     // NOOVERWRITE: the existing value is returned.
     assert!(!table.insert_new(&mut txn, b"b", b"x").unwrap());
-    let there = table.get_or_insert(&mut txn, b"b", b"x").unwrap();
-    assert_eq!(there.as_deref(), Some(&[0][..]));
-    assert_eq!(table.get_or_insert(&mut txn, b"c", b"new").unwrap(), None);
+    let entry = table.entry(&mut txn, b"b").unwrap();
+    assert_eq!(entry.or_insert(b"x").unwrap(), [0]);
+    let entry = table.entry(&mut txn, b"c").unwrap();
+    assert_eq!(entry.get().unwrap(), None);
+    assert_eq!(entry.or_insert(b"new").unwrap(), b"new");
     // CURRENT: only if it exists.
     assert!(!table.update(&mut txn, b"a", b"x").unwrap());
     assert!(table.update(&mut txn, b"b", b"x").unwrap());
@@ -142,25 +144,22 @@ fn replace() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let table: Table<Str, Str> = txn.create_table("words").unwrap();
-    assert_eq!(table.replace(&mut txn, "a", "1").unwrap(), None);
-    assert_eq!(
-        table.replace(&mut txn, "a", "2").unwrap().as_deref(),
-        Some("1")
-    );
+    let mut insert = |value| table.entry(&mut txn, "a").unwrap().insert(value).unwrap();
+    assert_eq!(insert("1"), None);
+    assert_eq!(insert("2").as_deref(), Some("1"));
     // Without a new value, the record is removed.
-    assert_eq!(table.take(&mut txn, "a").unwrap().as_deref(), Some("2"));
-    assert_eq!(table.take(&mut txn, "a").unwrap(), None);
+    let mut remove = || table.entry(&mut txn, "a").unwrap().remove().unwrap();
+    assert_eq!(remove().as_deref(), Some("2"));
+    assert_eq!(remove(), None);
     // Conditional changes.
     let swap = table.compare_and_swap(&mut txn, "a", Some("2"), Some("3"));
     assert_eq!(swap.unwrap(), Swap::Other(None));
     let swap = table.compare_and_swap(&mut txn, "a", None, Some("3"));
     assert_eq!(swap.unwrap(), Swap::Done);
-    let len = table.modify(&mut txn, "a", |old| {
-        let len = old.map_or(0, str::len);
-        Ok((Action::put("longer"), len))
-    });
-    assert_eq!(len.unwrap(), 1);
-    assert_eq!(table.get(&txn, "a").unwrap(), Some("longer"));
+    let entry = table.entry(&mut txn, "a").unwrap();
+    let entry = entry.and_modify(|old| format!("longer than {old}"));
+    assert_eq!(entry.unwrap().get().unwrap(), Some("longer than 3"));
+    assert_eq!(table.get(&txn, "a").unwrap(), Some("longer than 3"));
 }
 
 #[test]
@@ -168,8 +167,9 @@ fn del() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b"]);
-    assert!(!table.remove_if(&mut txn, b"a", b"another value").unwrap());
-    assert!(table.remove_if(&mut txn, b"a", &[0]).unwrap());
+    let mut remove_if = |value: &[u8]| table.compare_and_swap(&mut txn, b"a", Some(value), None);
+    assert!(matches!(remove_if(b"another value"), Ok(Swap::Other(_))));
+    assert_eq!(remove_if(&[0]).unwrap(), Swap::Done);
     assert!(table.remove(&mut txn, b"b").unwrap());
     assert!(!table.remove(&mut txn, b"b").unwrap());
     let sets = txn.create_multi_table::<Str, Str>("sets").unwrap();

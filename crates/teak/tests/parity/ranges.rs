@@ -43,7 +43,7 @@ fn estimates() {
         assert!(estimate.records.abs_diff(30_000) < 3000, "{estimate:?}");
     }
     assert!(exact.range(range).estimate(&txn).unwrap().is_exact());
-    assert_eq!(exact.rank(&txn, &low).unwrap(), 1000);
+    assert_eq!(exact.rank(&txn, low).unwrap(), 1000);
     let nothing = &high[..]..&low[..];
     assert_eq!(about.range(nothing).estimate(&txn).unwrap().at_most, 0);
 }

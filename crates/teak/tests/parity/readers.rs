@@ -74,7 +74,7 @@ fn slow_reader_choices() {
             let mut txn = database.begin_write()?;
             let words = txn.create_table::<Bytes, Bytes>("words")?;
             for number in 0..2000u32 {
-                words.insert(&mut txn, &number.to_be_bytes(), &[byte; 1000])?;
+                words.insert(&mut txn, number.to_be_bytes(), [byte; 1000])?;
             }
             txn.commit()
         };

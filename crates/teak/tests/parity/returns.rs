@@ -95,14 +95,14 @@ fn sizes_that_do_not_fit() {
     let mut txn = fixture.database.begin_write().unwrap();
     let plain = table(&mut txn, &[]);
     let max = fixture.database.max_key_len();
-    plain.insert(&mut txn, &vec![1; max], b"").unwrap();
-    let refused = plain.insert(&mut txn, &vec![1; max + 1], b"");
+    plain.insert(&mut txn, vec![1; max], b"").unwrap();
+    let refused = plain.insert(&mut txn, vec![1; max + 1], b"");
     assert!(
         matches!(refused, Err(Error::KeyTooLong { len, max: most }) if len == max + 1 && most == max)
     );
     let sets = txn.create_multi_table::<Str, Bytes>("sets").unwrap();
-    sets.insert(&mut txn, "key", &vec![1; max]).unwrap();
-    let refused = sets.insert(&mut txn, "key", &vec![1; max + 1]);
+    sets.insert(&mut txn, "key", vec![1; max]).unwrap();
+    let refused = sets.insert(&mut txn, "key", vec![1; max + 1]);
     assert!(matches!(refused, Err(Error::ValueTooLong { .. })));
     let first = TableOptions::new().value_size(ValueSize::AsFirst);
     let sets = txn
@@ -116,7 +116,7 @@ fn sizes_that_do_not_fit() {
         .create_table_with::<Bytes, Str>("integers", integers)
         .unwrap();
     integers
-        .insert(&mut txn, &1_u64.to_ne_bytes(), "eight bytes")
+        .insert(&mut txn, 1_u64.to_ne_bytes(), "eight bytes")
         .unwrap();
     for other in [&b"abc"[..], &1_u32.to_ne_bytes()] {
         let refused = integers.insert(&mut txn, other, "");
@@ -172,7 +172,8 @@ fn del_of_another_value() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a"]);
-    assert!(!table.remove_if(&mut txn, b"a", b"other").unwrap());
+    let swapped = table.compare_and_swap(&mut txn, b"a", Some(b"other"), None);
+    assert!(matches!(swapped, Ok(teak::Swap::Other(Some(_)))));
     assert_eq!(table.len(&txn).unwrap(), 1);
 }
 
@@ -227,7 +228,7 @@ fn upper_limits_below_the_used_size() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &[]);
-    table.insert(&mut txn, b"large", &[1; 1 << 20]).unwrap();
+    table.insert(&mut txn, b"large", [1; 1 << 20]).unwrap();
     txn.commit().unwrap();
     let mut txn = fixture.database.begin_write().unwrap();
     let geometry = fixture.database.geometry().unwrap();
@@ -237,7 +238,7 @@ fn upper_limits_below_the_used_size() {
     txn.commit().unwrap();
     let mut txn = fixture.database.begin_write().unwrap();
     let full = table
-        .insert(&mut txn, b"more", &[2; 1 << 20])
+        .insert(&mut txn, b"more", [2; 1 << 20])
         .and_then(|()| txn.commit());
     assert!(matches!(full, Err(Error::Full { .. })), "{full:?}");
     let txn = fixture.database.begin_read().unwrap();

@@ -7,7 +7,7 @@ use std::{
 };
 
 const ROWS: &str = include_str!("rows.txt");
-const DIFFERENCES: &str = include_str!("../../../../docs/differences.md");
+const DIFFERENCES: &str = include_str!("../repository/docs/differences.md");
 
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -9,7 +9,7 @@ fn fill(database: &Database, count: u64, byte: u8) -> Numbers {
     let mut txn = database.begin_write().unwrap();
     let numbers: Numbers = txn.create_table("numbers").unwrap();
     for number in 0..count {
-        numbers.insert(&mut txn, number, &[byte; 1000]).unwrap();
+        numbers.insert(&mut txn, number, [byte; 1000]).unwrap();
     }
     txn.commit().unwrap();
     numbers
@@ -38,9 +38,9 @@ fn loose_pages() {
     let numbers: Numbers = txn.create_table("numbers").unwrap();
     for round in 0..50 {
         for number in 0..200 {
-            numbers.insert(&mut txn, number, &[round; 1000]).unwrap();
+            numbers.insert(&mut txn, number, [round; 1000]).unwrap();
         }
-        numbers.insert(&mut txn, 1000, &[round; 100_000]).unwrap();
+        numbers.insert(&mut txn, 1000, [round; 100_000]).unwrap();
         numbers.clear(&mut txn).unwrap();
     }
     txn.commit().unwrap();
@@ -63,7 +63,7 @@ fn many_deaths_at_once() {
         txn.commit().unwrap();
         let mut txn = database.begin_write().unwrap();
         for number in some() {
-            numbers.insert(&mut txn, number, &[round; 1000]).unwrap();
+            numbers.insert(&mut txn, number, [round; 1000]).unwrap();
         }
         txn.commit().unwrap();
         file_bytes.push(database.stat().unwrap().file_bytes);

@@ -90,16 +90,16 @@ fn key_and_value_flags() {
     let integer = TableOptions::new().order(KeyOrder::Integer);
     let table: Table<Bytes, Str> = txn.create_table_with("integers", integer).unwrap();
     // The first key decides the length.
-    table.insert(&mut txn, &7_u32.to_ne_bytes(), "").unwrap();
-    let refused = table.insert(&mut txn, &7_u64.to_ne_bytes(), "");
+    table.insert(&mut txn, 7_u32.to_ne_bytes(), "").unwrap();
+    let refused = table.insert(&mut txn, 7_u64.to_ne_bytes(), "");
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     let refused = table.insert(&mut txn, b"abc", "");
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     table
-        .retype::<NativeU32, Str>()
+        .cast::<NativeU32, Str>()
         .insert(&mut txn, 256, "")
         .unwrap();
-    let first = table.retype::<NativeU32, Str>().first(&txn).unwrap();
+    let first = table.cast::<NativeU32, Str>().first(&txn).unwrap();
     assert_eq!(first, Some((7, "")));
     // Contradictory options are refused.
     let values = TableOptions::new().value_size(ValueSize::Bytes(8));
@@ -151,7 +151,7 @@ fn rename() {
     let missing = txn.rename_table("words", "newer");
     assert!(matches!(missing, Err(Error::TableNotFound(_))));
     assert_eq!(
-        txn.open_table::<Str, Bytes>("new")
+        txn.open_table::<Bytes, Bytes>("new")
             .unwrap()
             .len(&txn)
             .unwrap(),
@@ -176,7 +176,7 @@ fn stat() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b"]);
-    table.insert(&mut txn, b"large", &[0; 50_000]).unwrap();
+    table.insert(&mut txn, b"large", [0; 50_000]).unwrap();
     let id = txn.commit().unwrap();
     let txn = fixture.database.begin_read().unwrap();
     let stat = table.stat(&txn).unwrap();

@@ -77,7 +77,7 @@ fn thresholds() {
         let database = options.open(directory.path().join("x.teak")).unwrap();
         let mut txn = database.begin_write().unwrap();
         let words = table(&mut txn, &TREES);
-        words.insert(&mut txn, b"lime", &vec![7; 2 << 20]).unwrap();
+        words.insert(&mut txn, b"lime", vec![7; 2 << 20]).unwrap();
         let committed = txn.commit().unwrap();
         while database.stat().unwrap().durable_transaction < committed {
             thread::sleep(Duration::from_millis(1));

@@ -29,16 +29,12 @@ fn storage_of_values() {
     table.insert(&mut txn, b"key", b"two").unwrap();
     assert_eq!(leaf_pages(&txn), 1);
     for value in 0..1000_u32 {
-        table
-            .insert(&mut txn, b"key", &value.to_be_bytes())
-            .unwrap();
+        table.insert(&mut txn, b"key", value.to_be_bytes()).unwrap();
     }
     assert!(leaf_pages(&txn) > 1);
     assert_eq!(table.count(&txn, b"key").unwrap(), 1002);
     for value in 0..1000_u32 {
-        table
-            .remove(&mut txn, b"key", &value.to_be_bytes())
-            .unwrap();
+        table.remove(&mut txn, b"key", value.to_be_bytes()).unwrap();
     }
     assert_eq!(leaf_pages(&txn), 1);
     assert_eq!(values(&table, &txn, b"key"), [b"one", b"two"]);
@@ -146,7 +142,7 @@ fn positions_among_values() {
     let table = create(&mut txn, TableOptions::new());
     for (key, all) in [(b"a", "135"), (b"c", "24")] {
         for value in all.bytes() {
-            table.insert(&mut txn, key, &[value]).unwrap();
+            table.insert(&mut txn, key, [value]).unwrap();
         }
     }
     let mut cursor = table.cursor(&txn).unwrap();

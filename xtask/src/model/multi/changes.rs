@@ -138,10 +138,7 @@ fn bulk_load_unsorted(
     model: &mut MultiModel,
     (pairs, memory_bytes): (&[Pair], usize),
 ) -> ModelResult {
-    let options = BulkOptions {
-        memory_bytes,
-        ..BulkOptions::default()
-    };
+    let options = BulkOptions::new().memory_bytes(memory_bytes);
     let slices = pair_slices(pairs);
     let count = table.bulk_load_unsorted(txn, slices, options, &mut |_| ())?;
     model.insert_all(pairs);
@@ -163,7 +160,7 @@ fn refuse_size(
     key: &ModelKey,
     len: usize,
 ) -> ModelResult {
-    let result = table.insert(txn, key, &vec![7; len]);
+    let result = table.insert(txn, key, vec![7; len]);
     expect_refused!(
         "a value of a wrong size",
         result,
@@ -260,8 +257,8 @@ fn modify(
     model: &mut MultiModel,
     (pair, new): (&Pair, Option<&ModelKey>),
 ) -> ModelResult {
-    let old = table.modify(txn, &pair.0, &pair.1, |old| {
-        let action = new.map_or_else(Action::<Raw>::remove, |new| Action::<Raw>::put(new));
+    let old = table.modify(txn, &pair.0, &pair.1, |old| -> teak::Result<_> {
+        let action = new.map_or_else(Action::<Raw>::remove, Action::<Raw>::put);
         Ok((action, old.map(<[u8]>::to_vec)))
     })?;
     let was_there = model.remove(pair);

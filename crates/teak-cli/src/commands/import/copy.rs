@@ -5,7 +5,7 @@ use super::progress::ImportProgress;
 use super::source::ForeignSource;
 use crate::engine;
 use crate::failure::Failure;
-use crate::text::printable;
+use crate::text::{Header, printable};
 use std::fs::File;
 use teak::{Database, Durability, WriteTxn};
 use teak_foreign::{PageSlice, Records, TableScan};
@@ -48,7 +48,7 @@ fn copy(
     txn: &mut WriteTxn,
     progress: &ImportProgress,
 ) -> Result<CopiedTable, Failure> {
-    let table = engine::open_or_create_table(txn, &item.name, item.kind)?;
+    let table = engine::open_or_create_table(txn, &item.name, &Header::of_kind(item.kind))?;
     let records = pass.records(&item.table);
     let mut feed = RecordFeed {
         records: records.map_err(|error| source.failure(error))?,

@@ -11,7 +11,7 @@ fn a_changed_source_is_reported_before_its_consequences() {
     let path = directory.path().join("data.mdb");
     let made = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../teak-foreign/tests/data/lmdb-0.9.mdb"
+        "/tests/repository/crates/teak-foreign/tests/data/lmdb-0.9.mdb"
     );
     fs::copy(made, &path).expect("copies");
     let argument = OsString::from(format!("lmdb:{}", path.display()));

@@ -4,13 +4,13 @@ use super::input::LoadInput;
 use super::state::LoadState;
 use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
-use crate::text::{Event, Header, TableKind};
+use crate::text::{Event, Header};
 use teak::WriteTxn;
 
 /// The table that records go to at present.
 struct LoadTarget {
     name: Vec<u8>,
-    kind: TableKind,
+    header: Header,
 }
 
 /// A batch that is not committed yet.
@@ -67,13 +67,13 @@ fn begin_target(state: &mut LoadState<'_>, header: &Header) -> Result<LoadTarget
     state.expect(&name)?;
     Ok(LoadTarget {
         name,
-        kind: header.kind,
+        header: header.clone(),
     })
 }
 
 fn begin_batch(state: &mut LoadState<'_>, target: &LoadTarget) -> Result<LoadBatch, Failure> {
     let mut txn = state.begin_write()?;
-    let table = engine::open_or_create_table(&mut txn, &target.name, target.kind)?;
+    let table = engine::open_or_create_table(&mut txn, &target.name, &target.header)?;
     Ok(LoadBatch {
         txn,
         table,
@@ -82,7 +82,7 @@ fn begin_batch(state: &mut LoadState<'_>, target: &LoadTarget) -> Result<LoadBat
 }
 
 fn retarget(mut batch: LoadBatch, target: &LoadTarget) -> Result<LoadBatch, Failure> {
-    batch.table = engine::open_or_create_table(&mut batch.txn, &target.name, target.kind)?;
+    batch.table = engine::open_or_create_table(&mut batch.txn, &target.name, &target.header)?;
     Ok(batch)
 }
 

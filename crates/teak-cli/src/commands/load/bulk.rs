@@ -30,7 +30,7 @@ fn load_table(
 ) -> Result<Option<Header>, Failure> {
     let name = state.begin_table(header)?;
     let mut txn = state.begin_write()?;
-    let table = engine::open_or_create_table(&mut txn, &name, header.kind)?;
+    let table = engine::open_or_create_table(&mut txn, &name, header)?;
     if table.len(&txn)? > 0 {
         return Err(Failure::Usage(format!(
             "table \"{}\" is not empty, and --bulk loads only into empty tables; load without --bulk, or clear it first",

@@ -4,10 +4,12 @@ use super::{Codec, CodecOrder, EncodeAs, KeyPart, undecodable};
 use crate::{Result, api::ValueGuard};
 use std::{borrow::Cow, sync::Arc};
 
-/// UTF-8 text. A shorter name for struct fields: `Table<Str, u64>`.
+/// UTF-8 text. For struct fields and signatures of functions, where `&str` has another lifetime:
+/// `table: Table<Str, u64>`.
 pub type Str = &'static str;
 
-/// Any bytes, unchanged. A shorter name for struct fields: `Table<Bytes, u64>`.
+/// Any bytes, unchanged. For struct fields and signatures of functions, where `&[u8]` has another
+/// lifetime: `table: Table<Bytes, u64>`.
 pub type Bytes = &'static [u8];
 
 /// Any bytes, in a table with keys or values of any type: for programs that do not know the types,
@@ -44,7 +46,7 @@ macro_rules! slice_codec {
             }
 
             fn to_owned(item: &$slice) -> $owned {
-                item.to_owned()
+                item.to_owned().into()
             }
         }
 
@@ -60,7 +62,7 @@ macro_rules! slice_codec {
             }
 
             fn part_to_owned(part: Cow<'_, $slice>) -> $owned {
-                part.into_owned()
+                part.into_owned().into()
             }
         }
 
@@ -85,9 +87,9 @@ macro_rules! text_codec {
 }
 
 macro_rules! bytes_codec {
-    ($($codec:ty, $name:literal;)*) => {$(
+    ($($codec:ty, $owned:ty, $name:literal;)*) => {$(
         slice_codec!(
-            $codec, [u8], Vec<u8>, $name, Ok,
+            $codec, [u8], $owned, $name, Ok,
             [u8], Vec<u8>, Box<[u8]>, Arc<[u8]>, Cow<'_, [u8]>, ValueGuard
         );
 
@@ -108,4 +110,25 @@ macro_rules! bytes_codec {
 }
 
 text_codec!(&'static str, String);
-bytes_codec!(&'static [u8], "bytes"; Vec<u8>, "bytes"; Raw, "";);
+bytes_codec! {
+    &'static [u8], Vec<u8>, "bytes";
+    Vec<u8>, Vec<u8>, "bytes";
+    Raw, Vec<u8>, "";
+}
+#[cfg(feature = "bytes")]
+bytes_codec!(bytes::Bytes, bytes::Bytes, "bytes";);
+
+#[cfg(feature = "bytes")]
+macro_rules! encode_shared_bytes {
+    ($($codec:ty),*) => {$(
+        impl EncodeAs<$codec> for bytes::Bytes {
+            #[inline]
+            fn encode_as(&self) -> Result<impl AsRef<[u8]>> {
+                Ok(self)
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "bytes")]
+encode_shared_bytes!(&'static [u8], Vec<u8>, Raw, bytes::Bytes);

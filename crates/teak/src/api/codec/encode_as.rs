@@ -19,6 +19,9 @@ use std::convert::Infallible;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// Methods that take such a value return [`Error::Encode`](crate::Error::Encode) if the codec
+/// refuses it. The codecs of this crate refuse nothing, except those of `serde` formats.
+///
 /// Implement it for the items of a codec of your own: [`Codec`](super::Codec) has an example.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be encoded as `{C}`",
@@ -53,7 +56,11 @@ impl<C: ?Sized> EncodeAs<C> for Infallible {
 pub(in crate::api) fn encode_all<C, T: EncodeAs<C>>(
     items: &[T],
 ) -> Result<Vec<impl AsRef<[u8]> + use<'_, C, T>>> {
-    items.iter().map(T::encode_as).collect()
+    let mut encoded = Vec::with_capacity(items.len());
+    for item in items {
+        encoded.push(item.encode_as()?);
+    }
+    Ok(encoded)
 }
 
 /// Encodes many records.
@@ -66,8 +73,9 @@ pub(in crate::api) fn encode_pairs<K, V, X: EncodeAs<K>, Y: EncodeAs<V>>(
         impl AsRef<[u8]> + use<'_, K, V, X, Y>,
     )>,
 > {
-    let pairs = records.iter();
-    pairs
-        .map(|(key, value)| Ok((key.encode_as()?, value.encode_as()?)))
-        .collect()
+    let mut encoded = Vec::with_capacity(records.len());
+    for (key, value) in records {
+        encoded.push((key.encode_as()?, value.encode_as()?));
+    }
+    Ok(encoded)
 }

@@ -58,7 +58,7 @@ macro_rules! fixed_codec {
 
 fixed_codec!((): () as [u8; 0], Bytes, "()", |_item| Ok([]), |_bytes| Ok(()));
 fixed_codec!(
-    where N, [u8; N]: [u8; N] as [u8; N], Bytes, format!("[u8;{N}]"),
+    where N, [u8; N]: [u8; N] as [u8; N], Any, format!("[u8;{N}]"),
     |item| Ok(item), |bytes| Ok(bytes)
 );
 fixed_codec!(

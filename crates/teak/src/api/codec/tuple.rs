@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// A codec whose items can be a part of a tuple that is not its last one.
 ///
-/// Encodings that all have one length are stored as they are. Others are escaped so that they end
+/// Encodings that all have one length are stored unchanged. Others are escaped so that they end
 /// themselves and still sort: each zero byte is followed by a byte 255, and two zero bytes are the
 /// end. The last part is never escaped, so any codec may be the last one.
 ///

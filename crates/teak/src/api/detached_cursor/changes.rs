@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Result,
-    api::{WriteTxn, key_checks::check_key, sealed::Sealed, table_handle::ONE_VALUE},
+    api::{WriteTxn, key_checks::check_key, sealed::Sealed, table_handle::wrong_kind},
     btree::PageSource,
     page::key::KeyOrder,
 };
@@ -120,7 +120,7 @@ impl DetachedCursor {
     /// unchanged.
     pub fn append_value(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
         match &self.table {
-            CursorTable::Records(table) => return Err(table.mismatch(ONE_VALUE)),
+            CursorTable::Records(table) => return Err(wrong_kind(table.name(), false)),
             CursorTable::Pairs(table) => table.append_value(txn, key, value)?,
         }
         self.arrive(txn, key, value)

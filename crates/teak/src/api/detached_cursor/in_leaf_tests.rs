@@ -118,7 +118,7 @@ fn a_cancelled_reader_fails_in_the_middle_of_a_leaf() {
     let table = txn.create_table::<Bytes, Bytes>("some").unwrap();
     for number in 0..100_u32 {
         table
-            .insert(&mut txn, &number.to_be_bytes(), b"value")
+            .insert(&mut txn, number.to_be_bytes(), b"value")
             .unwrap();
     }
     txn.commit().unwrap();

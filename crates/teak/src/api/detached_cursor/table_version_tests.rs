@@ -12,7 +12,7 @@ fn is_known<T: Transaction>(cursor: &DetachedCursor, txn: &T) -> bool {
 }
 
 fn insert(txn: &mut crate::WriteTxn, table: &Table<Bytes, Bytes>, number: u32) {
-    table.insert(txn, &number.to_be_bytes(), b"value").unwrap();
+    table.insert(txn, number.to_be_bytes(), b"value").unwrap();
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_reader_of_another_state_is_not_mistaken_for_this_one() {
 
     let mut txn = database.begin_write().unwrap();
     for number in [4_u32, 5] {
-        assert!(table.remove(&mut txn, &number.to_be_bytes()).unwrap());
+        assert!(table.remove(&mut txn, number.to_be_bytes()).unwrap());
     }
     assert!(!is_known(&cursor, &txn));
     txn.commit().unwrap();
@@ -146,7 +146,7 @@ fn a_hint_to_a_pair_is_valid_among_the_values_of_a_key() {
     // A single value, a set, and a nested tree.
     for (key, count) in [(b"a", 1), (b"b", 3), (b"c", 2000_u32)] {
         for value in 0..count {
-            table.insert(&mut txn, key, &value.to_be_bytes()).unwrap();
+            table.insert(&mut txn, key, value.to_be_bytes()).unwrap();
         }
     }
     let mut cursor = DetachedCursor::new(&table);

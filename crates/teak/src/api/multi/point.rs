@@ -6,10 +6,10 @@ use crate::{
         Action, Exactness, MultiTable, Transaction, WriteTxn,
         codec::{Codec, EncodeAs},
         key_checks::{RecordCheck, check_probe, check_value_probe},
+        point::Verdict,
         table_info::TableStat,
     },
     btree::{
-        modify::ModifyAction,
         multi::{KeyValues, cursor::PairCursor, lookup, replace::PairReplaced},
         reading::{reading, reading_twice},
     },
@@ -117,7 +117,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// # let mut txn = database.begin_write()?;
     /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_values(&mut txn, "teak", &[3, 12])?;
-    /// let was_there = lines.modify(&mut txn, "teak", 3, |line| {
+    /// let was_there = lines.modify(&mut txn, "teak", 3, |line| -> teak::Result<_> {
     ///     Ok(match line {
     ///         Some(line) => (Action::put(line + 1), true),
     ///         None => (Action::keep(), false),
@@ -129,17 +129,18 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     ///
     /// # Errors
     ///
-    /// The error of `change`; [`Error::Decode`] if the stored value cannot be decoded as `V`;
+    /// The error of `change`, which may be of a type of the application; [`Error::Decode`] if the
+    /// stored value cannot be decoded as `V`;
     /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
     /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
     /// [`Error::Io`] or [`Error::Full`] if there is no space.
-    pub fn modify<R>(
+    pub fn modify<R, E: From<Error>>(
         &self,
         txn: &mut WriteTxn,
         key: impl EncodeAs<K>,
         value: impl EncodeAs<V>,
-        change: impl FnOnce(Option<V::Item<'_>>) -> Result<(Action<V>, R)>,
-    ) -> Result<R> {
+        change: impl FnOnce(Option<V::Item<'_>>) -> Result<(Action<V>, R), E>,
+    ) -> Result<R, E> {
         let (key, value) = (key.encode_as()?, value.encode_as()?);
         let (key, value) = (key.as_ref(), value.as_ref());
         let mut check = RecordCheck::new(self, txn)?;
@@ -148,22 +149,23 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         // An error of `change` itself would break the transaction; a refusal does not.
         self.change_checked(txn, |tree| {
             let old = tree.stored_value(key, value)?;
-            let decided = old.as_deref().map(V::decode).transpose().and_then(change);
+            let decoded = old.as_deref().map(V::decode).transpose();
+            let decided = decoded.map_err(E::from).and_then(change);
             let decided = decided.and_then(|(action, result)| Ok((action.into_verdict()?, result)));
             let (verdict, result) = match decided {
                 Ok(decided) => decided,
                 Err(error) => return Ok(Err(error)),
             };
-            if let ModifyAction::Put(new) = &verdict
+            if let Verdict::Put(new) = &verdict
                 && let Err(error) = check.check(key, new)
             {
-                return Ok(Err(error));
+                return Ok(Err(error.into()));
             }
             match (verdict, &old) {
-                (ModifyAction::Leave, _) | (ModifyAction::Remove, None) => {}
-                (ModifyAction::Remove, Some(old)) => drop(tree.remove_pair(key, old)?),
-                (ModifyAction::Put(new), None) => drop(tree.insert_pair(key, &new)?),
-                (ModifyAction::Put(new), Some(old)) => drop(tree.swap_pair_value(key, old, &new)?),
+                (Verdict::Keep, _) | (Verdict::Remove, None) => {}
+                (Verdict::Remove, Some(old)) => drop(tree.remove_pair(key, old)?),
+                (Verdict::Put(new), None) => drop(tree.insert_pair(key, &new)?),
+                (Verdict::Put(new), Some(old)) => drop(tree.swap_pair_value(key, old, &new)?),
             }
             Ok(Ok(result))
         })?

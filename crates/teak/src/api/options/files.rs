@@ -55,7 +55,7 @@ impl Options {
     /// `true`. Removing it releases its disk blocks, which can take milliseconds while other
     /// programs flush files of the same file system. With `false`, a program that opens and closes
     /// a database often saves that, and creating the lock file the next time. The file that stays
-    /// has some 400 KB, of which 80 KB are on the disk. If this process has the database open
+    /// has some 400 KB, of which 140 KB are on the disk. If this process has the database open
     /// already, the setting of the first opening applies.
     ///
     /// ```
@@ -115,7 +115,7 @@ impl Options {
     /// let database = teak::Options::new().require_name(true).open(&path)?;
     /// std::fs::remove_file(&path)?;
     /// let mut txn = database.begin_write()?;
-    /// txn.create_table::<teak::codec::&str, teak::codec::Str>("names")?;
+    /// txn.create_table::<&str, &str>("names")?;
     /// assert!(matches!(txn.commit(), Err(teak::Error::NameLost { .. })));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -1,5 +1,6 @@
 //! Read transactions.
 
+use crate::types::TypeNames;
 use crate::{
     Error, Result, TransactionId,
     api::{ReaderInfo, sealed::Sealed},
@@ -297,6 +298,10 @@ impl Sealed for ReadTxn {
         self.reader.engine().refuse_forked()?;
         self.refuse_cancelled()?;
         self.reader.root_of(handle, name)
+    }
+
+    fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
+        self.reader.types_of(name)
     }
 
     #[inline]

@@ -1,9 +1,7 @@
 //! Savepoints and nested transactions.
 
 use super::write::WriteTxn;
-#[cfg(doc)]
-use crate::Error;
-use crate::{Result, write::savepoint::SavepointId};
+use crate::{Error, Result, write::savepoint::SavepointId};
 use std::mem;
 
 /// A point in a [`WriteTxn`] to which it can be rolled back.
@@ -41,11 +39,44 @@ impl WriteTxn {
     /// Runs a nested transaction: the changes of `work` stay if it returns `Ok`, and are undone
     /// otherwise. If it panics, the whole transaction can only be rolled back.
     ///
+    /// ```
+    /// # use teak::Database;
+    /// #[derive(Debug)]
+    /// enum Refused {
+    ///     NoMoney,
+    ///     Database(teak::Error),
+    /// }
+    ///
+    /// impl From<teak::Error> for Refused {
+    ///     fn from(error: teak::Error) -> Self {
+    ///         Self::Database(error)
+    ///     }
+    /// }
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// # let mut txn = database.begin_write()?;
+    /// let accounts = txn.create_table::<&str, u64>("accounts")?;
+    /// accounts.insert(&mut txn, "Ada", 5)?;
+    /// let paid = txn.nested(|txn| {
+    ///     let money = accounts.get(&*txn, "Ada")?.unwrap_or(0);
+    ///     accounts.insert(txn, "Ada", 0)?;
+    ///     money.checked_sub(7).ok_or(Refused::NoMoney)
+    /// });
+    /// assert!(matches!(paid, Err(Refused::NoMoney)));
+    /// assert_eq!(accounts.get(&txn, "Ada")?, Some(5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// The error of `work`. [`Error::InvalidArgument`] if `work` has rolled back to before its
-    /// beginning and returns `Ok`; its changes since then stay.
-    pub fn nested<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+    /// The error of `work`, which may be of a type of the application. [`Error::InvalidArgument`]
+    /// if `work` has rolled back to before its beginning and returns `Ok`; its changes since then
+    /// stay.
+    pub fn nested<R, E: From<Error>>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<R, E>,
+    ) -> Result<R, E> {
         let savepoint = Savepoint(self.inner.begin_nested()?);
         let unfinished = BrokenByPanic(self);
         let result = work(unfinished.0);

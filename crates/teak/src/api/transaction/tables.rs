@@ -1,16 +1,15 @@
 //! Creating, renaming and dropping tables.
 
-use super::{number_of, write::WriteTxn};
+use super::write::WriteTxn;
+use crate::types::TypeNames;
 use crate::{
-    Error, Result,
+    Error, Result, TableTypes,
     api::{
-        MultiTable, Table,
-        codec::{Codec, refuse_orders},
-        table_options::TableOptions,
+        MultiTable, Table, codec::Codec, open_table::number_of, table_def::TableDef,
+        table_options::TableOptions, table_types::refuse_other_types,
     },
     btree::TreeRoot,
     maintain::dropped,
-    read::catalog,
     write::transaction,
 };
 
@@ -19,35 +18,34 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
-    /// is longer than the longest key; [`Error::InvalidArgument`] if the keys do not sort in byte
-    /// order; [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
+    /// [`Error::TableMismatch`] if it exists with other options, and [`Error::TableTypeMismatch`]
+    /// with other types; [`Error::KeyTooLong`] if the name is longer than the longest key;
+    /// [`Error::InvalidArgument`] if the keys do not sort
+    /// in byte order; [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_table<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
     ) -> Result<Table<K, V>> {
-        self.create_table_with(name, TableOptions::new())
+        TableDef::from_bytes(name.as_ref()).create(self)
     }
 
     /// Opens a table, or creates it with these options.
     ///
     /// # Errors
     ///
-    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
-    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory, or
-    /// if the keys or values do not sort in the order of the table;
+    /// [`Error::TableMismatch`] if it exists with other options, and [`Error::TableTypeMismatch`]
+    /// with other types; [`Error::KeyTooLong`] if the name is longer than the longest key;
+    /// [`Error::InvalidArgument`] if the options are
+    /// contradictory, or if the keys or values do not sort in the order of the table;
     /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_table_with<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
         options: TableOptions,
     ) -> Result<Table<K, V>> {
-        if options.is_multi() {
-            let text = "value options are for multi-value tables; use `create_multi_table_with`, or leave them out";
-            return Err(Error::InvalidArgument(text.into()));
-        }
-        self.create_typed::<K, V>(name.as_ref(), options)?;
-        Ok(Table::new(self.inner.engine(), name.as_ref()))
+        TableDef::from_bytes(name.as_ref())
+            .options(options)
+            .create(self)
     }
 
     /// Opens a multi-value table, or creates it with default options: values of any length, in byte
@@ -55,15 +53,16 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
-    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory, or
-    /// if the keys or values do not sort in the order of the table;
+    /// [`Error::TableMismatch`] if it exists with other options, and [`Error::TableTypeMismatch`]
+    /// with other types; [`Error::KeyTooLong`] if the name is longer than the longest key;
+    /// [`Error::InvalidArgument`] if the options are
+    /// contradictory, or if the keys or values do not sort in the order of the table;
     /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_multi_table<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
     ) -> Result<MultiTable<K, V>> {
-        self.create_multi_table_with(name, TableOptions::new())
+        TableDef::from_bytes(name.as_ref()).create(self)
     }
 
     /// Opens a multi-value table, or creates it with these options. Versions
@@ -87,26 +86,19 @@ impl WriteTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::TableMismatch`] if it exists with other options; [`Error::KeyTooLong`] if the name
-    /// is longer than the longest key; [`Error::InvalidArgument`] if the options are contradictory, or
-    /// if the keys or values do not sort in the order of the table;
+    /// [`Error::TableMismatch`] if it exists with other options, and [`Error::TableTypeMismatch`]
+    /// with other types; [`Error::KeyTooLong`] if the name is longer than the longest key;
+    /// [`Error::InvalidArgument`] if the options are
+    /// contradictory, or if the keys or values do not sort in the order of the table;
     /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
     pub fn create_multi_table_with<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
         options: TableOptions,
     ) -> Result<MultiTable<K, V>> {
-        self.create_typed::<K, V>(name.as_ref(), options.multi())?;
-        Ok(Table::new(self.inner.engine(), name.as_ref()))
-    }
-
-    fn create_typed<K: Codec, V: Codec>(
-        &mut self,
-        name: &[u8],
-        options: TableOptions,
-    ) -> Result<TreeRoot> {
-        refuse_orders::<K, V>(name, options.key_order(), options.order_of_values())?;
-        self.create(name, options)
+        TableDef::from_bytes(name.as_ref())
+            .options(options)
+            .create(self)
     }
 
     /// Opens or creates a table of any kind, and returns its root.
@@ -114,6 +106,7 @@ impl WriteTxn {
         &mut self,
         name: &[u8],
         options: TableOptions,
+        types: TypeNames<'_>,
     ) -> Result<TreeRoot> {
         self.check_name(name)?;
         let root = options.to_root()?;
@@ -125,16 +118,11 @@ impl WriteTxn {
         let handle = self.inner.engine().handle(name);
         let existing = self.inner.root_of(handle, name)?.as_deref().copied();
         let Some(root) = existing else {
-            self.inner.create_table(handle, name, root)?;
+            self.inner.create_table(handle, name, root, types)?;
             return Ok(root);
         };
-        let existing = TableOptions::of_root(&root);
-        if existing != options {
-            return Err(Error::TableMismatch {
-                name: catalog::printable(name),
-                detail: format!("it was created with {existing:?}"),
-            });
-        }
+        options.refuse_others(name, TableOptions::of_root(&root))?;
+        refuse_other_types(self, &root, name, types)?;
         let (engine, pages) = (self.inner.engine(), self.inner.pages());
         engine.refuse_disorder(pages, &root, (handle, name))?;
         Ok(root)
@@ -161,6 +149,35 @@ impl WriteTxn {
             return Err(Error::InvalidArgument(text.into()));
         }
         Ok(())
+    }
+
+    /// Records other names of a table's types, which it is opened with from then on. Records do not
+    /// change. Use it for a table that was created without types, or after its records were
+    /// encoded in another way; empty names record nothing. Whether the new types sort in the order
+    /// of the table is checked when it is opened.
+    ///
+    /// ```
+    /// # use teak::{Database, Error, TableTypes, Transaction};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let database = Database::open(directory.path().join("x.teak"))?;
+    /// let mut txn = database.begin_write()?;
+    /// txn.create_table::<&str, &str>("ages")?;
+    /// let refused = txn.open_table::<&str, u64>("ages");
+    /// assert!(matches!(refused, Err(Error::TableTypeMismatch { .. })));
+    /// txn.set_table_types("ages", &TableTypes::new("str", "u64"))?;
+    /// txn.open_table::<&str, u64>("ages")?;
+    /// assert_eq!(txn.tables()?[0].types.to_string(), "str -> u64");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableNotFound`]; [`Error::InvalidArgument`] if a name has more than 255 bytes;
+    /// [`Error::Io`] or [`Error::Full`] if there is no space.
+    pub fn set_table_types(&mut self, name: impl AsRef<[u8]>, types: &TableTypes) -> Result<()> {
+        let name = name.as_ref();
+        let handle = number_of(self, name)?.ok_or_else(|| transaction::not_found(name))?;
+        self.inner.set_types(handle, name, types.names())
     }
 
     /// Renames a table.

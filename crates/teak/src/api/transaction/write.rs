@@ -4,6 +4,7 @@ use super::Transaction;
 #[cfg(doc)]
 use crate::Error;
 use crate::api::sealed::Sealed;
+use crate::types::TypeNames;
 use crate::{
     Geometry, Result, TransactionId,
     api::{
@@ -311,6 +312,10 @@ impl Sealed for WriteTxn {
         self.inner.root_of(handle, name)
     }
 
+    fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
+        self.inner.types_of(name)
+    }
+
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
         self.inner.pages()
@@ -337,8 +342,8 @@ impl Transaction for WriteTxn {
 
     fn tables(&self) -> Result<Vec<TableInfo>> {
         let mut tables = Vec::new();
-        self.inner.for_each_table(|name, entry| {
-            tables.push(TableInfo::new(name, &entry));
+        self.inner.for_each_table(|name, entry, types| {
+            tables.push(TableInfo::new(name, &entry, types));
             Ok(())
         })?;
         Ok(tables)

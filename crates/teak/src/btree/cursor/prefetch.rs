@@ -2,7 +2,7 @@
 
 use super::{ColdLeaf, TreeCursor};
 use crate::{
-    PageNumber, Result,
+    PageNumber,
     btree::{PageSource, visit},
     io,
     page::leaf,
@@ -37,14 +37,6 @@ impl<S: PageSource + ?Sized> TreeCursor<'_, S> {
         self.ahead = &bytes[heap / AHEAD_LEN * AHEAD_LEN..];
         let steps = self.ahead.len().div_ceil(AHEAD_LEN);
         self.ahead_steps = steps.div_ceil(self.leaf.count().max(1));
-    }
-
-    /// Reads the record of a cursor that is parked after the next step. A resumed cursor enters its
-    /// leaf again, and would prefetch there as in one that was just found.
-    pub(crate) fn read_resumed(&mut self) -> Result<bool> {
-        let read = self.read_here();
-        self.cold = None;
-        read
     }
 
     /// Prefetches data after the record that a step forward led to.

@@ -9,7 +9,7 @@ use super::{
     KeyValues,
     cursor::{PairBound, PairCursor},
     lookup,
-    range_parts::{KeyPart, PairStart, RangeParts, Span, contains, touched_keys},
+    range_parts::{PairStart, RangeParts, Span, ValuesPart, contains, touched_keys},
 };
 use crate::{
     PageNumber, Result,
@@ -81,7 +81,7 @@ fn sum<S: PageSource + ?Sized, N: Add<Output = N>>(
 fn of_key<S: PageSource + ?Sized, N>(
     source: &S,
     root: &TreeRoot,
-    (key, (low, high)): KeyPart<'_>,
+    (key, (low, high)): ValuesPart<'_>,
     in_tree: impl Fn(&TreeRoot, Span<'_>) -> Result<N>,
     exactly: impl Fn(u64) -> N,
 ) -> Result<N> {

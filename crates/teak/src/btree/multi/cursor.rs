@@ -191,16 +191,21 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     }
 
     /// Applies `decode` to the current pair.
-    #[inline]
-    pub(crate) fn decode<R>(&self, decode: impl FnOnce(&[u8], &[u8]) -> Result<R>) -> Result<R> {
+    #[inline(always)]
+    pub(crate) fn decode<'c, R>(
+        &'c self,
+        decode: impl FnOnce(&'c [u8], &'c [u8]) -> Result<R>,
+    ) -> Result<R> {
         let (faults, _) = self.outer.faults_before();
         let before = faults.count();
-        let decoded = self
-            .load_value()
-            .and_then(|value| decode(self.key(), value));
-        match faults.are_more_than(before) {
-            false => decoded,
-            true => Err(unreadable(faults, self.source().page_size())),
+        let value = match self.load_value() {
+            Ok(value) => value,
+            Err(error) => return Err(*self.outer.fault_or(before, error)),
+        };
+        match decode(self.key(), value) {
+            Ok(decoded) if !faults.are_more_than(before) => Ok(decoded),
+            Ok(_) => Err(*self.outer.fault()),
+            Err(error) => Err(*self.outer.fault_or(before, error)),
         }
     }
 
@@ -242,8 +247,9 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
+    /// Like [`Self::next`], where keys can have several values.
     #[inline(never)]
-    fn next_of_several(&mut self) -> Result<bool> {
+    pub(crate) fn next_of_several(&mut self) -> Result<bool> {
         match self.next_in_current_leaf() {
             true => Ok(true),
             false => self.next_in_other_leaf(),
@@ -268,8 +274,9 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
+    /// Like [`Self::prev`], where keys can have several values.
     #[inline(never)]
-    fn prev_of_several(&mut self) -> Result<bool> {
+    pub(crate) fn prev_of_several(&mut self) -> Result<bool> {
         match self.prev_in_current_leaf() {
             true => Ok(true),
             false => self.prev_in_other_leaf(),

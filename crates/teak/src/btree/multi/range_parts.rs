@@ -14,7 +14,7 @@ pub(crate) type OwnedPairBound = Bound<PairStart>;
 pub(crate) type Span<'b> = (Bound<&'b [u8]>, Bound<&'b [u8]>);
 
 /// Some values of a key.
-pub(crate) type KeyPart<'b> = (&'b [u8], Span<'b>);
+pub(crate) type ValuesPart<'b> = (&'b [u8], Span<'b>);
 
 /// The parts of a range.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +22,12 @@ pub(crate) enum RangeParts<'b> {
     /// It is empty, whatever the tree holds.
     Empty,
     /// Some values of one key.
-    OneKey(KeyPart<'b>),
+    OneKey(ValuesPart<'b>),
     /// All values of some keys, and some of the keys around them.
     Keys {
         whole: Span<'b>,
-        first: Option<KeyPart<'b>>,
-        last: Option<KeyPart<'b>>,
+        first: Option<ValuesPart<'b>>,
+        last: Option<ValuesPart<'b>>,
     },
 }
 

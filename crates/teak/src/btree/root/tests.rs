@@ -1,6 +1,7 @@
 //! Roots of special kinds: they can be read back, and contradictory ones are refused.
 
 use super::{RootFault, TreeKind, TreeRoot};
+use crate::types::TypeNames;
 use crate::{
     PageNumber,
     page::{
@@ -54,7 +55,7 @@ fn kinds_survive_a_round_trip() {
         fixed,
     ];
     for root in roots {
-        let bytes = root.encode_entry();
+        let bytes = root.encode_entry(TypeNames::default());
         let (mut read, names) = TreeRoot::decode_entry(&bytes).unwrap();
         assert!(names.resolve(&mut read, &known).is_empty());
         assert_eq!(read, root);
@@ -77,7 +78,7 @@ fn dropped_trees_have_no_comparison_names() {
         kind,
         ..TreeRoot::new(KeyOrder::Custom(&DOWNWARDS), false, false, 0)
     };
-    let bytes = root.encode_entry();
+    let bytes = root.encode_entry(TypeNames::default());
     assert_eq!(bytes, root.encode());
     let (mut read, names) = TreeRoot::decode_entry(&bytes).unwrap();
     assert!(names.resolve(&mut read, &Comparisons::default()).is_empty());
@@ -86,7 +87,7 @@ fn dropped_trees_have_no_comparison_names() {
 
 #[test]
 fn a_missing_comparison_is_named() {
-    let bytes = multi(KeyOrder::Custom(&DOWNWARDS), 0, false).encode_entry();
+    let bytes = multi(KeyOrder::Custom(&DOWNWARDS), 0, false).encode_entry(TypeNames::default());
     let (mut root, names) = TreeRoot::decode_entry(&bytes).unwrap();
     assert_eq!(
         names.resolve(&mut root, &Comparisons::default()),
@@ -122,6 +123,14 @@ fn contradictions_are_damage() {
         },
         ..TreeRoot::new(KeyOrder::Bytes, true, false, 0)
     };
+    let typed_rest = TreeRoot {
+        kind: TreeKind {
+            dropped: true,
+            typed: true,
+            ..TreeKind::default()
+        },
+        ..TreeRoot::new(KeyOrder::Bytes, true, false, 0)
+    };
     let roots = [
         multi(KeyOrder::Integer, 5, false),
         multi(KeyOrder::Integer, 0, false),
@@ -130,11 +139,33 @@ fn contradictions_are_damage() {
         with_pages,
         aligned,
         single,
+        typed_rest,
     ];
     for root in roots {
-        let read = TreeRoot::decode_entry(&root.encode_entry()).map(|(root, _)| root);
+        let read = TreeRoot::decode_entry(&root.encode()).map(|(root, _)| root);
         assert!(matches!(read, Err(RootFault::Damaged(_))), "{read:?}");
     }
+}
+
+/// Names of types that are not text, that are missing, or that say nothing.
+#[test]
+fn damaged_names_of_types_are_found() {
+    let mut root = TreeRoot::new(KeyOrder::Bytes, true, false, 0);
+    root.kind.typed = true;
+    for names in [
+        &b""[..],
+        b"\0",
+        b"\0\0",
+        b"\x03str",
+        b"\x01\xff\x03str",
+        b"\x03str\x04str",
+    ] {
+        let bytes = [&root.encode()[..], names].concat();
+        let read = TreeRoot::decode_entry(&bytes);
+        assert!(matches!(read, Err(RootFault::Damaged(_))), "{names:?}");
+    }
+    let bytes = [&root.encode()[..], b"\0\x03str"].concat();
+    assert!(TreeRoot::decode_entry(&bytes).is_ok());
 }
 
 proptest! {
@@ -147,7 +178,7 @@ proptest! {
         if is_tame && bytes.len() >= 64 {
             bytes[4] &= 1;
             bytes[5] &= 3;
-            bytes[6] &= 63;
+            bytes[6] &= 127;
             bytes[7] = 0;
             bytes[56] &= 3;
             bytes[57] &= 3;

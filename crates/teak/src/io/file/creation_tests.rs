@@ -36,7 +36,7 @@ impl FileStorage {
             Err(cause) => Err(Error::Io {
                 operation: "giving the new database file its name",
                 path: None,
-                cause,
+                cause: cause.into(),
             }),
         }
     }

@@ -71,7 +71,7 @@ fn assert_holds(page: &[u8], format: LeafFormat, keys: &[Vec<u8>]) {
     for (index, key) in keys.iter().enumerate() {
         let node = leaf.node(index).unwrap();
         assert_eq!((node.stored_key, node.value), (&key[..], NOTHING));
-        assert_eq!(leaf.record_len(&node), format.fixed_len.into());
+        assert_eq!(leaf.record_len(&node), usize::from(format.fixed_len));
         assert_eq!(&leaf.key(index).unwrap(), key);
         assert_eq!(leaf.search(order, key), Ok(Ok(index)));
         assert_eq!(leaf.find(order, key).value(order, key), Ok(Some(NOTHING)));

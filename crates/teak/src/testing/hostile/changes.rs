@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     BulkOptions, Database, Error, ReadTxn, Result, Table, TableInfo, Transaction, WriteTxn,
-    codec::Bytes,
+    codec::Raw,
 };
 
 /// Changes that are tried on each table.
@@ -28,7 +28,7 @@ pub(super) fn change(database: &Database) -> Result<()> {
             multi::change(&mut txn, &info.name)?;
             continue;
         }
-        let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
+        let table = txn.open_table::<Raw, Raw>(&info.name)?;
         let keys = some_keys(&txn, &table);
         for step in 0..STEPS {
             let savepoint = txn.savepoint()?;
@@ -40,8 +40,8 @@ pub(super) fn change(database: &Database) -> Result<()> {
         let _ = read_table(&txn, &table, &keys);
     }
     let _ = txn.info();
-    let table = txn.create_table::<Bytes, Bytes>("new")?;
-    table.insert(&mut txn, b"key", &[7; 5000])?;
+    let table = txn.create_table::<Raw, Raw>("new")?;
+    table.insert(&mut txn, b"key", [7; 5000])?;
     let committed = txn.commit();
     let _ = read_old_state(&reader);
     committed?;
@@ -56,7 +56,7 @@ fn read_old_state(reader: &ReadTxn) -> Result<()> {
             let _ = multi::read(reader, &info.name);
             continue;
         }
-        let table = reader.open_table::<Bytes, Bytes>(&info.name)?;
+        let table = reader.open_table::<Raw, Raw>(&info.name)?;
         let _ = some_keys(reader, &table);
     }
     Ok(())
@@ -82,13 +82,13 @@ pub(super) fn drop_all(database: &Database) -> Result<()> {
 }
 
 fn change_table(txn: &mut WriteTxn, info: &TableInfo, keys: &[Vec<u8>], step: usize) -> Result<()> {
-    let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
+    let table = txn.open_table::<Raw, Raw>(&info.name)?;
     let middle = &keys[keys.len() / 2][..];
     match step {
         0 => keys
             .iter()
-            .try_for_each(|key| table.insert(txn, key, &[9; 90])),
-        1 => table.insert(txn, middle, &[5; 9000]),
+            .try_for_each(|key| table.insert(txn, key, [9; 90])),
+        1 => table.insert(txn, middle, [5; 9000]),
         2 => (1..keys.len())
             .step_by(3)
             .try_for_each(|index| table.remove(txn, &keys[index]).map(drop)),
@@ -97,7 +97,7 @@ fn change_table(txn: &mut WriteTxn, info: &TableInfo, keys: &[Vec<u8>], step: us
             let slices: Vec<&[u8]> = keys.iter().step_by(2).map(Vec::as_slice).collect();
             table.remove_many(txn, &slices).map(drop)
         }
-        5 => txn.nested(|txn| table.insert_new(txn, middle, &[4; 40]).map(drop)),
+        5 => txn.nested(|txn| table.insert_new(txn, middle, [4; 40]).map(drop)),
         6 => table.range(middle..).remove(txn).map(drop),
         7 => {
             let records = (0..50u64).map(|i| (i.to_le_bytes(), [3; 300]));
@@ -110,7 +110,7 @@ fn change_table(txn: &mut WriteTxn, info: &TableInfo, keys: &[Vec<u8>], step: us
     }
 }
 
-fn insert_many(txn: &mut WriteTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
+fn insert_many(txn: &mut WriteTxn, table: &Table<Raw, Raw>, keys: &[Vec<u8>]) -> Result<()> {
     let pairs: Vec<(&[u8], &[u8])> = keys
         .iter()
         .step_by(2)
@@ -120,7 +120,7 @@ fn insert_many(txn: &mut WriteTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]
 }
 
 /// Empties a table and loads records that are sorted, in one order or another.
-fn refill(txn: &mut WriteTxn, table: &Table<Bytes, Bytes>) -> Result<()> {
+fn refill(txn: &mut WriteTxn, table: &Table<Raw, Raw>) -> Result<()> {
     table.clear(txn)?;
     let records = (0..20u64).map(|i| (i.to_be_bytes(), [2; 100]));
     table.bulk_load(txn, records).map(drop)

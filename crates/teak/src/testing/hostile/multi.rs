@@ -3,11 +3,11 @@
 use super::sample::{KEY_STEP, RECORDS_MAX};
 use crate::{
     Direction, Multi, MultiTable, Range, ReadTxn, Result, SeekOp, SeekTarget, Transaction,
-    WriteTxn, codec::Bytes,
+    WriteTxn, codec::Raw,
 };
 use std::ops::{Bound, ControlFlow};
 
-type Raw = MultiTable<Bytes, Bytes>;
+type RawPairs = MultiTable<Raw, Raw>;
 type Pair = (Vec<u8>, Vec<u8>);
 
 /// From one key in so many of those that are read the table is split, which takes as long as
@@ -18,7 +18,7 @@ const STEPS: usize = 9;
 
 /// Reads a table in all ways.
 pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
-    let table: Raw = txn.open_multi_table(name)?;
+    let table: RawPairs = txn.open_multi_table(name)?;
     let pairs = some_pairs(txn, &table);
     let backwards = table.iter(txn)?.rev().take(RECORDS_MAX);
     let _ = backwards.take_while(Result::is_ok).count();
@@ -56,7 +56,7 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
 
 /// Compares two states, and in them the pairs from the first one to the last one.
 pub(super) fn compare(older: &ReadTxn, newer: &ReadTxn, name: &[u8]) -> Result<()> {
-    let table: Raw = newer.open_multi_table(name)?;
+    let table: RawPairs = newer.open_multi_table(name)?;
     let pairs = some_pairs(newer, &table);
     let (from, to) = (pairs[0].clone(), pairs[pairs.len().max(2) - 2].clone());
     for range in [table.range(..), table.range_pairs(from..to)] {
@@ -69,7 +69,7 @@ pub(super) fn compare(older: &ReadTxn, newer: &ReadTxn, name: &[u8]) -> Result<(
 }
 
 /// Splits a range, and reads some records and keys of each part.
-fn split<T: Transaction>(txn: &T, range: &Range<'_, Bytes, Bytes, Multi>, parts: usize) {
+fn split<T: Transaction>(txn: &T, range: &Range<'_, Raw, Raw, Multi>, parts: usize) {
     for part in range.split(txn, parts).into_iter().flatten() {
         let records = part.iter(txn).into_iter().flatten().take(3);
         let _ = records.take_while(Result::is_ok).count();
@@ -78,7 +78,7 @@ fn split<T: Transaction>(txn: &T, range: &Range<'_, Bytes, Bytes, Multi>, parts:
     }
 }
 
-fn count<T: Transaction>(txn: &T, table: &Raw, key: &[u8], value: &[u8]) {
+fn count<T: Transaction>(txn: &T, table: &RawPairs, key: &[u8], value: &[u8]) {
     let number = table.rank(txn, key, value).unwrap_or(7);
     let _ = (table.nth(txn, number), table.range(..key).count(txn));
     let from = (Bound::Excluded((key, value)), Bound::Unbounded);
@@ -87,7 +87,7 @@ fn count<T: Transaction>(txn: &T, table: &Raw, key: &[u8], value: &[u8]) {
     let _ = table.range(key..).estimate(txn);
 }
 
-fn read_values<T: Transaction>(txn: &T, table: &Raw, key: &[u8]) -> Result<()> {
+fn read_values<T: Transaction>(txn: &T, table: &RawPairs, key: &[u8]) -> Result<()> {
     let values = table.values(txn, key)?.rev().take(RECORDS_MAX);
     let _ = values.take_while(Result::is_ok).count();
     let mut read = 0;
@@ -102,7 +102,7 @@ fn read_values<T: Transaction>(txn: &T, table: &Raw, key: &[u8]) -> Result<()> {
 }
 
 /// The pairs that a scan finds before an error, and one that will not be there.
-fn some_pairs<T: Transaction>(txn: &T, table: &Raw) -> Vec<Pair> {
+fn some_pairs<T: Transaction>(txn: &T, table: &RawPairs) -> Vec<Pair> {
     let pairs = table.iter(txn).into_iter().flatten().take(RECORDS_MAX);
     let mut pairs: Vec<_> = pairs.map_while(Result::ok).collect();
     pairs.push((b"eight by".to_vec(), b"or other".to_vec()));
@@ -111,7 +111,7 @@ fn some_pairs<T: Transaction>(txn: &T, table: &Raw) -> Vec<Pair> {
 
 /// Changes a table in all ways.
 pub(super) fn change(txn: &mut WriteTxn, name: &[u8]) -> Result<()> {
-    let table: Raw = txn.open_multi_table(name)?;
+    let table: RawPairs = txn.open_multi_table(name)?;
     let pairs = some_pairs(txn, &table);
     for step in 0..STEPS {
         let savepoint = txn.savepoint()?;
@@ -124,7 +124,7 @@ pub(super) fn change(txn: &mut WriteTxn, name: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn change_table(txn: &mut WriteTxn, table: &Raw, pairs: &[Pair], step: usize) -> Result<()> {
+fn change_table(txn: &mut WriteTxn, table: &RawPairs, pairs: &[Pair], step: usize) -> Result<()> {
     let (key, value) = &pairs[pairs.len() / 2];
     let some: Vec<(&[u8], &[u8])> = (pairs.iter().step_by(2))
         .map(|(key, value)| (&key[..], &value[..]))

@@ -4,7 +4,7 @@ use super::{
     multi,
     sample::{KEY_STEP, RECORDS_MAX, known},
 };
-use crate::{Database, DetachedCursor, ReadTxn, Result, SeekOp, Table, Transaction, codec::Bytes};
+use crate::{Database, DetachedCursor, ReadTxn, Result, SeekOp, Table, Transaction, codec::Raw};
 
 /// Reads all tables in all ways.
 pub(super) fn read_all(database: &Database) -> Result<()> {
@@ -14,7 +14,7 @@ pub(super) fn read_all(database: &Database) -> Result<()> {
             let _ = multi::read(&txn, &info.name);
             continue;
         }
-        let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
+        let table = txn.open_table::<Raw, Raw>(&info.name)?;
         let keys = some_keys(&txn, &table);
         let _ = read_table(&txn, &table, &keys);
         let _ = read_owned(&txn, &table, &keys);
@@ -24,7 +24,7 @@ pub(super) fn read_all(database: &Database) -> Result<()> {
 }
 
 /// The keys that a scan finds before an error, and one that will not be there.
-pub(super) fn some_keys<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>) -> Vec<Vec<u8>> {
+pub(super) fn some_keys<T: Transaction>(txn: &T, table: &Table<Raw, Raw>) -> Vec<Vec<u8>> {
     let records = table.iter(txn).into_iter().flatten().take(RECORDS_MAX);
     let mut keys: Vec<_> = records.map_while(|r| r.ok().map(|(key, _)| key)).collect();
     keys.push(b"eight by".to_vec());
@@ -34,7 +34,7 @@ pub(super) fn some_keys<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>) ->
 /// Reads a table by all that borrows from the transaction.
 pub(super) fn read_table<T: Transaction>(
     txn: &T,
-    table: &Table<Bytes, Bytes>,
+    table: &Table<Raw, Raw>,
     keys: &[Vec<u8>],
 ) -> Result<()> {
     let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
@@ -66,7 +66,7 @@ pub(super) fn read_table<T: Transaction>(
 }
 
 /// All that counts, and parts of ranges.
-fn count<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
+fn count<T: Transaction>(txn: &T, table: &Table<Raw, Raw>, keys: &[Vec<u8>]) -> Result<()> {
     let mut cursor = table.cursor(txn)?;
     for (step, key) in keys.iter().rev().step_by(KEY_STEP).enumerate() {
         let number = (step * step) as u64;
@@ -91,7 +91,7 @@ fn count<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>])
 }
 
 /// A cursor from end to end, in both directions.
-fn step_through<T: Transaction>(txn: &T, table: &Table<Bytes, Bytes>) -> Result<()> {
+fn step_through<T: Transaction>(txn: &T, table: &Table<Raw, Raw>) -> Result<()> {
     let mut cursor = table.cursor(txn)?;
     let mut is_on = cursor.first()?;
     for _ in 0..RECORDS_MAX {
@@ -118,7 +118,7 @@ pub(super) fn differ(older: &ReadTxn, newer: &ReadTxn) -> Result<()> {
             let _ = multi::compare(older, newer, &info.name);
             continue;
         }
-        let table = newer.open_table::<Bytes, Bytes>(&info.name)?;
+        let table = newer.open_table::<Raw, Raw>(&info.name)?;
         for (older, newer) in [(older, newer), (newer, older)] {
             let differences = table.differences(older, newer)?.take(RECORDS_MAX);
             let _ = differences.take_while(Result::is_ok).count();
@@ -127,7 +127,7 @@ pub(super) fn differ(older: &ReadTxn, newer: &ReadTxn) -> Result<()> {
     newer.changed_tables(older).map(drop)
 }
 
-fn read_owned(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
+fn read_owned(txn: &ReadTxn, table: &Table<Raw, Raw>, keys: &[Vec<u8>]) -> Result<()> {
     for key in keys.iter().rev().step_by(KEY_STEP) {
         let value = table.get_owned(txn, key);
         let _ = value.map(|value| value.map(|value| value.len()));
@@ -142,7 +142,7 @@ fn read_owned(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> R
     Ok(())
 }
 
-fn step_detached(txn: &ReadTxn, table: &Table<Bytes, Bytes>, keys: &[Vec<u8>]) -> Result<()> {
+fn step_detached(txn: &ReadTxn, table: &Table<Raw, Raw>, keys: &[Vec<u8>]) -> Result<()> {
     let mut cursor = DetachedCursor::new(table);
     let _ = cursor.last(txn)? && cursor.prev(txn)? && cursor.value(txn)?.is_empty();
     let _ = cursor.first(txn)? && cursor.next(txn)? && cursor.key().is_empty();

@@ -5,6 +5,7 @@
 mod births;
 mod counts;
 
+use crate::types::TypeNames;
 use crate::{
     Checksum, CompactOptions, Database, DetachedCursor, Direction, Error, MultiTable, Options,
     PageNumber, ReadTxn, Result, Table, Transaction, TransactionId, Verification, WriteTxn,
@@ -155,7 +156,14 @@ fn with_table(forge: impl FnOnce(&mut WriteTransaction) -> TreeRoot) -> SimDisk 
     insert(&mut txn, b"b", b"key", b"value").unwrap();
     let root = forge(&mut txn);
     let mut catalog = txn.catalog;
-    catalog::put(&mut txn.pages, &mut catalog, b"a", &root).unwrap();
+    catalog::insert(
+        &mut txn.pages,
+        &mut catalog,
+        b"a",
+        &root,
+        TypeNames::default(),
+    )
+    .unwrap();
     txn.catalog = catalog;
     txn.commit().unwrap();
     engine.close().unwrap();

@@ -1,6 +1,7 @@
 //! Invalid numbers in files: lengths, flags, pages and depths that earlier engines trusted.
 //! Checksums do not protect here, because a page written by this process counts as verified.
 
+use crate::types::TypeNames;
 use crate::{
     Error, PageNumber, Result,
     btree::{PageSource, TreeRoot, cursor::TreeCursor, insert::Existing, mutable_tree::Tree},
@@ -163,7 +164,8 @@ fn an_inner_page_that_counts_where_its_table_does_not_is_an_error() {
         let (disk, engine) = new_database();
         let mut txn = WriteTransaction::begin(&engine).unwrap();
         let root = TreeRoot::new(crate::KeyOrder::Bytes, true, is_counted, 0);
-        txn.create_table(engine.handle(b"a"), b"a", root).unwrap();
+        txn.create_table(engine.handle(b"a"), b"a", root, TypeNames::default())
+            .unwrap();
         for i in 0..130 {
             insert(&mut txn, b"a", &ascending_key(2 * i), &[7; 100]).unwrap();
         }

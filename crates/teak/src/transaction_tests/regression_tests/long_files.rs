@@ -58,7 +58,7 @@ fn assert_there(database: &Database) -> Result<()> {
     let table = txn.open_table::<Bytes, Bytes>("far")?;
     assert_eq!(table.get(&txn, b"large")?, Some(&[7; 50_000][..]));
     for i in 0..500 {
-        assert_eq!(table.get(&txn, &key(i))?, Some(&[i as u8; 100][..]));
+        assert_eq!(table.get(&txn, key(i))?, Some(&[i as u8; 100][..]));
     }
     assert_eq!(table.iter(&txn)?.filter(Result::is_ok).count(), 501);
     Ok(())
@@ -81,9 +81,9 @@ fn pages_on_both_sides_of_4_gib_and_4_tib_are_written_and_read() -> Result<()> {
         let mut txn = database.begin_write()?;
         let table = txn.create_table::<Bytes, Bytes>("far")?;
         for i in 0..500 {
-            table.insert(&mut txn, &key(i), &[i as u8; 100])?;
+            table.insert(&mut txn, key(i), [i as u8; 100])?;
         }
-        table.insert(&mut txn, b"large", &[7; 50_000])?;
+        table.insert(&mut txn, b"large", [7; 50_000])?;
         txn.commit()?;
         assert_there(&database)?;
         database.close()?;

@@ -38,7 +38,7 @@ impl Fixture {
 fn commit(database: &Database, key: &[u8], value_len: usize, durability: Durability) {
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_table::<Bytes, Bytes>("table").unwrap();
-    table.insert(&mut txn, key, &vec![7; value_len]).unwrap();
+    table.insert(&mut txn, key, vec![7; value_len]).unwrap();
     txn.set_durability(durability);
     txn.commit().unwrap();
 }

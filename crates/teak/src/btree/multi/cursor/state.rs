@@ -1,7 +1,10 @@
 //! Queries on the position of a cursor over pairs.
 
 use super::{PairCursor, ValueCursor};
-use crate::btree::PageSource;
+use crate::btree::{
+    PageSource,
+    position::{Direction, Position},
+};
 
 impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     /// Whether the cursor is on the first value of its key.
@@ -23,6 +26,36 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
             ValueCursor::One(_) => true,
             ValueCursor::Set(set, index) => index + 1 == set.len(),
             ValueCursor::Tree(cursor) => cursor.position().is_last(),
+        }
+    }
+
+    /// Returns a number of steps in a direction that lead neither to `end` nor beyond it.
+    pub(crate) fn run_to(&self, end: &Self, direction: Direction) -> usize {
+        let (outer, outer_end) = (self.outer.position(), end.outer.position());
+        let is_same_key = outer.is_at(outer_end);
+        let values = match (&self.inner, &end.inner) {
+            (ValueCursor::Set(set, index), other) => {
+                let other = match other {
+                    ValueCursor::Set(_, other) if is_same_key => Some(*other),
+                    _ => None,
+                };
+                match direction {
+                    Direction::Forward => other.unwrap_or(set.len()).saturating_sub(index + 1),
+                    Direction::Backward => index.saturating_sub(other.map_or(0, |at| at + 1)),
+                }
+            }
+            (ValueCursor::Tree(values), ValueCursor::Tree(other)) if is_same_key => {
+                values.position().run_to(other.position(), direction)
+            }
+            (ValueCursor::Tree(values), _) => {
+                values.position().run_to(&Position::default(), direction)
+            }
+            _ => 0,
+        };
+        // Each key until then has a value.
+        match is_same_key {
+            true => values,
+            false => values + outer.run_to(outer_end, direction),
         }
     }
 

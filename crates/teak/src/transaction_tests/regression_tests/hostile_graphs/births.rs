@@ -1,6 +1,7 @@
 //! Pages that are younger than a state that uses them, or were overwritten since.
 
 use super::*;
+use crate::types::TypeNames;
 use crate::{record::durability::Durability, transaction_tests::test_kit::put};
 
 /// A leaf of table `a` has a birth this many transactions too late, and a snapshot uses it.
@@ -24,7 +25,14 @@ fn with_birth(later: u64) -> (SimDisk, Arc<Engine>) {
         ..plain_root()
     };
     let mut catalog = txn.catalog;
-    catalog::put(&mut txn.pages, &mut catalog, b"a", &root).unwrap();
+    catalog::insert(
+        &mut txn.pages,
+        &mut catalog,
+        b"a",
+        &root,
+        TypeNames::default(),
+    )
+    .unwrap();
     txn.catalog = catalog;
     txn.create_snapshot(b"forged").unwrap();
     txn.commit().unwrap();
@@ -122,7 +130,14 @@ fn a_page_of_a_snapshot_that_was_overwritten_is_found() {
         checksum: Checksum::of(&page),
         ..root
     };
-    catalog::put(&mut txn.pages, &mut catalog, b"a", &root).unwrap();
+    catalog::insert(
+        &mut txn.pages,
+        &mut catalog,
+        b"a",
+        &root,
+        TypeNames::default(),
+    )
+    .unwrap();
     txn.catalog = catalog;
     txn.commit().unwrap();
     engine.close().unwrap();

@@ -51,7 +51,7 @@ const STEPS: &[CiStep] = &[
     ),
     step(
         "optional features",
-        "cargo test --package teak --all-features --test features",
+        "cargo test --package teak --all-features --test features --test derive",
     ),
     step(
         "examples of optional features",
@@ -85,10 +85,6 @@ const STEPS: &[CiStep] = &[
             "cargo doc --package teak --package teak-foreign --all-features --no-deps",
         )
     },
-    step(
-        "types of other crates",
-        "cargo test --package teak --all-features --test features --test derive",
-    ),
     step("packages", "cargo xtask package"),
     step(
         "installed for C, C++",

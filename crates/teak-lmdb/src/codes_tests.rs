@@ -14,6 +14,7 @@ fn name_of(code: i32) -> String {
         libc::EBUSY => "EBUSY",
         libc::EREMOTE => "EREMOTE",
         libc::EACCES => "EACCES",
+        libc::ECANCELED => "ECANCELED",
         libc::EINVAL => "EINVAL",
         _ => "",
     };

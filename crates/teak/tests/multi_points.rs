@@ -155,7 +155,7 @@ fn pairs_are_modified_and_swapped() -> Result<()> {
     table.insert(&mut txn, "teak", 2)?;
     assert_eq!(table.modify(&mut txn, "teak", 2, double)?, Some(2));
     assert_eq!(values(&txn), [4], "it has the new one already");
-    table.modify(&mut txn, "teak", 4, |_| Ok((Action::keep(), ())))?;
+    table.modify(&mut txn, "teak", 4, |_| Ok((Action::leave(), ())))?;
     let refused = table.modify(&mut txn, "teak", 4, |_| {
         Err::<(Action<u32>, ()), _>(Error::TransactionBroken)
     });

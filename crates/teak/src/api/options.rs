@@ -292,9 +292,12 @@ impl Options {
     /// Sets a callback for events: a commit, a flush, a grown file, the death of another process
     /// while it wrote. It is called by the thread that caused the event or by the flushing thread,
     /// possibly by several at once. It is never called under a lock or with the writer lock held,
-    /// so it may use the database. Events caused by the callback are delivered after it returns. A
-    /// panic in the callback is dropped. Without a callback no events are recorded. If this process
-    /// has the database open already, only the callback of the first opening is called.
+    /// so it may use the database, except for
+    /// [`Event::WaitsForItself`](crate::Event::WaitsForItself): the thread has a write transaction
+    /// then, so the callback may not begin another one. Events caused by the callback are delivered
+    /// after it returns. A panic in the callback is dropped. Without a callback no events are
+    /// recorded. If this process has the database open already, only the callback of the first
+    /// opening is called.
     ///
     /// The callback must not own the database, which would never be closed then.
     ///

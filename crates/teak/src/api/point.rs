@@ -51,7 +51,7 @@ impl<V: Codec> Action<V> {
     }
 
     /// Leaves the value unchanged, or absent.
-    pub fn keep() -> Self {
+    pub fn leave() -> Self {
         Self::new(Ok(Verdict::Keep))
     }
 

@@ -120,7 +120,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// let was_there = lines.modify(&mut txn, "teak", 3, |line| -> teak::Result<_> {
     ///     Ok(match line {
     ///         Some(line) => (Action::put(line + 1), true),
-    ///         None => (Action::keep(), false),
+    ///         None => (Action::leave(), false),
     ///     })
     /// })?;
     /// assert!(was_there && lines.contains(&txn, "teak", 4)?);

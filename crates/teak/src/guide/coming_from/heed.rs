@@ -27,7 +27,7 @@
 //! | `INTEGER_KEY`, `key_comparator` | [`TableOptions::order`], [`Comparison`](crate::Comparison) |
 //! | `Bytes`, `Str`, `SerdeJson<T>`, `SerdeBincode<T>` | `&[u8]`, `&str`, the features `serde-json` and `serde-postcard` |
 //! | `BytesEncode`, `BytesDecode` | [`EncodeAs`](crate::codec::EncodeAs), [`Codec`](crate::codec::Codec) |
-//! | `remap_types` | [`Table::retype`] |
+//! | `remap_types` | [`Table::cast`] |
 //! | `put`, `get`, `delete`, `clear`, `len` | [`Table::insert`], [`Table::get`], [`Table::remove`], [`Table::clear`], [`Table::len`] |
 //! | `put_with_flags(NO_OVERWRITE)` | [`Table::insert_new`] |
 //! | `put_with_flags(APPEND)` | [`Table::append`], [`Table::bulk_load`] |

@@ -149,7 +149,10 @@ const STEPS: &[CiStep] = &[
         "BUILT/examples/time_series SCRATCH/time-series.teak",
     ),
     step("coins", "BUILT/examples/coins SCRATCH/coins.teak"),
-    step("tokio", "cargo run --package example-tokio SCRATCH/tokio.teak"),
+    step(
+        "tokio",
+        "cargo run --package example-tokio SCRATCH/tokio.teak",
+    ),
     step("instructions", "cargo xtask instructions"),
     step("benchmark", "BUILT/teak-bench quick --records 2000"),
 ];

@@ -6,7 +6,6 @@ mod pages;
 mod record;
 mod space;
 
-use crate::types::TypeNames;
 use crate::{
     alloc::{ArrayRoot, FIRST_PAGE, PlacementPolicy, Space, SpaceChange, SpaceRoots},
     btree::{TYPE_NAME_MAX, TreeKind, TreeRoot},
@@ -28,6 +27,7 @@ use crate::{
         FORMAT_VERSION, Features, KNOWN_FEATURES, NAMED_SNAPSHOTS, Record, RecordMarks, SECTOR_LEN,
         SLOT_COUNT, TABLE_KINDS, is_page_size,
     },
+    types::TypeNames,
     types::{Checksum, Extent, Geometry, PageNumber, TransactionId},
 };
 use document::{assemble, assemble_with, block, layout, markers, number, table};

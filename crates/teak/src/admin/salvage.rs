@@ -10,7 +10,6 @@ mod choose;
 mod pages;
 
 use crate::read::{named_list, prefault::Prefault};
-use crate::types::TypeNames;
 use crate::{
     Checksum, Error, Extent, Geometry, KeyRange, PageNumber, Result, TableTypes, TransactionId,
     btree::{
@@ -23,6 +22,7 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
     record::FlushLimits,
+    types::TypeNames,
 };
 use crate::{
     read::catalog::{self, CatalogEntry},

@@ -12,6 +12,7 @@ use crate::{
     page::comparison::{Comparison, Comparisons},
     read::catalog::CatalogEntry,
     share::names::refuse_lock_name,
+    types::TypeNames,
 };
 use std::{fmt, fs, path::Path};
 
@@ -201,7 +202,6 @@ pub(crate) fn salvage_into(
                     // name.
                     Err(
                         error @ (Error::TableMismatch { .. }
-                        | Error::TableTypeMismatch { .. }
                         | Error::KeyTooLong { .. }
                         | Error::ValueTooLong { .. }
                         | Error::InvalidArgument(_)),
@@ -256,11 +256,15 @@ fn salvage_table(
 ) -> Result<SalvagedTable> {
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
-    let sequence = txn
-        .create(&name, TableOptions::of_root(root), types.names())?
-        .sequence;
-    // A name may occur twice in a damaged catalog.
-    txn.draw_sequence(&name, root.sequence.saturating_sub(sequence))?;
+    let options = TableOptions::of_root(root);
+    // A name may occur twice in a damaged catalog. One table gets the records of both then, and the
+    // types of the first.
+    let created = match txn.create(&name, options, types.names()) {
+        Err(Error::TableTypeMismatch { .. }) => txn.create(&name, options, TypeNames::default()),
+        created => created,
+    };
+    let drawn = created?.sequence;
+    txn.draw_sequence(&name, root.sequence.saturating_sub(drawn))?;
     txn.commit()?;
     let txn = database.begin_read()?;
     let table = match root.is_multi() {

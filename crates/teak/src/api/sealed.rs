@@ -3,11 +3,11 @@
 // The trait uses types of lower layers, which users cannot name.
 #![allow(private_interfaces)]
 
-use crate::types::TypeNames;
 use crate::{
     Result, TransactionId,
     btree::{PageSource, RootRef},
     instance::engine::Engine,
+    types::TypeNames,
 };
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The facts about a table that are known without reading its records.
 
 use super::table_options::TableOptions;
-use crate::types::TypeNames;
 use crate::{
     TableTypes, TransactionId, btree::TreeRoot, page::key::KeyOrder, read::catalog::CatalogEntry,
+    types::TypeNames,
 };
 
 /// A table's name, options and counts.

@@ -1,8 +1,7 @@
 //! The names of a table's types: recorded when it is created, compared when it is opened.
 
 use super::{codec::Codec, sealed::Sealed};
-use crate::types::TypeNames;
-use crate::{Error, Result, btree::TreeRoot, read::catalog};
+use crate::{Error, Result, btree::TreeRoot, read::catalog, types::TypeNames};
 use std::borrow::Cow;
 
 /// The names of the codecs of a table handle.

@@ -22,11 +22,11 @@
 //! 6. Each release also keeps the trees that it parks: a commit with a tree that is in no catalog
 //!    would lose its pages.
 
-use crate::types::TypeNames;
 use crate::{
     Error, Result,
     btree::{PageSource, TreeRoot, cursor::TreeCursor, mutable_tree::Tree, reading::reading, seal},
     page::comparison::Comparisons,
+    types::TypeNames,
 };
 use crate::{
     instance::dropped_trees::DropBacklog,

@@ -1,6 +1,5 @@
 //! The catalog: a tree whose keys are table names and whose values are table roots.
 
-use crate::types::TypeNames;
 use crate::{
     Error, PageNumber, Result,
     btree::{
@@ -12,6 +11,7 @@ use crate::{
         key::KeyOrder,
         value::{StoredValue, TREE_ROOT_LEN, ValueKind},
     },
+    types::TypeNames,
 };
 
 /// The root of an empty catalog.

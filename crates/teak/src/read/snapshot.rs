@@ -1,6 +1,5 @@
 //! A committed state, as a reader sees it.
 
-use crate::types::TypeNames;
 use crate::{
     Checksum, Error, Geometry, PageNumber, Result, TransactionId,
     alloc::{FIRST_PAGE, Space, SpacePages},
@@ -11,6 +10,7 @@ use crate::{
     io::{Mapping, Pinned},
     page::{comparison::Comparisons, value::ValueExtent},
     record::{FlushLimits, Record},
+    types::TypeNames,
 };
 use crate::{
     io::file_reads::into_extents,

@@ -1,6 +1,6 @@
 //! Bugs found by forged files, each in its smallest form.
 
-use super::{SimDisk, forge::state_offsets, open, open_apart, repair};
+use super::{SimDisk, forge::state_offsets, open, open_apart, repair, salvage};
 use crate::{
     Database, DetachedCursor, Error, KeyOrder, Options, PageNumber, Result, Table, TableOptions,
     Transaction,
@@ -418,4 +418,33 @@ fn moving_back_and_forth_over_a_nested_tree_is_no_damage() {
         assert!(cursor.prev_key().unwrap() && free.prev_key(&txn).unwrap());
         assert!(cursor.next_key().unwrap() && free.next_key(&txn).unwrap());
     }
+}
+
+/// The second table of the name was not saved, because its types are others than those of the first.
+#[test]
+fn salvage_keeps_the_records_of_both_tables_of_one_name() {
+    let mut image = image(|database| {
+        let mut txn = database.begin_write()?;
+        txn.create_table::<&str, u64>("twin}")?
+            .insert(&mut txn, "Ada", 36)?;
+        txn.create_table::<u64, &str>("twin~")?
+            .insert(&mut txn, 36, "Ada")?;
+        txn.commit().map(drop)
+    });
+    let leaves = pages(&image, 1).into_iter();
+    let catalog = leaves.map(|leaf| leaf..leaf + PAGE);
+    let mut catalog = catalog.filter(|page| image[page.clone()].contains(&b'~'));
+    let catalog = catalog.next().expect("the catalog is a leaf");
+    for byte in image[catalog].iter_mut().filter(|byte| **byte == b'~') {
+        *byte = b'}';
+    }
+    repair(&mut image);
+    let (capacity, saved) = (image.len(), SimDisk::new(8 << 20));
+    let report = salvage(&SimDisk::from_image(image, capacity), &saved).unwrap();
+    assert!(report.tables.iter().all(|table| table.name == b"twin}"));
+    let database = open(&saved, &Options::new(), false, BOOT).unwrap();
+    let txn = database.begin_read().unwrap();
+    let table: Table<Raw, Raw> = txn.open_table("twin}").unwrap();
+    assert_eq!(table.len(&txn).unwrap(), 2);
+    assert_eq!(txn.tables().unwrap()[0].types.to_string(), "str -> u64");
 }

@@ -1,12 +1,12 @@
 //! Shared helpers of the transaction tests: databases on the simulated disk, and short functions to
 //! change and inspect them.
 
-use crate::types::TypeNames;
 use crate::{
     Result, TransactionId,
     btree::{TreeRoot, insert::Existing, lookup},
     io::{Storage, sim::SimDisk},
     page::{key::KeyOrder, value::StoredValue},
+    types::TypeNames,
 };
 use crate::{
     admin::check,

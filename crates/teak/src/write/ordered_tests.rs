@@ -1,7 +1,6 @@
 //! Tables in custom orders: the records about them in the file, and recovery, which compares no
 //! keys.
 
-use crate::types::TypeNames;
 use crate::{
     Error, Result,
     btree::TreeRoot,
@@ -11,6 +10,7 @@ use crate::{
         key::KeyOrder,
     },
     record::TABLE_KINDS,
+    types::TypeNames,
 };
 use crate::{
     admin::check,

@@ -1,11 +1,11 @@
 //! Creating, renaming and dropping tables: changes of catalog entries.
 
-use crate::types::TypeNames;
 use crate::{
     Error, Result, TableTypes,
     btree::{PageSource, TYPE_NAME_MAX, TreeRoot, mutable_tree::Tree, reading::reading_twice},
     page::key::KeyOrder,
     read::catalog::{self, printable},
+    types::TypeNames,
     write::transaction::{WriteTransaction, changing, not_found},
 };
 

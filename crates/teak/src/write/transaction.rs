@@ -1,6 +1,5 @@
 //! The write transaction: changing tables and the catalog.
 
-use crate::types::TypeNames;
 use crate::{
     Error, Geometry, Result, TransactionId,
     btree::{
@@ -13,6 +12,7 @@ use crate::{
     io::uptime_ms,
     page::value::StoredValue,
     record::{self, JournalPages},
+    types::TypeNames,
 };
 use crate::{
     instance::engine::Engine,

@@ -20,7 +20,8 @@ use std::convert::Infallible;
 /// ```
 ///
 /// Methods that take such a value return [`Error::Encode`](crate::Error::Encode) if the codec
-/// refuses it. The codecs of this crate refuse nothing, except those of `serde` formats.
+/// refuses it. The codecs of this crate refuse nothing, except those of `serde` formats, and times
+/// of `chrono` that it could not restore.
 ///
 /// Implement it for the items of a codec of your own: [`Codec`](super::Codec) has an example.
 #[diagnostic::on_unimplemented(

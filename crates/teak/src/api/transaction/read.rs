@@ -1,6 +1,5 @@
 //! Read transactions.
 
-use crate::types::TypeNames;
 use crate::{
     Error, Result, TransactionId,
     api::{ReaderInfo, sealed::Sealed},
@@ -10,6 +9,7 @@ use crate::{
         reader::{ParkedReader, Reader, Reset},
         snapshot::PinnedSnapshot,
     },
+    types::TypeNames,
 };
 use std::{fmt, sync::Arc};
 

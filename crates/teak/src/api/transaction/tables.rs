@@ -1,7 +1,6 @@
 //! Creating, renaming and dropping tables.
 
 use super::write::WriteTxn;
-use crate::types::TypeNames;
 use crate::{
     Error, Result, TableTypes,
     api::{
@@ -10,6 +9,7 @@ use crate::{
     },
     btree::TreeRoot,
     maintain::dropped,
+    types::TypeNames,
     write::transaction,
 };
 

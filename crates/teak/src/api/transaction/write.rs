@@ -4,7 +4,6 @@ use super::Transaction;
 #[cfg(doc)]
 use crate::Error;
 use crate::api::sealed::Sealed;
-use crate::types::TypeNames;
 use crate::{
     Geometry, Result, TransactionId,
     api::{
@@ -13,6 +12,7 @@ use crate::{
     },
     btree::{PageSource, RootRef},
     instance::engine::Engine,
+    types::TypeNames,
     write::transaction::WriteTransaction,
 };
 use std::{fmt, sync::Arc};

@@ -1,13 +1,13 @@
 //! Roots of special kinds: they can be read back, and contradictory ones are refused.
 
 use super::{RootFault, TreeKind, TreeRoot};
-use crate::types::TypeNames;
 use crate::{
     PageNumber,
     page::{
         comparison::{Comparison, Comparisons},
         key::KeyOrder,
     },
+    types::TypeNames,
 };
 use proptest::prelude::*;
 

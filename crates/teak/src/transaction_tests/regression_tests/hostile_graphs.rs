@@ -5,7 +5,6 @@
 mod births;
 mod counts;
 
-use crate::types::TypeNames;
 use crate::{
     Checksum, CompactOptions, Database, DetachedCursor, Direction, Error, MultiTable, Options,
     PageNumber, ReadTxn, Result, Table, Transaction, TransactionId, Verification, WriteTxn,
@@ -20,6 +19,7 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
     testing,
+    types::TypeNames,
 };
 use crate::{
     instance::engine::Engine,

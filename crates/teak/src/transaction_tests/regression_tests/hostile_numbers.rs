@@ -1,7 +1,6 @@
 //! Invalid numbers in files: lengths, flags, pages and depths that earlier engines trusted.
 //! Checksums do not protect here, because a page written by this process counts as verified.
 
-use crate::types::TypeNames;
 use crate::{
     Error, PageNumber, Result,
     btree::{PageSource, TreeRoot, cursor::TreeCursor, insert::Existing, mutable_tree::Tree},
@@ -12,6 +11,7 @@ use crate::{
         value::{StoredValue, ValueKind},
     },
     record::{Record, SLOT_COUNT},
+    types::TypeNames,
 };
 use crate::{
     admin::check,

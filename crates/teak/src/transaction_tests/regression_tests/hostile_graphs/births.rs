@@ -1,8 +1,7 @@
 //! Pages that are younger than a state that uses them, or were overwritten since.
 
 use super::*;
-use crate::types::TypeNames;
-use crate::{record::durability::Durability, transaction_tests::test_kit::put};
+use crate::{record::durability::Durability, transaction_tests::test_kit::put, types::TypeNames};
 
 /// A leaf of table `a` has a birth this many transactions too late, and a snapshot uses it.
 fn with_birth(later: u64) -> (SimDisk, Arc<Engine>) {

@@ -89,6 +89,23 @@ fn many_tasks_and_threads_write_in_turns() {
     }
 }
 
+/// The thread of the futures noted after a second that it had taken the lock, which another thread
+/// held, and ended by an assertion.
+#[test]
+fn a_future_that_waits_for_seconds_begins() {
+    let database = Database::in_memory().unwrap();
+    let first = database.begin_write().unwrap();
+    let mut future = Box::pin(database.begin_write_async());
+    assert!(poll(&mut future).is_pending());
+    thread::sleep(Duration::from_millis(1500));
+    drop(first);
+    let start = Instant::now();
+    while poll(&mut future).is_pending() {
+        assert!(start.elapsed() < Duration::from_secs(30), "nobody begins");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn futures_begin_in_the_order_of_their_first_poll() {
     let database = Database::in_memory().unwrap();

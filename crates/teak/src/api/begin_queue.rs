@@ -108,7 +108,7 @@ impl BeginRequest {
         let begun = self.opening.writable().and_then(|engine| {
             let begun = WriteTransaction::begin_within(engine, Some(CHECK_INTERVAL), None)?;
             // The thread that ends the transaction is another one.
-            if let Some(writer_lock) = &engine.writer_lock {
+            if let (Some(_), Some(writer_lock)) = (&begun, &engine.writer_lock) {
                 writer_lock.forget_taker();
             }
             Ok(begun)

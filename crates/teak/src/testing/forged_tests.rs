@@ -420,7 +420,7 @@ fn moving_back_and_forth_over_a_nested_tree_is_no_damage() {
     }
 }
 
-/// The second table of the name was not saved, because its types are others than those of the first.
+/// The second table of a name was not saved if its types were others than those of the first.
 #[test]
 fn salvage_keeps_the_records_of_both_tables_of_one_name() {
     let mut image = image(|database| {

@@ -103,8 +103,10 @@ impl<S: PageSink> Tree<'_, S> {
             .node(index)
             .map_err(|damage| damage.at(number, "commit"))?;
         let (old, new) = (node.value.bytes, root.encode());
-        // The order of keys, the flags, and the order of values say which names follow.
-        let names = |bytes: &[u8]| [bytes[5], bytes[6], bytes[7], bytes[57]];
+        // The order of keys, the flags, and the order of values say which names follow. A plain
+        // table has no order of values: there that byte may be anything.
+        let is_multi = root.kind.values.is_some();
+        let names = |bytes: &[u8]| [bytes[5], bytes[6], bytes[7], bytes[57] * u8::from(is_multi)];
         let is_root = node.value.kind == ValueKind::Tree && old.len() >= TREE_ROOT_LEN;
         if !is_root || names(old) != names(&new) {
             return Err(damaged("the catalog has an entry of another kind of table"));

@@ -9,11 +9,12 @@ use std::fs;
 /// The directory of the seeds, in the workspace.
 const DIRECTORY: &str = "fuzz/seeds/open";
 /// The file of each seed.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("orders", "tables.teak"),
     ("checkpointed", "folded.teak"),
     ("lazy commits", "killed.teak"),
     ("journal", "journal.teak"),
+    ("types", "types.teak"),
 ];
 
 /// Makes all seeds.

@@ -19,7 +19,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use teak::{
-    Database, Durability, Error, Options, ReadTxn, Result, Savepoint, SeekOp, Transaction, WriteTxn,
+    Database, Durability, Error, KeyStep, MultiTableDef, Options, ReadTxn, Result, Savepoint,
+    SeekOp, TableDef, Transaction, WriteTxn,
 };
 use walk::TeakCursor;
 
@@ -257,8 +258,12 @@ impl Teak {
         let kind = &KINDS[table];
         let (writer, options) = (self.writer()?, kind.options());
         self.handles[table] = Some(match kind.is_multi() {
-            false => TableHandle::Plain(writer.create_table_with(kind.name, options)?),
-            true => TableHandle::Multi(writer.create_multi_table_with(kind.name, options)?),
+            false => TableHandle::Plain(TableDef::new(kind.name).options(options).create(writer)?),
+            true => TableHandle::Multi(
+                MultiTableDef::new(kind.name)
+                    .options(options)
+                    .create(writer)?,
+            ),
         });
         Ok(())
     }
@@ -477,7 +482,7 @@ impl<T: Transaction> TableReader for (&T, &TableHandle) {
         let mut all = Vec::new();
         while let Some(values) = cursor.read_packed(teak::Direction::Forward)? {
             all.extend_from_slice(values);
-            if !cursor.next_value()? {
+            if !cursor.step(KeyStep::NextValue)? {
                 break;
             }
         }

@@ -23,10 +23,11 @@ use crate::{
 use fastrand::Rng;
 use std::{
     fmt, fs,
+    ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 use teak::{
-    Database, Durability, Error, PageNumber, Recovery, Result, Verification, WarmUp,
+    Database, Durability, Error, PageNumber, Result, Verification, WarmUp,
     testing::{self, SimDisk},
 };
 use tempfile::TempDir;
@@ -104,7 +105,7 @@ fn save(collector: &mut FindingCollector<'_>, image: &[u8]) {
     let saved = SimDisk::new(SAVED_MAX);
     if testing::salvage(&disk, &saved).is_ok() {
         let saved = testing::open(&saved, &options(), false, OTHER_BOOT);
-        let report = saved.and_then(|saved| saved.check(&mut |_| {}));
+        let report = saved.and_then(|saved| saved.check(&mut |_| ControlFlow::Continue(())));
         if !report.is_ok_and(|report| report.is_clean()) {
             collector.find("the salvaged database is damaged".to_owned());
         }
@@ -147,7 +148,9 @@ fn by_name(collector: &mut FindingCollector<'_>, case: &Case<'_>) -> FileOutcome
     let _ = teak::inspect(&path);
     if collector.rng.bool() {
         let saved = directory.path().join("saved");
-        let report = teak::salvage(&path, &saved, &[&crate::seeds::LENGTHS], &mut |_| {});
+        let report = teak::salvage(&path, &saved, &[&crate::seeds::LENGTHS], &mut |_| {
+            ControlFlow::Continue(())
+        });
         if let Ok(report) = report {
             let _ = report.to_string();
             copies::expect_sound(collector, "the salvaged database", &saved);
@@ -178,7 +181,10 @@ fn inspect_again(collector: &mut FindingCollector<'_>, again: Result<Database>) 
 
 /// Checks the database. A valid database must still be valid.
 fn check(collector: &mut FindingCollector<'_>, database: &Database) {
-    let Some(report) = collector.note("checking", database.check(&mut |_| {})) else {
+    let Some(report) = collector.note(
+        "checking",
+        database.check(&mut |_| ControlFlow::Continue(())),
+    ) else {
         return;
     };
     if report.is_clean() {
@@ -249,12 +255,7 @@ fn inspect(collector: &mut FindingCollector<'_>, database: &Database) {
     collector.note("the uses of pages", database.page_kinds());
     collector.note("the snapshots", database.snapshots());
     let _ = (database.readers(), database.metrics(), database.geometry());
-    let _ = (
-        database.max_key_len(),
-        database.page_size(),
-        database.path(),
-    );
-    let _ = matches!(database.recovery(), Recovery::RolledBack { .. });
+    let _ = (database.info(), database.path());
     let pages = stat.map_or(100, |stat| stat.page_count.min(1 << 20)) as u32;
     for _ in 0..DESCRIBED_PAGES {
         let page = collector.rng.u32(0..pages.max(1) + 2);

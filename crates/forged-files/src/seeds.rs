@@ -7,8 +7,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use teak::{
-    Comparison, Database, Durability, KeyOrder, Options, ReadTxn, Result, TableOptions, ValueSize,
-    WriteTxn,
+    Comparison, Database, Durability, KeyOrder, MultiTableDef, Options, ReadTxn, Result, TableDef,
+    TableOptions, ValueSize, WriteTxn,
     codec::Raw,
     testing::{self, SimDisk},
 };
@@ -122,7 +122,9 @@ fn number(i: u64) -> [u8; 8] {
 }
 
 fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> Result<()> {
-    let table = txn.create_table_with::<Raw, Raw>(name, options)?;
+    let table = TableDef::<Raw, Raw>::new(name)
+        .options(options)
+        .create(txn)?;
     (0..count).try_for_each(|i| table.insert(txn, number(i), [i as u8; 40]))
 }
 
@@ -156,7 +158,9 @@ fn levels(_: &SimDisk, database: &Database) -> Result<()> {
         ("counted", 90, TableOptions::new().counted(true)),
     ] {
         commit(database, Durability::Durable, |txn| {
-            let table = txn.create_table_with::<Raw, Raw>(name, options)?;
+            let table = TableDef::<Raw, Raw>::new(name)
+                .options(options)
+                .create(txn)?;
             (0..count).try_for_each(|i| {
                 let key = [&number(i)[..], &[i as u8; 500]].concat();
                 table.insert(txn, &key, [i as u8; 400])
@@ -172,11 +176,17 @@ fn several_values(_: &SimDisk, database: &Database) -> Result<()> {
         commit(database, Durability::Durable, |txn| {
             let any = txn.create_multi_table::<Raw, Raw>("any")?;
             let fixed = TableOptions::new().value_size(ValueSize::Bytes(8));
-            let fixed = txn.create_multi_table_with::<Raw, Raw>("eight", fixed.counted(true))?;
+            let fixed = MultiTableDef::<Raw, Raw>::new("eight")
+                .options(fixed.counted(true))
+                .create(txn)?;
             let integers = TableOptions::new().value_order(KeyOrder::Integer);
-            let integers = txn.create_multi_table_with::<Raw, Raw>("integers", integers)?;
+            let integers = MultiTableDef::<Raw, Raw>::new("integers")
+                .options(integers)
+                .create(txn)?;
             let long = TableOptions::new().counted(true);
-            let long = txn.create_multi_table_with::<Raw, Raw>("long values", long)?;
+            let long = MultiTableDef::<Raw, Raw>::new("long values")
+                .options(long)
+                .create(txn)?;
             for i in 0..rounds * 200 {
                 let key = [[0, 1, 1, 2, 2, 2, 2, i as u8][i as usize % 8]];
                 any.insert(txn, key, &number(i)[..i as usize % 8 + 1])?;
@@ -296,7 +306,9 @@ fn comparisons(_: &SimDisk, database: &Database) -> Result<()> {
             let own = TableOptions::new().order(KeyOrder::Custom(&LENGTHS));
             fill(txn, "own order", own.counted(true), rounds * 80)?;
             let values = own.value_order(KeyOrder::Custom(&LENGTHS));
-            let table = txn.create_multi_table_with::<Raw, Raw>("own orders", values)?;
+            let table = MultiTableDef::<Raw, Raw>::new("own orders")
+                .options(values)
+                .create(txn)?;
             (0..rounds * 120).try_for_each(|i| {
                 let value = &number(i)[..i as usize % 8 + 1];
                 table.insert(txn, [i as u8 % 4], value).map(drop)

@@ -65,7 +65,7 @@ enum Path {
     DetachedScan,
     /// Records that iterators lend, of tables whose keys are text, bytes and numbers
     ScanTyped,
-    /// Records that an iterator returns
+    /// Records that iterators return, of the same tables
     IterTyped,
     /// Records that an iterator over a range lends: 100 at a time
     RangeTyped,
@@ -274,6 +274,14 @@ impl TypedTables {
                 }
             }
             Path::IterTyped => {
+                for record in self.texts.iter(&transaction)? {
+                    let (key, value) = record?;
+                    note(key.len() as u64 + value);
+                }
+                for record in self.bytes.iter(&transaction)? {
+                    let (key, value) = record?;
+                    note(key.len() as u64 + value);
+                }
                 for record in self.numbers.iter(&transaction)? {
                     let (key, value) = record?;
                     note(key + value);

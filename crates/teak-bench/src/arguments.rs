@@ -5,12 +5,14 @@ mod handover;
 mod paths;
 #[cfg(feature = "space-map")]
 mod space_map;
+mod typed;
 
 pub(crate) use commits::{Commits, Flushes};
 pub(crate) use handover::{CommitOrdering, Handover, HandoverProcess};
 pub(crate) use paths::RunPaths;
 #[cfg(feature = "space-map")]
 pub(crate) use space_map::{SpaceMapArguments, SpaceMapProcess};
+pub(crate) use typed::{TypedArguments, TypedLoop};
 
 use crate::{
     compare::{Compare, CompareEngine},
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Cold(Cold),
     /// Create a database, commit once and drop it: in memory, in a temporary file, on the disk.
     Opening(OpeningArguments),
+    /// Read all records, and short ranges, in loops over typed records as users write them.
+    Typed(TypedArguments),
     /// Copy a database, change some records, copy it again, and print the bytes read and written.
     Backup(BackupArguments),
     /// Open and write a file whose space map has many more pages than the file has blocks, and

@@ -486,3 +486,21 @@ fn reads_of_a_file_that_is_not_in_memory_have_figures() {
         assert!(figure["microseconds"].as_f64() > Some(0.0), "{figure}");
     }
 }
+
+#[test]
+fn typed_loops_find_the_same() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = ["typed", "--repeat", "2", "--ranges", "5"];
+    let figures = run_command(directory.path(), &arguments);
+    let engines = [
+        cfg!(feature = "heed"),
+        cfg!(feature = "redb"),
+        cfg!(feature = "fjall"),
+    ];
+    let loops = 3 + engines.iter().filter(|is_there| **is_there).count();
+    assert_eq!(figures.len(), 4 * loops);
+    for figure in &figures {
+        let time = figure["ns_per_op"].as_f64();
+        assert!(time.is_some_and(|time| time > 0.0), "{figure}");
+    }
+}

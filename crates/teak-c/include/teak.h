@@ -1521,7 +1521,7 @@ typedef struct {
   /**
    * Receives the number of pages read, and the total, or NULL.
    */
-  teak_watch_function progress;
+  teak_progress_function progress;
   /**
    * Passed to progress, or NULL.
    */
@@ -2371,24 +2371,27 @@ teak_code teak_db_compact_with(teak_db db,
                                teak_error *error);
 
 /**
- * Checks every page of the newest state. Returns TEAK_OK if there is no damage, and TEAK_CORRUPTED
- * if there is. `report`, whose size is set, and `each` may be NULL.
+ * Checks every page of the newest state. Returns TEAK_OK if there is no damage, TEAK_CORRUPTED if
+ * there is, and TEAK_NONE if `progress` ended the check. `progress` receives the number of pages
+ * checked, and the total. `report`, whose size is set, `each` and `progress` may be NULL.
  *
- * Threads: any. Lives: the function's arguments until it returns.
+ * Threads: any. Lives: the arguments of the functions until they return.
  *
  * Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY,
  * TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
  *
  * ```c
  * teak_check_report report = {.size = sizeof report};
- * check(teak_db_check(db, &report, NULL, NULL, &error));
+ * check(teak_db_check(db, &report, NULL, NULL, NULL, NULL, &error));
  * assert(report.damages == 0 && report.pages > 0);
  * ```
  */
 teak_code teak_db_check(teak_db db,
                         teak_check_report *report,
                         teak_damage_function each,
-                        void *user,
+                        void *each_user,
+                        teak_progress_function progress,
+                        void *progress_user,
                         teak_error *error);
 
 /**
@@ -2906,9 +2909,9 @@ teak_code teak_restore(const char *full,
 /**
  * Copies all readable records of a damaged database into a new one. The damaged file is not
  * changed. It works even if the file cannot be opened as a database. `options` and `report`, whose
- * sizes are set, may be NULL.
+ * sizes are set, may be NULL. Returns TEAK_NONE if `progress` ended it.
  *
- * Threads: any. After an error there is no new database.
+ * Threads: any. After an error, or if `progress` ended it, there is no new database.
  *
  * Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record is
  * readable; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE,

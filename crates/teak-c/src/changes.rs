@@ -223,7 +223,7 @@ pub unsafe extern "C" fn teak_db_writer_process(
     unsafe {
         answer(error, || -> CallResult {
             let out = OutParameter::new(process, "process")?;
-            let writer = DATABASES.read(db.handle)?.database.writer_process()?;
+            let writer = DATABASES.read(db.handle)?.database.info().writer_process;
             if let Some(writer) = writer {
                 out.set(writer);
             }

@@ -252,7 +252,7 @@ pub unsafe extern "C" fn teak_db_get_stat(
                 durable_transaction: counted.durable_transaction.0,
                 table_count: counted.table_count,
                 readers: counted.readers as u64,
-                max_key_len: open.database.max_key_len() as u64,
+                max_key_len: open.database.info().max_key_len as u64,
             };
             reported.write_to(stat);
             OK

@@ -391,17 +391,18 @@ pub struct teak_damage {
 pub type teak_damage_function =
     Option<unsafe extern "C" fn(user: *mut c_void, damage: *const teak_damage) -> c_int>;
 
-/// Checks every page of the newest state. Returns TEAK_OK if there is no damage, and TEAK_CORRUPTED
-/// if there is. `report`, whose size is set, and `each` may be NULL.
+/// Checks every page of the newest state. Returns TEAK_OK if there is no damage, TEAK_CORRUPTED if
+/// there is, and TEAK_NONE if `progress` ended the check. `progress` receives the number of pages
+/// checked, and the total. `report`, whose size is set, `each` and `progress` may be NULL.
 ///
-/// Threads: any. Lives: the function's arguments until it returns.
+/// Threads: any. Lives: the arguments of the functions until they return.
 ///
 /// Errors: TEAK_CORRUPTED, with the first damage; TEAK_INVALID_HANDLE, TEAK_BUSY,
 /// TEAK_SNAPSHOT_LOST, TEAK_TOO_MANY_READERS, TEAK_FORKED.
 ///
 /// ```c
 /// teak_check_report report = {.size = sizeof report};
-/// check(teak_db_check(db, &report, NULL, NULL, &error));
+/// check(teak_db_check(db, &report, NULL, NULL, NULL, NULL, &error));
 /// assert(report.damages == 0 && report.pages > 0);
 /// ```
 #[unsafe(no_mangle)]
@@ -409,13 +410,22 @@ pub unsafe extern "C" fn teak_db_check(
     db: teak_db,
     report: *mut teak_check_report,
     each: teak_damage_function,
-    user: *mut c_void,
+    each_user: *mut c_void,
+    progress: teak_progress_function,
+    progress_user: *mut c_void,
     error: *mut teak_error,
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let found = handle(db)?.database.check(&mut |_| ())?;
+            let mut progress = ProgressCallback::new(progress, progress_user);
+            let found = handle(db)?
+                .database
+                .check(&mut |done| progress.report(done.pages_done, done.pages_total));
+            if progress.is_stopped {
+                return Ok(teak_code::TEAK_NONE);
+            }
+            let found = found?;
             report_check(&found, report);
             for damage in &found.damages {
                 let table = damage.table.as_deref();
@@ -424,7 +434,7 @@ pub unsafe extern "C" fn teak_db_check(
                     table: table.map_or(teak_slice::NOTHING, teak_slice::new),
                     detail: teak_slice::new(damage.detail.as_bytes()),
                 };
-                if each.is_some_and(|each| each(user, &raw const reported) != 0) {
+                if each.is_some_and(|each| each(each_user, &raw const reported) != 0) {
                     break;
                 }
             }

@@ -346,7 +346,7 @@ pub unsafe extern "C" fn teak_compare_and_swap(
             let new = new_value.as_ref().map(|new| new.bytes()).transpose()?;
             change_plain(txn, table, |table, txn| {
                 let swapped = table.compare_and_swap(txn, key, old, new)?;
-                Ok(whether(swapped == teak::Swap::Done))
+                Ok(whether(swapped == Ok(())))
             })
         })
     }

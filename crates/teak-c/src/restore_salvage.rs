@@ -5,10 +5,7 @@ use crate::{
     error::{answer, teak_error},
     failure::Failure,
     ffi::{CallResult, Grows, array, path, teak_slice},
-    maintenance::{
-        ProgressCallback, ProgressObserver, report_check, teak_check_report,
-        teak_progress_function, teak_watch_function,
-    },
+    maintenance::{ProgressCallback, report_check, teak_check_report, teak_progress_function},
     options::{comparisons, teak_comparison},
     teak_code,
     transactions::{read, teak_txn},
@@ -201,7 +198,7 @@ pub struct teak_salvage_options {
     /// Passed to each, or NULL.
     pub each_user: *mut c_void,
     /// Receives the number of pages read, and the total, or NULL.
-    pub progress: teak_watch_function,
+    pub progress: teak_progress_function,
     /// Passed to progress, or NULL.
     pub progress_user: *mut c_void,
 }
@@ -213,9 +210,9 @@ unsafe impl Grows for teak_salvage_options {
 
 /// Copies all readable records of a damaged database into a new one. The damaged file is not
 /// changed. It works even if the file cannot be opened as a database. `options` and `report`, whose
-/// sizes are set, may be NULL.
+/// sizes are set, may be NULL. Returns TEAK_NONE if `progress` ended it.
 ///
-/// Threads: any. After an error there is no new database.
+/// Threads: any. After an error, or if `progress` ended it, there is no new database.
 ///
 /// Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record is
 /// readable; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE,
@@ -234,11 +231,14 @@ pub unsafe extern "C" fn teak_salvage(
             let (source, target) = (path(source)?, path(target)?);
             let options = teak_salvage_options::read_from(options)?;
             let comparisons = comparisons(options.comparisons, options.comparison_count)?;
-            let watch = ProgressObserver::new(options.progress, options.progress_user);
-            let mut progress =
-                |done: SalvageProgress| watch.report(done.pages_done, done.pages_total);
-            let done = teak::salvage(source, target, &comparisons, &mut progress)?;
-            teak_salvage_report::from(&done).write_to(report);
+            let mut progress = ProgressCallback::new(options.progress, options.progress_user);
+            let on_progress =
+                &mut |done: SalvageProgress| progress.report(done.pages_done, done.pages_total);
+            let done = teak::salvage(source, target, &comparisons, on_progress);
+            let Ok(done) = &done else {
+                return progress.outcome(done);
+            };
+            teak_salvage_report::from(done).write_to(report);
             if let Some(each) = options.each {
                 let text = done.to_string();
                 let mut lines = text.lines();

@@ -9,7 +9,7 @@ use crate::{
     teak_code,
     transactions::{Transaction, change, either, read, teak_txn},
 };
-use teak::{Error, TableStat, Transaction as _, WriteTxn};
+use teak::{Error, MultiTableDef, TableDef, TableStat, Transaction as _, WriteTxn};
 
 /// A table: a number that is valid while its database is open. It is the same number in
 /// every transaction and for every caller that opens the table. Tables are not closed.
@@ -139,8 +139,14 @@ pub unsafe extern "C" fn teak_table_create(
             let created = transaction.change(|opened, txn| {
                 let (options, is_multi) = options.to_engine(&opened.comparisons)?;
                 Ok(match is_multi {
-                    true => TableHandle::Multi(txn.create_multi_table_with(name, options)?),
-                    false => TableHandle::Plain(txn.create_table_with(name, options)?),
+                    true => TableHandle::Multi(
+                        MultiTableDef::from_bytes(name)
+                            .options(options)
+                            .create(txn)?,
+                    ),
+                    false => {
+                        TableHandle::Plain(TableDef::from_bytes(name).options(options).create(txn)?)
+                    }
                 })
             })?;
             out.set(transaction.number(created)?);

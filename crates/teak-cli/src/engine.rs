@@ -13,8 +13,7 @@ use crate::locking::{Locking, locking};
 use crate::output;
 use crate::outputs;
 use crate::text::{Header, Order, TableKind, shown_path};
-use std::path::Path;
-use std::time::Duration;
+use std::{ops::ControlFlow, path::Path, time::Duration};
 use teak::Transaction as _;
 use teak::{
     Create, Database, Deletion, Durability, Options, ReadTxn, Recovery, SalvageReport, Sharing,
@@ -123,7 +122,7 @@ pub(crate) fn create_exclusive(
 }
 
 fn report_recovery(database: Database) -> Result<Database, Failure> {
-    if let Recovery::RolledBack { from, to, reason } = database.recovery() {
+    if let Recovery::RolledBack { from, to, reason } = database.info().recovery {
         output::warn(&format!(
             "the system went down while transaction {from} was being written; the database is at transaction {to} ({reason})"
         ));
@@ -258,9 +257,9 @@ pub(crate) fn busy(database: &Database, wait: WaitArgument) -> Failure {
 }
 
 fn writer(database: &Database) -> String {
-    match database.writer_process() {
-        Ok(Some(process)) => format!("process {process}"),
-        _ => "another process".to_owned(),
+    match database.info().writer_process {
+        Some(process) => format!("process {process}"),
+        None => "another process".to_owned(),
     }
 }
 
@@ -281,7 +280,7 @@ pub(crate) fn change<T>(
 pub(crate) fn salvage(
     damaged: &Path,
     saved: &Path,
-    progress: impl Fn(u64, u64),
+    progress: impl Fn(u64, u64) -> ControlFlow<()>,
 ) -> Result<SalvageReport, Failure> {
     let mut report = |at: teak::SalvageProgress| progress(at.pages_done, at.pages_total);
     Ok(teak::salvage(damaged, saved, &[], &mut report)?)
@@ -305,7 +304,7 @@ pub(crate) fn file_stat(database: &Database) -> Result<FileStat, Failure> {
     let stat = database.stat()?;
     Ok(FileStat {
         file_bytes: wide(stat.file_bytes),
-        page_size_bytes: wide(database.page_size()),
+        page_size_bytes: wide(database.info().page_size),
         page_count: wide(stat.page_count),
         used_pages: wide(stat.used_pages),
         free_pages: wide(stat.free_pages),

@@ -134,6 +134,10 @@ impl Failure {
 
     pub(crate) fn message(&self) -> String {
         match self {
+            // The only callbacks that do so are those for signals.
+            Self::Engine(teak::Error::Cancelled { operation, .. }) => {
+                format!("{operation} was interrupted; nothing of the result was kept")
+            }
             Self::Engine(error) => error.to_string(),
             Self::NotFound(text)
             | Self::Usage(text)

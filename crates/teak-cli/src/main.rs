@@ -12,6 +12,7 @@ mod common_arguments;
 mod engine;
 mod failure;
 mod failure_report;
+mod interruption;
 mod locking;
 mod output;
 mod outputs;

@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 use teak::{
-    Cursor, Database, Durability, Options, SeekOp, Table, TableOptions, Transaction, WriteTxn,
-    codec::Bytes,
+    Cursor, Database, Durability, Options, SeekOp, Table, TableDef, TableOptions, Transaction,
+    WriteTxn, codec::Bytes,
 };
 
 type Done<T = ()> = Result<T, Box<dyn Error>>;
@@ -81,7 +81,7 @@ impl Works {
     fn of(database: Database, records: u64) -> Done<Self> {
         let mut txn = database.begin_write()?;
         let options = TableOptions::new().share_prefixes(false);
-        let table = txn.create_table_with("", options)?;
+        let table = TableDef::new("").options(options).create(&mut txn)?;
         txn.commit()?;
         Ok(Self {
             database,

@@ -75,7 +75,7 @@ pub(crate) fn options_in(
 
 /// The flags of a database, as far as its table's options tell them.
 pub(crate) fn flags_of(options: &TableOptions) -> c_uint {
-    let mut found = match options.key_order() {
+    let mut found = match options.order {
         KeyOrder::ReverseBytes => flags::REVERSEKEY,
         KeyOrder::Integer => flags::INTEGERKEY,
         _ => 0,
@@ -83,13 +83,13 @@ pub(crate) fn flags_of(options: &TableOptions) -> c_uint {
     if options.is_multi() {
         found |= flags::DUPSORT;
     }
-    found |= match options.order_of_values() {
+    found |= match options.value_order {
         Some(KeyOrder::ReverseBytes) => flags::REVERSEDUP,
         Some(KeyOrder::Integer) => flags::INTEGERDUP,
         _ => 0,
     };
     if options
-        .size_of_values()
+        .value_size
         .is_some_and(|size| size != ValueSize::Any)
     {
         found |= flags::DUPFIXED;

@@ -7,7 +7,7 @@ use crate::{
     read_view::{ReadView, viewed},
 };
 use std::mem;
-use teak::{Cursor, Direction, SeekOp};
+use teak::{Cursor, Direction, KeyStep, SeekOp};
 
 /// A borrowing cursor without the borrow's lifetime. Its owner drops it before the transaction
 /// changes or ends.
@@ -80,14 +80,14 @@ impl EngineCursor {
 
     pub(crate) fn next_key(&mut self) -> CallResult<bool> {
         match self {
-            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.next_key()?),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.step(KeyStep::NextKey)?),
             Self::Free(pages) => Ok(pages.next()?),
         }
     }
 
     pub(crate) fn prev_key(&mut self) -> CallResult<bool> {
         match self {
-            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.prev_key()?),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.step(KeyStep::PrevKey)?),
             Self::Free(pages) => Ok(pages.prev()?),
         }
     }
@@ -95,7 +95,7 @@ impl EngineCursor {
     /// Moves to the next value of the key. Stays if there is none.
     pub(crate) fn next_value(&mut self) -> CallResult<bool> {
         match self {
-            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.next_value()?),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.step(KeyStep::NextValue)?),
             Self::Free(_) => Ok(false),
         }
     }
@@ -103,21 +103,21 @@ impl EngineCursor {
     /// Moves to the previous value of the key. Stays if there is none.
     pub(crate) fn prev_value(&mut self) -> CallResult<bool> {
         match self {
-            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.prev_value()?),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.step(KeyStep::PrevValue)?),
             Self::Free(_) => Ok(false),
         }
     }
 
     pub(crate) fn first_value(&mut self) -> CallResult<bool> {
         match self {
-            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.first_value()?),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.step(KeyStep::FirstValue)?),
             Self::Free(pages) => Ok(pages.is_on_record()),
         }
     }
 
     pub(crate) fn last_value(&mut self) -> CallResult<bool> {
         match self {
-            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.last_value()?),
+            Self::Plain(cursor) | Self::Multi(cursor) => Ok(cursor.step(KeyStep::LastValue)?),
             Self::Free(pages) => Ok(pages.is_on_record()),
         }
     }

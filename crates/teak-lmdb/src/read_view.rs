@@ -64,8 +64,8 @@ impl<'t> ReadView<'t> {
         let database_flags = known.unwrap_or_else(|| description::flags_of(&options));
         let open = OpenDatabase::new(database_flags, tables);
         let orders = [
-            (ComparisonScope::Keys, Some(options.key_order())),
-            (ComparisonScope::Values, options.order_of_values()),
+            (ComparisonScope::Keys, Some(options.order)),
+            (ComparisonScope::Values, options.value_order),
         ];
         for (of, order) in orders {
             if matches!(order, Some(KeyOrder::Custom(_))) {
@@ -87,7 +87,7 @@ impl<'t> ReadView<'t> {
             TableHandle::Plain(_) => return Ok(false),
             TableHandle::Multi(table) => viewed!(self, txn => table.options(txn))?,
         };
-        Ok(options.size_of_values() == Some(ValueSize::Any))
+        Ok(options.value_size == Some(ValueSize::Any))
     }
 
     /// Whether a table exists and has this kind.

@@ -49,7 +49,7 @@ impl ReservedValue {
         match &self.open.tables {
             TableHandle::Plain(table) => table.insert(txn, &self.key, &self.value),
             // Nothing else has changed, so it is the only value of its key.
-            TableHandle::Multi(table) => table.set(txn, &self.key, &self.value).map(drop),
+            TableHandle::Multi(table) => table.set_values(txn, &self.key, &[&self.value]).map(drop),
         }
     }
 }

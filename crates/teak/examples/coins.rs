@@ -130,25 +130,14 @@ fn apply(database: &Database, block: &Block) -> Result<()> {
     state.insert(&mut txn, TIP, block.height.to_be_bytes())?;
     let count = coins.len(&txn)?;
     let id = txn.commit()?;
-    println!(
-        "applied block {} durably as transaction {id} in {:.1} ms",
-        block.height,
-        ms(begin)
-    );
-    println!(
-        "  {:>6} coins removed     {:>17.8} BTC (made up)",
-        block.spent.len(),
-        btc(spent_amount)
-    );
-    println!(
-        "  {:>6} coins inserted    {:>17.8} BTC",
-        block.created.len(),
-        btc(created_amount)
-    );
-    println!(
-        "  {:>6} coins created and spent within the block",
-        block.spent_within_count
-    );
+    let (height, took) = (block.height, ms(begin));
+    println!("applied block {height} durably as transaction {id} in {took:.1} ms");
+    let (removed, amount) = (block.spent.len(), btc(spent_amount));
+    println!("  {removed:>6} coins removed     {amount:>17.8} BTC (made up)");
+    let (inserted, amount) = (block.created.len(), btc(created_amount));
+    println!("  {inserted:>6} coins inserted    {amount:>17.8} BTC");
+    let within = block.spent_within_count;
+    println!("  {within:>6} coins created and spent within the block");
     println!("  {count:>6} coins in the database");
     Ok(())
 }

@@ -13,8 +13,8 @@ use std::{
     error::Error,
 };
 use teak::{
-    Database, KeyOrder, MultiTable, Result, Table, TableOptions, Transaction, ValueSize, WriteTxn,
-    codec::NativeU32,
+    Database, KeyOrder, MultiTable, MultiTableDef, Result, Table, TableOptions, Transaction,
+    ValueSize, WriteTxn, codec::NativeU32,
 };
 
 const TEXTS: &[&str] = &[
@@ -39,7 +39,9 @@ impl Library {
             .value_size(ValueSize::Bytes(4));
         Ok(Self {
             texts: txn.create_table("texts")?,
-            documents: txn.create_multi_table_with("documents by word", options)?,
+            documents: MultiTableDef::new("documents by word")
+                .options(options)
+                .create(txn)?,
         })
     }
 

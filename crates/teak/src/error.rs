@@ -237,7 +237,7 @@ pub enum Error {
     Cancelled {
         /// The operation that ended.
         operation: &'static str,
-        /// The file that was being written, if it is known.
+        /// The file that was being written or checked, if it is known.
         path: Option<PathBuf>,
     },
     /// The transaction met an error in the middle of a change, and can only be rolled back.

@@ -78,13 +78,13 @@
 //! | choose when a commit is on disk | [`Durability`], [`Options::flush_after`], [`Database::sync`] |
 //! | commit now and wait later | [`WriteTxn::commit_async`], [`Ticket`] |
 //! | write and follow commits in async programs | [`Database::begin_write_async`], [`ChangeFeed::next_async`] |
-//! | learn what opening found | [`Database::recovery`] |
+//! | learn what opening found | [`Database::info`] |
 //! | learn what changed between two states | [`Table::differences`], [`Range::differences`], [`ReadTxn::changed_tables`] |
 //! | follow commits of all processes | [`Database::follow`], [`Database::wait_for_commit`] |
 //! | copy or move records to another table | [`Range::copy_to`], [`Range::move_to`] |
 //! | keep a state under a name | [`Database::create_snapshot`], [`WriteTxn::roll_back_to_snapshot`] |
 //! | look into a file without opening it; compute limits | [`inspect`], [`limits`] |
-//! | log events, read counters | [`Options::on_event`], [`Database::metrics`]; `prometheus_text` with the feature `metrics` |
+//! | log events, read counters | [`Options::on_event`], [`Database::metrics`]; `prometheus_text` with the feature `metrics`; the feature `tracing` |
 //! | find the lock file of a database | [`lock_file_of`] |
 //! | delete a database | [`delete`] |
 //! | look for damage | [`Database::check`], [`Verification`] |
@@ -94,11 +94,14 @@
 //!
 //! All are optional, and none is on by default.
 //!
-//! | feature | what it adds to keys and values: see [`codec`] |
+//! | feature | what it adds |
 //! |---|---|
-//! | `derive` | `#[derive(TeakKey)]` and `#[derive(TeakValue)]` for structs and enums |
-//! | `bytes`, `chrono`, `jiff`, `uuid` | the types of these crates |
+//! | `derive` | `#[derive(TeakKey)]` and `#[derive(TeakValue)]` for structs and enums: see [`codec`] |
+//! | `bytes`, `chrono`, `jiff`, `uuid` | the types of these crates as keys and values |
 //! | `serde-json`, `serde-postcard` | values in these formats: `Json<T>`, `Postcard<T>` |
+//! | `metrics` | `prometheus_text`: counters for Prometheus |
+//! | `stream` | ranges and change feeds as streams: [guide](guide::asynchronous#how-do-i-stream-a-range) |
+//! | `tracing` | [spans and events](guide::operations#how-do-i-trace-it) for the crate `tracing` |
 //!
 //! # Errors
 //!
@@ -156,21 +159,24 @@ mod transaction_tests;
 #[cfg(feature = "metrics")]
 pub use api::prometheus_text;
 pub use api::{
-    Action, BackupProgress, Bounds, BulkOptions, BulkProgress, BulkRecord, CacheOutcome,
-    CachedLookup, ChangeFeed, Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle,
-    CompactOptions, CompactProgress, Create, Cursor, Damage, Database, DatabaseStat, DeleteScope,
-    Deletion, DenseProgress, DetachedCursor, Difference, Differences, Direction, Durability, Entry,
-    Estimate, Event, Exactness, FileInfo, Iter, Keys, Kind, Limits, Loss, Marks, Metrics, Multi,
-    MultiTable, MultiTableDef, Options, OwnedIter, PageUse, PageVisit, ParkedReadTxn, Range,
-    ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn, RestoreProgress, SalvageProgress,
-    SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget, Sharing, Single, SlowReader,
-    SlowReaderChoice, SnapshotInfo, Swap, Table, TableChange, TableDef, TableInfo, TableOptions,
-    TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed,
-    WriteInfo, WriteOptions, WriteTxn, codec, delete, inspect, limits, lock_file_of, restore,
-    salvage,
+    Action, BackupProgress, Bounds, BulkOptions, BulkProgress, BulkRecord, CachedLookup,
+    ChangeFeed, Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle,
+    CompactOptions, CompactProgress, Create, Cursor, CursorEnds, Damage, Database, DatabaseInfo,
+    DatabaseStat, DeleteScope, Deletion, DenseProgress, DetachedCursor, Difference, Differences,
+    Direction, Durability, Entry, Estimate, Event, FileInfo, InsertMode, Iter, KeyStep, Keys, Kind,
+    Limits, Loss, Marks, Metrics, Multi, MultiTable, MultiTableDef, Options, OwnedIter, PageUse,
+    PageVisit, ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn,
+    RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget,
+    Sharing, Single, SlowReader, SlowReaderChoice, SnapshotInfo, Table, TableChange, TableDef,
+    TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values,
+    Verification, WarmUp, Warmed, WriteInfo, WriteOptions, WriteTxn, codec, delete, inspect,
+    limits, lock_file_of, restore, salvage,
 };
+#[cfg(feature = "stream")]
+pub use api::{ChangeStream, RangeStream};
 pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};
 #[cfg(feature = "derive")]
 pub use teak_derive::{TeakKey, TeakValue};
-pub use types::{Checksum, Extent, Geometry, PageNumber, TableTypes, TransactionId};
+pub(crate) use types::Checksum;
+pub use types::{Extent, Geometry, PageNumber, TableTypes, TransactionId};

@@ -13,7 +13,7 @@ pub struct TransactionId(pub u64);
 
 /// The 64-bit XXH3 of a page or a large value, stored next to the reference to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Checksum(pub u64);
+pub(crate) struct Checksum(pub(crate) u64);
 
 /// Consecutive pages: `start` and the `len - 1` pages after it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -238,7 +238,12 @@ fn a_reader_sees_writes_to_a_file_that_an_overlay_copies_up() {
     }
     other.ask("fill 5000");
     assert_eq!(get(&database, "a").unwrap(), Some(19));
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
     let table: Table<Str, u64> = old.open_table("numbers").unwrap();
     assert_eq!(table.get(&old, "a").unwrap(), Some(1));
 }
@@ -314,7 +319,7 @@ fn copies_have_no_more_permissions_than_their_originals() {
         .backup(at("increment"), Some(&monday), &mut go_on)
         .unwrap();
     drop((monday, database));
-    teak::salvage(&path, at("saved"), &[], &mut |_| {}).unwrap();
+    teak::salvage(&path, at("saved"), &[], &mut |_| ControlFlow::Continue(())).unwrap();
     let [mut exact, mut increment] =
         ["exact", "increment"].map(|name| File::open(at(name)).unwrap());
     let sources = [exact.metadata().unwrap(), increment.metadata().unwrap()];

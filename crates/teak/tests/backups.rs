@@ -370,7 +370,12 @@ fn a_state_with_very_many_names_is_checked_and_copied() {
         }
         txn.commit().unwrap();
     }
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
     let target = directory.path().join("copy.teak");
     database.backup(&target, None, &mut go_on).unwrap();
     let copy = Database::open(&target).unwrap();
@@ -442,7 +447,7 @@ fn a_salvaged_database_keeps_geometry_and_durability() {
     database.close().unwrap();
     let saved = directory.path().join("saved.teak");
     assert!(
-        teak::salvage(&path, &saved, &[], &mut |_| {})
+        teak::salvage(&path, &saved, &[], &mut |_| ControlFlow::Continue(()))
             .unwrap()
             .is_complete()
     );
@@ -598,6 +603,11 @@ fn chains_of_increments_agree_with_a_model() {
             assert_is(&target, &expected);
             fs::remove_file(&target).unwrap();
         }
-        assert!(database.check(&mut |_| {}).unwrap().is_clean());
+        assert!(
+            database
+                .check(&mut |_| ControlFlow::Continue(()))
+                .unwrap()
+                .is_clean()
+        );
     }
 }

@@ -91,7 +91,12 @@ fn a_cancelled_reader_fails_and_keeps_its_values() {
     assert!(!database.cancel_reader(&reader).unwrap());
     assert!(!only_reader(&database).is_cancelled);
     assert_eq!(table.get(&txn, 7).unwrap(), Some(&[7; 300][..]));
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 #[test]
@@ -187,7 +192,12 @@ fn a_writer_that_wants_space_cancels_and_waits() {
     });
     assert!(asked.load(SeqCst) >= 3);
     assert_eq!(database.stat().unwrap().file_bytes, before);
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 /// Threads that start and end reuse each other's slots. Those of every other one must not be

@@ -4,7 +4,7 @@ use crate::shared::temporary_path;
 use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 use teak::{
     Comparison, Database, Error, KeyOrder, MultiTable, MultiTableDef, Options, Result, Table,
-    TableOptions, TableTypes, Transaction, WriteTxn,
+    TableDef, TableOptions, TableTypes, Transaction, WriteTxn,
     codec::{Codec, CodecOrder, EncodeAs, NativeI32, NativeU64, Raw, Str},
 };
 
@@ -181,27 +181,37 @@ fn a_codec_that_does_not_sort_in_the_order_of_the_table_is_refused() -> Result<(
     is_wrong_order(txn.create_multi_table::<Str, NativeI32>("t"), advice);
     assert!(txn.tables()?.is_empty(), "nothing was created");
     let advice = "create the table in the order Bytes";
-    is_wrong_order(txn.create_table_with::<u64, Str>("t", integers()), advice);
     is_wrong_order(
-        txn.create_table_with::<(u8, Str), Str>("t", integers()),
+        TableDef::<u64, Str>::new("t")
+            .options(integers())
+            .create(&mut txn),
+        advice,
+    );
+    is_wrong_order(
+        TableDef::<(u8, Str), Str>::new("t")
+            .options(integers())
+            .create(&mut txn),
         advice,
     );
     let reverse = TableOptions::new().value_order(KeyOrder::ReverseBytes);
     is_wrong_order(
-        txn.create_multi_table_with::<u64, u64>("t", reverse),
+        MultiTableDef::<u64, u64>::new("t")
+            .options(reverse)
+            .create(&mut txn),
         advice,
     );
 
-    let native: Table<NativeU64, NativeU64> = txn.create_table_with("native", integers())?;
+    let native: Table<NativeU64, NativeU64> = TableDef::new("native")
+        .options(integers())
+        .create(&mut txn)?;
     for number in [256, 1, 2] {
         native.insert(&mut txn, number, number)?;
     }
     assert_eq!(native.range(0..10).count(&txn)?, 2);
     txn.create_table::<u64, NativeU64>("plain")?;
-    txn.create_multi_table_with::<u64, NativeU64>(
-        "multi",
-        TableOptions::new().value_order(KeyOrder::Integer),
-    )?;
+    MultiTableDef::<u64, NativeU64>::new("multi")
+        .options(TableOptions::new().value_order(KeyOrder::Integer))
+        .create(&mut txn)?;
     txn.commit()?;
 
     let txn = database.begin_read()?;
@@ -267,7 +277,9 @@ fn a_codec_without_an_order_is_for_values_and_comparisons_of_the_application() -
     values.insert(&mut txn, 1, 700)?;
     assert_eq!(values.get(&txn, 1)?, Some(700));
     let custom = TableOptions::new().order(KeyOrder::Custom(&DESCENDING));
-    let keys = txn.create_table_with::<NativeU64, Scrambled>("custom", custom)?;
+    let keys = TableDef::<NativeU64, Scrambled>::new("custom")
+        .options(custom)
+        .create(&mut txn)?;
     keys.insert(&mut txn, 1, 2)?;
     assert_eq!(keys.compare_keys(&txn, 1, 2)?, Ordering::Greater);
     let other = txn.open_table::<Scrambled, Scrambled>("custom");
@@ -299,9 +311,6 @@ fn generic_code_writes_the_items_that_it_reads() -> Result<()> {
     from.insert_many(&mut txn, &[(("a", 1), None), (("b\0", 2), Some("x"))])?;
     let to = txn.create_multi_table("to")?;
     copy_all(&mut txn, &from, &to)?;
-    assert_eq!(
-        to.first_value(&txn, ("b\0", 2))?,
-        Some(Some("x".to_owned()))
-    );
+    assert_eq!(to.first_value(&txn, ("b\0", 2))?, Some(Some("x".into())));
     Ok(())
 }

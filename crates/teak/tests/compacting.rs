@@ -104,7 +104,10 @@ impl Shape {
     }
 
     fn check(&self) {
-        let report = self.database.check(&mut |_| {}).unwrap();
+        let report = self
+            .database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap();
         assert!(report.damages.is_empty(), "{:?}", report.damages);
         let txn = self.database.begin_read().unwrap();
         assert_eq!(self.table.len(&txn).unwrap(), self.records.len() as u64);
@@ -374,7 +377,12 @@ fn a_compaction_ends_after_commits_that_find_no_room() {
         });
         assert!(calls < 20, "seed {seed}: {calls} calls, {done:?}");
         assert_eq!(done.unwrap().obstacle, Some(CompactObstacle::Room));
-        assert!(database.check(&mut |_| {}).unwrap().is_clean());
+        assert!(
+            database
+                .check(&mut |_| ControlFlow::Continue(()))
+                .unwrap()
+                .is_clean()
+        );
     }
 }
 

@@ -3,7 +3,8 @@
 use fastrand::Rng;
 use std::{collections::BTreeMap, ops::Bound};
 use teak::{
-    Database, Error, KeyOrder, OwnedIter, Result, SeekOp, Table, TableOptions, Transaction,
+    Database, Error, KeyOrder, MultiTableDef, OwnedIter, Result, SeekOp, Table, TableDef,
+    TableOptions, Transaction,
     codec::{Bytes, Str},
 };
 
@@ -59,8 +60,9 @@ fn counts_are_right_after_changes_rollbacks_and_commits() {
     let mut model = BTreeMap::new();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().counted(true);
-    let table = txn
-        .create_table_with::<u64, Bytes>("numbers", options)
+    let table = TableDef::<u64, Bytes>::new("numbers")
+        .options(options)
+        .create(&mut txn)
         .unwrap();
     txn.commit().unwrap();
     for round in 0..6 {
@@ -104,8 +106,9 @@ fn unsupported_operations_are_refused_with_helpful_text() {
     assert!(is_refused(plain.range(..).split(&txn, 0)));
 
     let options = TableOptions::new().order(KeyOrder::Integer).counted(true);
-    let integers = txn
-        .create_table_with::<Bytes, u64>("integers", options)
+    let integers = TableDef::<Bytes, u64>::new("integers")
+        .options(options)
+        .create(&mut txn)
         .unwrap();
     assert_eq!(integers.rank(&txn, b"of any length").unwrap(), 0);
     integers.insert(&mut txn, [1, 0, 0, 0], 1).unwrap();
@@ -151,7 +154,10 @@ fn parts_cover_the_range() {
         ("counted", TableOptions::new().counted(true)),
         ("reverse", TableOptions::new().order(KeyOrder::ReverseBytes)),
     ] {
-        let table = txn.create_table_with::<Bytes, u64>(name, options).unwrap();
+        let table = TableDef::<Bytes, u64>::new(name)
+            .options(options)
+            .create(&mut txn)
+            .unwrap();
         for number in 0..20_000_u64 {
             table
                 .insert(&mut txn, number.to_be_bytes(), number)
@@ -191,8 +197,9 @@ fn cursors_of_two_transactions_have_a_distance() {
     let mut txn = database.begin_write().unwrap();
     let plain = txn.create_table::<u64, u64>("plain").unwrap();
     let options = TableOptions::new().counted(true);
-    let counted = txn
-        .create_table_with::<u64, u64>("counted", options)
+    let counted = TableDef::<u64, u64>::new("counted")
+        .options(options)
+        .create(&mut txn)
         .unwrap();
     for number in 0..5000 {
         plain.insert(&mut txn, number, number).unwrap();
@@ -235,8 +242,9 @@ fn cursors_over_pairs_skip_and_have_a_distance() {
     for counted in [false, true] {
         let options = TableOptions::new().counted(counted);
         let name = format!("counted {counted}");
-        let table = txn
-            .create_multi_table_with::<u64, u64>(&name, options)
+        let table = MultiTableDef::<u64, u64>::new(&name)
+            .options(options)
+            .create(&mut txn)
             .unwrap();
         let count_of = |key: u64| [1, 5, 3000, 1][key as usize % 4];
         let pairs: Vec<(u64, u64)> = (0..40)
@@ -271,7 +279,7 @@ fn cursors_over_pairs_skip_and_have_a_distance() {
             assert_eq!(here(&one), pairs[to]);
         }
         assert!(!one.skip(i64::MAX).unwrap() && !one.is_on_record());
-        assert!(one.skip(-1).unwrap() && one.is_last());
+        assert!(one.skip(-1).unwrap() && one.ends().is_last);
         assert!(!one.skip(i64::MIN).unwrap() && one.key().is_empty());
         match counted {
             true => assert!(!one.seek_nth(pairs.len() as u64).unwrap() && one.prev().unwrap()),

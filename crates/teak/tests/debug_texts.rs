@@ -48,7 +48,7 @@ fn handles_are_one_short_line() {
     assert_short(&feed);
     let (mut lookup, longest) = (
         CachedLookup::default(),
-        "\u{1}".repeat(database.max_key_len()),
+        "\u{1}".repeat(database.info().max_key_len),
     );
     ages.get_cached(&txn, &longest, &mut lookup).unwrap();
     assert_short(&lookup);
@@ -67,7 +67,7 @@ fn handles_are_one_short_line() {
 fn handles_of_the_longest_keys_and_values_are_short() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
-    let longest = vec![1; database.max_key_len()];
+    let longest = vec![1; database.info().max_key_len];
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_table::<Bytes, Bytes>("plain").unwrap();
     let multi = txn.create_multi_table::<Bytes, Bytes>("multi").unwrap();

@@ -4,9 +4,9 @@ use crate::shared::temporary_path;
 use fastrand::Rng;
 use std::{cmp::Ordering, ops::ControlFlow};
 use teak::{
-    Comparison, Database, DeleteScope, DetachedCursor, Direction, Durability, Error, KeyOrder,
-    Options, ReadTxn, Result, Savepoint, SeekOp, Table, TableOptions, Transaction, WriteTxn,
-    codec::Bytes,
+    Comparison, Database, DeleteScope, DetachedCursor, Direction, Durability, Error, InsertMode,
+    KeyOrder, Options, ReadTxn, Result, Savepoint, SeekOp, Table, TableDef, TableOptions,
+    Transaction, WriteTxn, codec::Bytes,
 };
 
 type Raw = Table<Bytes, Bytes>;
@@ -287,14 +287,15 @@ impl Both {
         assert_eq!(cursor.is_on_record(txn).unwrap(), index.is_some());
         let value = index.map_or(&[][..], |index| &model.records[index].1);
         assert_eq!(*cursor.value(txn).unwrap(), *value);
-        assert_eq!(cursor.is_first(txn).unwrap(), index == Some(0));
+        let ends = cursor.ends(txn).unwrap();
+        assert_eq!(ends.is_first, index == Some(0));
         let is_last = index.is_some_and(|index| index + 1 == model.records.len());
-        assert_eq!(cursor.is_last(txn).unwrap(), is_last);
+        assert_eq!(ends.is_last, is_last);
         let is_after = match &self.position {
             ModelPosition::At(key) => model.lower(key) == model.records.len(),
             position => *position == ModelPosition::AfterLast,
         };
-        assert_eq!(cursor.is_after_last(txn).unwrap(), is_after);
+        assert_eq!(ends.is_after_last, is_after);
     }
 
     /// One change through a cursor.
@@ -317,7 +318,10 @@ impl Both {
                 self.go(model, Some(index), ModelPosition::Nowhere);
             }
             4..6 => {
-                let is_new = self.cursor.insert_new(txn, &key, &value).unwrap();
+                let is_new = self
+                    .cursor
+                    .insert_as(txn, InsertMode::NewKey, &key, &value)
+                    .unwrap();
                 assert_eq!(is_new, model.find(&key).is_none());
                 let index = match model.find(&key) {
                     Some(index) => index,
@@ -327,7 +331,7 @@ impl Both {
             }
             6..8 => {
                 let is_after = model.lower(&key) == model.records.len();
-                let appended = self.cursor.append(txn, &key, &value);
+                let appended = self.cursor.insert_as(txn, InsertMode::Last, &key, &value);
                 if is_after {
                     appended.unwrap();
                     let index = model.put(&key, &value);
@@ -478,7 +482,9 @@ impl World {
 
     fn create(&self, txn: &mut WriteTxn, order: KeyOrder) -> Model {
         let options = self.options(order);
-        txn.create_table_with::<Bytes, Bytes>("some", options)
+        TableDef::<Bytes, Bytes>::new("some")
+            .options(options)
+            .create(txn)
             .unwrap();
         Model {
             order,
@@ -635,8 +641,9 @@ fn campaign(seed: u64, order: KeyOrder, page_size: usize) {
     let database = options.open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let (is_counted, shares_prefixes) = (random.bool(), random.u32(..3) > 0);
-    let table = txn
-        .create_table_with::<Bytes, Bytes>("some", TableOptions::new())
+    let table = TableDef::<Bytes, Bytes>::new("some")
+        .options(TableOptions::new())
+        .create(&mut txn)
         .unwrap();
     txn.drop_table("some").unwrap();
     let mut world = World {
@@ -659,7 +666,10 @@ fn campaign(seed: u64, order: KeyOrder, page_size: usize) {
         world.transaction();
     }
     drop(world.readers);
-    let report = world.database.check(&mut |_| ()).unwrap();
+    let report = world
+        .database
+        .check(&mut |_| ControlFlow::Continue(()))
+        .unwrap();
     assert!(report.is_clean(), "{report:?}");
 }
 
@@ -734,7 +744,7 @@ fn a_cursor_can_move_to_another_database_with_such_a_table() {
     }
     assert_eq!(seen, ["ash", "birch", "elm", "oak"]);
     assert!(!cursor.next(&one).unwrap());
-    assert!(cursor.is_after_last(&other).unwrap());
+    assert!(cursor.ends(&other).unwrap().is_after_last);
 }
 
 #[test]
@@ -743,8 +753,9 @@ fn integers_of_another_length_have_a_position_in_the_order() {
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().order(KeyOrder::Integer);
-    let table = txn
-        .create_table_with::<Bytes, Bytes>("numbers", options)
+    let table = TableDef::<Bytes, Bytes>::new("numbers")
+        .options(options)
+        .create(&mut txn)
         .unwrap();
     let mut cursor = DetachedCursor::new(&table);
     let long = |number: u64| number.to_le_bytes();

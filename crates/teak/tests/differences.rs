@@ -13,11 +13,12 @@ use std::{
 };
 use teak::{
     CompactOptions, Database, Difference, Durability, Error, KeyOrder, Options, ReadTxn, Result,
-    Sharing, Table, TableChange, TableOptions, Transaction, TransactionId, Verification, WriteTxn,
+    Sharing, Table, TableChange, TableDef, TableOptions, Transaction, TransactionId, Verification,
+    WriteTxn,
     codec::{Bytes, Str},
 };
 
-type Raw = Table<Bytes, Bytes>;
+type Raw = Table<Vec<u8>, Vec<u8>>;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Tables = BTreeMap<&'static str, Model>;
 
@@ -53,7 +54,7 @@ fn key_of(name: &str, number: u64) -> Vec<u8> {
 }
 
 fn compare(name: &str, a: &[u8], b: &[u8]) -> std::cmp::Ordering {
-    match options_of(name).key_order() {
+    match options_of(name).order {
         KeyOrder::ReverseBytes => a.iter().rev().cmp(b.iter().rev()),
         KeyOrder::Integer => u64::from_le_bytes(a.try_into().unwrap())
             .cmp(&u64::from_le_bytes(b.try_into().unwrap())),
@@ -143,7 +144,7 @@ fn assert_differences(older: &(ReadTxn, Tables), newer: &(ReadTxn, Tables)) {
 /// One random change of one table.
 fn change(txn: &mut WriteTxn, tables: &mut Tables, random: &mut Rng) -> Result<()> {
     let name = options()[random.u64(..4) as usize].0;
-    let table: Raw = txn.create_table_with(name, options_of(name))?;
+    let table: Raw = TableDef::new(name).options(options_of(name)).create(txn)?;
     let model = tables.entry(name).or_default();
     let key = |random: &mut Rng| key_of(name, random.u64(..3000));
     match random.u64(..12) {
@@ -264,7 +265,9 @@ fn only_states_of_one_database_and_one_order_are_compared() {
     let mut txn = database.begin_write().unwrap();
     txn.drop_table("words").unwrap();
     let backwards = TableOptions::new().order(KeyOrder::ReverseBytes);
-    txn.create_table_with::<Str, Str>("words", backwards)
+    TableDef::<Str, Str>::new("words")
+        .options(backwards)
+        .create(&mut txn)
         .unwrap();
     txn.commit().unwrap();
     let newer = database.begin_read().unwrap();
@@ -368,7 +371,10 @@ fn a_range_of_integers_has_bounds_of_their_length() {
     let older = database.begin_read().unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().order(KeyOrder::Integer);
-    let table: Raw = txn.create_table_with("integers", options).unwrap();
+    let table: Raw = TableDef::new("integers")
+        .options(options)
+        .create(&mut txn)
+        .unwrap();
     for number in 0..100_u64 {
         table.insert(&mut txn, number.to_le_bytes(), b"").unwrap();
     }
@@ -444,15 +450,16 @@ fn a_feed_continues_at_its_position() {
     let seen = database
         .follow(database.begin_read().unwrap())
         .unwrap()
-        .into_seen();
+        .seen()
+        .clone();
     put(&database, Durability::Durable, 1);
     put(&database, Durability::Durable, 2);
     let mut feed = database.follow(seen).unwrap();
     let changes = feed.next(Some(Duration::ZERO)).unwrap().unwrap();
-    let numbers = changes.newer().open_table::<u64, u64>("numbers").unwrap();
+    let numbers = changes.newer.open_table::<u64, u64>("numbers").unwrap();
     assert_eq!(changes.of(&numbers).unwrap().count(), 2);
     assert!(feed.next(Some(Duration::ZERO)).unwrap().is_none());
-    let mut again = database.follow(changes.older().clone()).unwrap();
+    let mut again = database.follow(changes.older.clone()).unwrap();
     let again = again.next(Some(Duration::ZERO)).unwrap();
     assert_eq!(again.unwrap().of(&numbers).unwrap().count(), 2);
 }

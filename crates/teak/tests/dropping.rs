@@ -4,11 +4,12 @@ use fastrand::Rng;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::ControlFlow,
+    time::Duration,
 };
 use teak::{
-    CompactOptions, Comparison, Database, Durability, Error, KeyOrder, MultiTable, Options,
-    PageUse, PageVisit, Table, TableOptions, Transaction, ValueSize, WriteOptions, WriteTxn,
-    codec::Bytes,
+    CompactOptions, Comparison, Database, Durability, Error, KeyOrder, MultiTable, MultiTableDef,
+    Options, PageUse, PageVisit, Table, TableDef, TableOptions, Transaction, ValueSize,
+    WriteOptions, WriteTxn,
     testing::{self, Call, Fault, SimDisk},
 };
 
@@ -33,7 +34,7 @@ fn key(number: u32) -> Vec<u8> {
 }
 
 fn fill(txn: &mut WriteTxn, name: &str, count: u32, len: usize) -> Records {
-    let table = txn.create_table::<Bytes, Bytes>(name).unwrap();
+    let table = txn.create_table::<Vec<u8>, Vec<u8>>(name).unwrap();
     let mut records = Records::new();
     for number in 0..count {
         // Sometimes a large value.
@@ -62,7 +63,7 @@ fn with_dropped(options: &Options, count: u32) -> (SimDisk, Database) {
 fn tables(txn: &impl Transaction) -> Tables {
     let mut tables = Tables::new();
     for info in txn.tables().unwrap() {
-        let table = txn.open_table::<Bytes, Bytes>(&info.name).unwrap();
+        let table = txn.open_table::<Vec<u8>, Vec<u8>>(&info.name).unwrap();
         let records = table.iter(txn).unwrap().map(teak::Result::unwrap);
         let records: Records = records.map(|(key, value)| (key, value.to_vec())).collect();
         assert_eq!(info.stat.records, records.len() as u64);
@@ -72,7 +73,7 @@ fn tables(txn: &impl Transaction) -> Tables {
 }
 
 fn assert_clean(database: &Database) {
-    let report = database.check(&mut |_| ()).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{:#?}", report.damages);
 }
 
@@ -121,7 +122,7 @@ impl World {
                 assert_eq!(txn.drop_table(name).unwrap(), was_there);
             }
             5 if tables.contains_key(name.as_bytes()) => {
-                let table = txn.open_table::<Bytes, Bytes>(name).unwrap();
+                let table = txn.open_table::<Vec<u8>, Vec<u8>>(name).unwrap();
                 table.clear(txn).unwrap();
                 tables.insert(name.into(), Records::new());
             }
@@ -259,7 +260,7 @@ fn power_cuts_while_a_table_is_released_leave_a_committed_state() {
         let other = testing::open(&copy, &options(), false, OTHER_BOOT).unwrap();
         assert_clean(&other);
         let txn = other.begin_read().unwrap();
-        let is_there = txn.open_table::<Bytes, Bytes>("ash").is_ok();
+        let is_there = txn.open_table::<Vec<u8>, Vec<u8>>("ash").is_ok();
         assert_eq!(is_there, txn.id() < dropped);
         drop(txn);
         if !is_there && event % 5 == 0 {
@@ -286,7 +287,7 @@ fn a_failing_call_during_a_release_keeps_the_database_valid() {
             txn.commit()?;
             for round in 0..4 {
                 let mut txn = database.begin_write()?;
-                let table = txn.create_table::<Bytes, Bytes>("small")?;
+                let table = txn.create_table::<Vec<u8>, Vec<u8>>("small")?;
                 table.insert(&mut txn, b"key", [round; 20])?;
                 txn.commit()?;
             }
@@ -383,7 +384,7 @@ fn with_pending_release() -> (SimDisk, Database) {
     let limited = options().size_limit_bytes(Some(limit));
     let database = testing::open(&disk, &limited, false, BOOT).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let table = txn.create_table::<Bytes, Bytes>("large").unwrap();
+    let table = txn.create_table::<Vec<u8>, Vec<u8>>("large").unwrap();
     let refused = table.insert(&mut txn, b"key", vec![1; limit as usize / 2]);
     assert!(matches!(refused, Err(Error::Full { .. })), "{refused:?}");
     txn.abort();
@@ -392,7 +393,7 @@ fn with_pending_release() -> (SimDisk, Database) {
 
 fn begin_and_change(database: &Database) -> teak::Result<()> {
     let mut txn = database.begin_write()?;
-    txn.create_table::<Bytes, Bytes>("small")?;
+    txn.create_table::<Vec<u8>, Vec<u8>>("small")?;
     txn.abort();
     Ok(())
 }
@@ -420,7 +421,7 @@ fn copies_differences_and_salvage_ignore_them() {
     txn.commit().unwrap();
     assert!(has_dropped(&database));
     assert_eq!(database.stat().unwrap().table_count, 1);
-    let report = database.check(&mut |_| ()).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((report.tables, report.records), (1, 20));
     let after = database.begin_read().unwrap();
     assert_eq!(tables(&after), expected);
@@ -462,7 +463,7 @@ fn copies_differences_and_salvage_ignore_them() {
         .backup(&damaged, None, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     let saved = directory.path().join("saved.teak");
-    let report = teak::salvage(&damaged, &saved, &[], &mut |_| ()).unwrap();
+    let report = teak::salvage(&damaged, &saved, &[], &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(report.tables.len(), 1);
     let saved = Database::open(&saved).unwrap();
     assert_eq!(tables(&saved.begin_read().unwrap()), expected);
@@ -476,11 +477,11 @@ fn their_names_are_refused() {
     txn.drop_table("ash").unwrap();
     let id = txn.id().0;
     let name = [&b"\0dropped"[..], &id.to_be_bytes(), &[0; 4]].concat();
-    let created = txn.create_table::<Bytes, Bytes>(&name);
+    let created = txn.create_table::<Vec<u8>, Vec<u8>>(&name);
     assert!(matches!(created, Err(Error::InvalidArgument(_))));
     let renamed = txn.rename_table("elm", &name);
     assert!(matches!(renamed, Err(Error::InvalidArgument(_))));
-    let opened = txn.open_table::<Bytes, Bytes>(&name);
+    let opened = txn.open_table::<Vec<u8>, Vec<u8>>(&name);
     assert!(matches!(opened, Err(Error::TableNotFound(_))));
     assert!(!txn.drop_table(&name).unwrap());
     let renamed = txn.rename_table(&name, "ash");
@@ -488,7 +489,7 @@ fn their_names_are_refused() {
     // Such names are those of tables.
     let similar_names = [&name[..19], &[&name[..], b"x"].concat()[..], b"\0dropped"];
     for name in similar_names {
-        txn.create_table::<Bytes, Bytes>(name).unwrap();
+        txn.create_table::<Vec<u8>, Vec<u8>>(name).unwrap();
     }
     txn.commit().unwrap();
     assert_eq!(database.begin_read().unwrap().tables().unwrap().len(), 4);
@@ -519,8 +520,11 @@ fn tables_with_a_missing_comparison_are_released_too() {
     let mut txn = database.begin_write().unwrap();
     let order = TableOptions::new().order(KeyOrder::Custom(&DOWNWARDS));
     for name in ["ash", "elm"] {
-        txn.create_table_with::<Bytes, Bytes>(name, order).unwrap();
-        let table = txn.open_table::<Bytes, Bytes>(name).unwrap();
+        TableDef::<Vec<u8>, Vec<u8>>::new(name)
+            .options(order)
+            .create(&mut txn)
+            .unwrap();
+        let table = txn.open_table::<Vec<u8>, Vec<u8>>(name).unwrap();
         for number in 0..1500 {
             table.insert(&mut txn, key(number), [7; 100]).unwrap();
         }
@@ -573,17 +577,25 @@ fn damaged_tables_stay_and_prevent_no_commit() {
     let txn = database.begin_read().unwrap();
     assert_eq!(tables(&txn).len(), 1);
     drop(txn);
-    assert!(!database.check(&mut |_| ()).unwrap().is_clean());
+    assert!(
+        !database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
     database
         .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
 }
 
-type Many = MultiTable<Bytes, Bytes>;
+type Many = MultiTable<Vec<u8>, Vec<u8>>;
 
 /// A few values of many keys, and many of a few.
 fn fill_many(txn: &mut WriteTxn, name: &str, options: TableOptions) -> Many {
-    let table: Many = txn.create_multi_table_with(name, options).unwrap();
+    let table: Many = MultiTableDef::new(name)
+        .options(options)
+        .create(txn)
+        .unwrap();
     for key in 0..24u32 {
         let count = [3, 40, 400, 12_000][key as usize % 4];
         let values: Vec<_> = (0..count).map(|value: u32| value.to_be_bytes()).collect();
@@ -735,7 +747,7 @@ fn a_repeatedly_recreated_table_takes_no_more_space() {
         let mut lens = Vec::new();
         for _ in 0..60 {
             let mut txn = database.begin_write().unwrap();
-            let table: Table<Bytes, Bytes> = txn.create_table("ash").unwrap();
+            let table: Table<Vec<u8>, Vec<u8>> = txn.create_table("ash").unwrap();
             table.clear(&mut txn).unwrap();
             if !is_one_transaction {
                 txn.commit().unwrap();
@@ -799,7 +811,7 @@ fn removing_the_whole_range_is_like_clearing_the_table() {
         let records = fill(&mut txn, "ash", 1500, 100);
         txn.commit().unwrap();
         let mut txn = database.begin_write().unwrap();
-        let table: Table<Bytes, Bytes> = txn.open_table("ash").unwrap();
+        let table: Table<Vec<u8>, Vec<u8>> = txn.open_table("ash").unwrap();
         let removed = table.range(low..high).remove(&mut txn).unwrap();
         let expected = records.range(low.to_vec()..high.to_vec()).count();
         assert_eq!(removed, expected as u64);
@@ -826,7 +838,7 @@ fn a_full_database_gets_room_although_no_commit_succeeds() {
     let cases: [(Begin, u32); 3] = [
         (|database| database.begin_write(), 6),
         (
-            |database| begun(database, WriteOptions::new().no_wait()),
+            |database| begun(database, WriteOptions::new().timeout(Duration::ZERO)),
             200,
         ),
         // A release takes a commit, but one of the engine: the state does not become stale.
@@ -847,7 +859,7 @@ fn a_full_database_gets_room_although_no_commit_succeeds() {
         let mut count = 1500;
         loop {
             let mut txn = database.begin_write().unwrap();
-            let table: Table<Bytes, Bytes> = txn.create_table("ash").unwrap();
+            let table: Table<Vec<u8>, Vec<u8>> = txn.create_table("ash").unwrap();
             let filled =
                 (0..count).try_for_each(|number| table.insert(&mut txn, key(number), [7; 400]));
             if filled.and_then(|()| txn.commit()).is_ok() {
@@ -865,7 +877,7 @@ fn a_full_database_gets_room_although_no_commit_succeeds() {
         let mut attempts = 0;
         let fill_again = |count: u32| {
             let mut txn = begin(&database)?;
-            let table: Table<Bytes, Bytes> = txn.create_table("elm")?;
+            let table: Table<Vec<u8>, Vec<u8>> = txn.create_table("elm")?;
             for number in 0..count {
                 table.insert(&mut txn, key(number), [8; 400])?;
             }

@@ -1,9 +1,10 @@
 //! Past bugs of other engines, each with a small test that describes the bug. Tests that need
 //! internals are next to the code that they concern; `docs/regressions.md` lists all of them.
 
-use teak::{Database, Error, Options, Table, Transaction, codec::Bytes};
+use std::ops::ControlFlow;
+use teak::{Database, Error, Options, Table, Transaction};
 
-type Raw = Table<Bytes, Bytes>;
+type Raw = Table<Vec<u8>, Vec<u8>>;
 
 /// Too strict checks treated valid extremes as damage (LMDB with the checks of py-lmdb, #431), and
 /// others accepted records that did not fit. Keys and values of every length at a limit survive a
@@ -14,7 +15,7 @@ fn lengths_at_every_limit_survive_a_round_trip() -> teak::Result<()> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("a.teak");
         let database = Options::new().page_size(page_size).open(&path)?;
-        let longest = database.max_key_len();
+        let longest = database.info().max_key_len;
         let inline = (page_size - 24) / 2;
         let borders = [1, 4, 32, inline, page_size - 24, page_size, 2 * page_size];
         let mut value_lens: Vec<usize> = borders.iter().flat_map(|b| b - 1..=b + 1).collect();
@@ -43,7 +44,11 @@ fn lengths_at_every_limit_survive_a_round_trip() -> teak::Result<()> {
         let refused = table.insert(&mut txn, &long, b"");
         assert!(matches!(refused, Err(Error::KeyTooLong { .. })));
         txn.commit()?;
-        assert!(database.check(&mut |_| ())?.is_clean());
+        assert!(
+            database
+                .check(&mut |_| ControlFlow::Continue(()))?
+                .is_clean()
+        );
         database.close()?;
 
         let database = Database::open(&path)?;
@@ -59,7 +64,11 @@ fn lengths_at_every_limit_survive_a_round_trip() -> teak::Result<()> {
         }
         assert!(table.is_empty(&txn)?);
         txn.commit()?;
-        assert!(database.check(&mut |_| ())?.is_clean());
+        assert!(
+            database
+                .check(&mut |_| ControlFlow::Continue(()))?
+                .is_clean()
+        );
     }
     Ok(())
 }
@@ -85,7 +94,11 @@ fn more_small_records_than_16_bits_can_count() -> teak::Result<()> {
     }
     loaded.bulk_load(&mut txn, model.iter().map(|key| (key, b"")))?;
     txn.commit()?;
-    assert!(database.check(&mut |_| ())?.is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))?
+            .is_clean()
+    );
     let txn = database.begin_read()?;
     assert_eq!(scattered.len(&txn)?, 65_536);
     for table in [ordered, loaded] {
@@ -144,7 +157,7 @@ fn a_table_is_changed_renamed_dropped_and_restored_in_one_transaction() -> teak:
             (b"b".to_vec(), round, 301),
         ];
         assert_eq!(content(&database.begin_read()?)?, expected);
-        let report = database.check(&mut |_| ())?;
+        let report = database.check(&mut |_| ControlFlow::Continue(()))?;
         assert!(report.is_clean(), "{:#?}", report.damages);
         let mut txn = database.begin_write()?;
         assert!(txn.drop_table("b")?);
@@ -152,7 +165,11 @@ fn a_table_is_changed_renamed_dropped_and_restored_in_one_transaction() -> teak:
         assert!(txn.drop_table("c")?);
         txn.commit()?;
         assert!(database.begin_read()?.tables()?.is_empty());
-        assert!(database.check(&mut |_| ())?.is_clean());
+        assert!(
+            database
+                .check(&mut |_| ControlFlow::Continue(()))?
+                .is_clean()
+        );
     }
     Ok(())
 }
@@ -350,7 +367,7 @@ fn emptied_tables_are_filled_again() -> teak::Result<()> {
             }
         }
         txn.commit()?;
-        let report = database.check(&mut |_| ())?;
+        let report = database.check(&mut |_| ControlFlow::Continue(()))?;
         assert!(report.is_clean(), "{round}: {:#?}", report.damages);
         assert_eq!(report.records, 0);
         match round {

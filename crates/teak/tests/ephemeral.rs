@@ -44,7 +44,7 @@ fn clones_and_threads_share_a_database_and_others_do_not() {
             table.len(&txn).unwrap()
         });
         assert_eq!(counted.join().unwrap(), 10);
-        assert!(!database.has_lock_file());
+        assert!(!database.info().has_lock_file);
         drop(database);
     }
     for other in both(&Options::new()) {
@@ -88,7 +88,7 @@ fn commits_of_every_durability_count_and_become_durable() {
             database.sync().unwrap();
             let stat = database.stat().unwrap();
             assert_eq!(stat.durable_transaction, stat.transaction);
-            let report = database.check(&mut |_| ()).unwrap();
+            let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
             assert!(report.is_clean(), "{report:?}");
         }
     }

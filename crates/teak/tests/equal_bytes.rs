@@ -8,8 +8,8 @@ use std::{
     sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed},
 };
 use teak::{
-    Comparison, Database, KeyOrder, MultiTable, Options, SeekOp, TableOptions, ValueSize,
-    codec::Bytes,
+    Comparison, Database, KeyOrder, MultiTable, MultiTableDef, Options, SeekOp, TableDef,
+    TableOptions, ValueSize, codec::Bytes,
 };
 
 static WITHOUT_CASE: Comparison = Comparison::new("without case", &|a, b| {
@@ -50,8 +50,9 @@ fn a_key_that_is_equal_to_a_stored_one_replaces_the_value_and_no_byte_of_the_key
     let (_directory, path) = temporary_path();
     let database = open(&path);
     let mut txn = database.begin_write().unwrap();
-    let table = txn
-        .create_table_with::<Bytes, Bytes>("table", without_case())
+    let table = TableDef::<Bytes, Bytes>::new("table")
+        .options(without_case())
+        .create(&mut txn)
         .unwrap();
     table.insert(&mut txn, b"Key", b"1").unwrap();
     table.insert(&mut txn, b"kEY", b"a longer value").unwrap();
@@ -84,8 +85,9 @@ fn a_pair_that_is_equal_to_a_stored_one_changes_nothing_unless_it_is_to_replace_
             let options = without_case()
                 .value_order(KeyOrder::Custom(&WITHOUT_CASE))
                 .value_size(size);
-            let table = txn
-                .create_multi_table_with::<Bytes, Bytes>("table", options)
+            let table = MultiTableDef::<Bytes, Bytes>::new("table")
+                .options(options)
+                .create(&mut txn)
                 .unwrap();
             let mut expected: Vec<_> = (0..count)
                 .map(|number| format!("Value {number:06}").into_bytes())
@@ -120,12 +122,14 @@ fn a_search_gives_the_comparison_the_wanted_slice_first() {
     let options = TableOptions::new()
         .order(KeyOrder::Custom(&KEYS))
         .share_prefixes(false);
-    let single = txn
-        .create_table_with::<Bytes, Bytes>("single", options)
+    let single = TableDef::<Bytes, Bytes>::new("single")
+        .options(options)
+        .create(&mut txn)
         .unwrap();
     let options = options.value_order(KeyOrder::Custom(&VALUES));
-    let multi = txn
-        .create_multi_table_with::<Bytes, Bytes>("multi", options)
+    let multi = MultiTableDef::<Bytes, Bytes>::new("multi")
+        .options(options)
+        .create(&mut txn)
         .unwrap();
     let search_for = |key: &[u8], value: &[u8]| {
         KEY.store(key.as_ptr().cast_mut(), Relaxed);

@@ -395,9 +395,21 @@ fn no_damage_is_reported_after_a_repair() {
     cut.cut();
     let txn = cut.database.begin_read().unwrap();
     assert!((0..COUNT).any(|number| cut.table.get(&txn, key(number)).is_err()));
-    assert!(!cut.database.check(&mut |_| {}).unwrap().damages.is_empty());
+    assert!(
+        !cut.database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .damages
+            .is_empty()
+    );
     cut.mend();
-    assert!(cut.database.check(&mut |_| {}).unwrap().damages.is_empty());
+    assert!(
+        cut.database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .damages
+            .is_empty()
+    );
     assert_eq!(txn.tables().unwrap().len(), 1);
 }
 
@@ -474,7 +486,13 @@ fn a_commit_into_a_truncated_file_fails() {
     let mut txn = cut.database.begin_write().unwrap();
     cut.table.insert(&mut txn, b"a", b"2").unwrap();
     txn.commit().unwrap();
-    assert!(cut.database.check(&mut |_| {}).unwrap().damages.is_empty());
+    assert!(
+        cut.database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .damages
+            .is_empty()
+    );
 }
 
 #[test]

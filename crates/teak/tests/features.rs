@@ -1,5 +1,10 @@
-//! Types of other crates as keys and values.
+//! Optional features: types of other crates as keys and values, spans, streams.
 #![allow(missing_docs)]
+
+#[path = "features/streams.rs"]
+mod streams;
+#[path = "features/tracing.rs"]
+mod tracing;
 
 use std::{collections::BTreeMap, fmt::Debug};
 use teak::{

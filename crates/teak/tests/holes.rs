@@ -67,7 +67,7 @@ fn len(path: &Path) -> u64 {
 }
 
 fn assert_clean(database: &Database) {
-    let report: CheckReport = database.check(&mut |_| {}).unwrap();
+    let report: CheckReport = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.damages.is_empty(), "{:?}", report.damages);
 }
 

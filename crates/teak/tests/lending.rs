@@ -8,7 +8,7 @@ use std::{
     ops::Bound::{self, Excluded, Included, Unbounded},
 };
 use teak::{
-    Database, Error, Iter, Kind, MultiTable, Result, Table, TableOptions, Transaction,
+    Database, Error, Iter, Kind, MultiTable, Result, Table, TableDef, TableOptions, Transaction,
     codec::{Codec, CodecOrder, EncodeAs, Str},
 };
 
@@ -124,7 +124,10 @@ fn lent_and_returned_records_are_those_of_the_model() {
         let mut txn = database.begin_write().unwrap();
         let name = format!("single {keys_in_pages}");
         let options = TableOptions::new().share_prefixes(!keys_in_pages);
-        let table = txn.create_table_with::<Str, u64>(&name, options).unwrap();
+        let table = TableDef::<Str, u64>::new(&name)
+            .options(options)
+            .create(&mut txn)
+            .unwrap();
         table.insert_many(&mut txn, &borrowed(&pairs)).unwrap();
         check(&table, &txn, &pairs, &mut rng);
         txn.commit().unwrap();

@@ -24,7 +24,7 @@ pub(crate) fn order(path: &Path, words: &[&str]) -> Option<String> {
         }
         ["look"] => read(path).map(|value| format!("{value:?}")),
         ["check"] => open_to_read(path)
-            .and_then(|database| database.check(&mut |_| {}))
+            .and_then(|database| database.check(&mut |_| ControlFlow::Continue(())))
             .map(|report| report.is_clean().to_string()),
         ["delete"] => teak::delete(path, Deletion::IfUnused).map(|deleted| deleted.to_string()),
         ["backup"] => open_to_read(path)
@@ -142,7 +142,12 @@ fn a_database_that_may_not_grow_is_an_error() {
     let refused = other.ask("backup");
     assert!(refused.contains("RLIMIT_FSIZE"), "{refused}");
     let database = Database::open(&path).unwrap();
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 #[test]

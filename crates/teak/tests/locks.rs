@@ -4,6 +4,7 @@
 use crate::{processes::Other, shared::temporary_path};
 use std::{
     fs::{self, File},
+    ops::ControlFlow,
     path::Path,
     time::{Duration, Instant},
 };
@@ -91,7 +92,7 @@ fn put(database: &Database, key: &str, value: u64) {
 }
 
 fn assert_clean(database: &Database) {
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{report:#?}");
 }
 
@@ -109,7 +110,7 @@ fn opening_and_closing_the_lock_file_keeps_the_writer_lock() {
     assert_eq!(other.ask("open-and-close-files"), "done");
     assert!(
         database
-            .begin_write_with(WriteOptions::new().no_wait())
+            .begin_write_with(WriteOptions::new().timeout(Duration::ZERO))
             .unwrap()
             .is_none()
     );
@@ -173,7 +174,7 @@ fn a_process_with_closed_descriptors_writes_to_no_other_file() {
         assert_eq!(other.ask("close-descriptors"), "done");
         assert!(
             database
-                .begin_write_with(WriteOptions::new().no_wait())
+                .begin_write_with(WriteOptions::new().timeout(Duration::ZERO))
                 .unwrap()
                 .is_none(),
             "it lives"

@@ -1,7 +1,7 @@
 //! Memory advice to the system: locking, releasing, reading ahead.
 
 use crate::shared::temporary_path;
-use std::{env, fs, path::Path, process::Command, time::Duration};
+use std::{env, fs, ops::ControlFlow, path::Path, process::Command, time::Duration};
 use teak::{Database, Durability, Options, ReadAhead, Table, WarmUp, codec::Bytes};
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -171,5 +171,11 @@ fn a_leaf_that_was_written_early_is_not_written_again_for_each_change() {
     for number in 0..60_000 {
         assert_eq!(table.get(&txn, key(number)).unwrap(), Some(&[7; 100][..]));
     }
-    assert!(database.check(&mut |_| {}).unwrap().damages.is_empty());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .damages
+            .is_empty()
+    );
 }

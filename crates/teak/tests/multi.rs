@@ -9,12 +9,13 @@ use std::{
     path::Path,
 };
 use teak::{
-    CompactOptions, Comparison, Database, Difference, Durability, Error, KeyOrder, MultiTable,
-    Options, ReadTxn, TableOptions, Transaction, ValueSize, Verification, WriteTxn,
-    codec::{Bytes, NativeU64, Str},
+    CompactOptions, Comparison, Database, Difference, Durability, Error, KeyOrder, KeyStep,
+    MultiTable, MultiTableDef, Options, ReadTxn, TableDef, TableOptions, Transaction, ValueSize,
+    Verification, WriteTxn,
+    codec::{NativeU64, Str},
 };
 
-type Raw = MultiTable<Bytes, Bytes>;
+type Raw = MultiTable<Vec<u8>, Vec<u8>>;
 type Model = BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>;
 
 static BY_LENGTH: Comparison = Comparison::new("length, then bytes", &|a, b| {
@@ -69,7 +70,13 @@ struct State {
 impl State {
     fn create(txn: &mut WriteTxn) -> Self {
         let tables = kinds().map(|(name, options, size)| {
-            (txn.create_multi_table_with(name, options).unwrap(), size)
+            (
+                MultiTableDef::new(name)
+                    .options(options)
+                    .create(txn)
+                    .unwrap(),
+                size,
+            )
         });
         Self {
             models: vec![Model::new(); tables.len()],
@@ -188,7 +195,7 @@ fn change_one(
             model.remove(&key);
         }
         92..95 => {
-            assert_eq!(table.set(txn, &key, &value).unwrap(), had);
+            assert_eq!(table.set_values(txn, &key, &[&value]).unwrap(), had);
             model.insert(key.clone(), [value].into());
         }
         95..97 => {
@@ -219,7 +226,7 @@ fn change_one(
 }
 
 fn assert_clean(database: &Database) {
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{:?}", report.damages);
 }
 
@@ -355,7 +362,10 @@ fn named_snapshots_rollbacks_and_increments_have_nested_trees() {
     assert_clean(&database);
     let salvaged = directory.path().join("salvaged.teak");
     database.close().unwrap();
-    let report = teak::salvage(&path, &salvaged, &[&BY_LENGTH], &mut |_| {}).unwrap();
+    let report = teak::salvage(&path, &salvaged, &[&BY_LENGTH], &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     assert!(report.is_complete(), "{report}");
     let copy = open(&salvaged, Durability::Lazy);
     state.assert_holds(&copy.begin_read().unwrap());
@@ -375,8 +385,9 @@ fn the_file_of_a_table_that_shrank_is_cut() {
     let database = open(&path, Durability::Lazy);
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().value_order(KeyOrder::Integer);
-    let table = txn
-        .create_multi_table_with::<u32, NativeU64>("numbers", options)
+    let table = MultiTableDef::<u32, NativeU64>::new("numbers")
+        .options(options)
+        .create(&mut txn)
         .unwrap();
     for key in 0..20 {
         let values: Vec<_> = (0..20_000).map(|n| n * 7 % 20_011).collect();
@@ -475,7 +486,7 @@ fn unsuitable_records_are_refused_before_any_change() {
     let (_directory, path) = temporary_path();
     let database = open(&path, Durability::Lazy);
     let mut txn = database.begin_write().unwrap();
-    let any = txn.create_multi_table::<Bytes, Bytes>("any").unwrap();
+    let any = txn.create_multi_table::<Vec<u8>, Vec<u8>>("any").unwrap();
     let long = vec![7; 3841];
     assert!(matches!(
         any.insert(&mut txn, b"k", &long),
@@ -491,8 +502,9 @@ fn unsuitable_records_are_refused_before_any_change() {
     assert!(any.insert(&mut txn, &long[1..], &long[1..]).unwrap());
     let is_refused = |error: Error| matches!(error, Error::InvalidArgument(_));
     let options = TableOptions::new().value_size(ValueSize::AsFirst);
-    let first = txn
-        .create_multi_table_with::<Bytes, Bytes>("first", options)
+    let first = MultiTableDef::<Vec<u8>, Vec<u8>>::new("first")
+        .options(options)
+        .create(&mut txn)
         .unwrap();
     assert!(is_refused(first.insert(&mut txn, b"k", b"").unwrap_err()));
     assert!(is_refused(
@@ -527,10 +539,14 @@ fn unsuitable_records_are_refused_before_any_change() {
             .value_order(KeyOrder::Bytes)
             .value_align(8),
     ] {
-        let created = txn.create_multi_table_with::<Bytes, Bytes>("other", options);
+        let created = MultiTableDef::<Vec<u8>, Vec<u8>>::new("other")
+            .options(options)
+            .create(&mut txn);
         assert!(is_refused(created.unwrap_err()));
         assert!(is_refused(
-            txn.create_table_with::<Bytes, Bytes>("x", options)
+            TableDef::<Vec<u8>, Vec<u8>>::new("x")
+                .options(options)
+                .create(&mut txn)
                 .unwrap_err()
         ));
     }
@@ -589,8 +605,8 @@ fn cursors_and_ranges_move_in_both_directions() {
     }
     assert_eq!(count, pairs.len());
     let mut keys = 0;
-    while cursor.prev_key().unwrap() {
-        assert!(cursor.first_value().unwrap());
+    while cursor.step(KeyStep::PrevKey).unwrap() {
+        assert!(cursor.step(KeyStep::FirstValue).unwrap());
         keys += 1;
     }
     assert_eq!(keys, 29);
@@ -603,7 +619,10 @@ fn few_changes_among_many_values_are_found() {
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().value_size(ValueSize::Bytes(4));
-    let lines: MultiTable<Str, u32> = txn.create_multi_table_with("lines", options).unwrap();
+    let lines: MultiTable<Str, u32> = MultiTableDef::new("lines")
+        .options(options)
+        .create(&mut txn)
+        .unwrap();
     let values: Vec<_> = (0..200_000).map(|value| 2 * value).collect();
     lines.insert_values(&mut txn, "teak", &values).unwrap();
     lines.insert(&mut txn, "oak", 1).unwrap();
@@ -618,12 +637,12 @@ fn few_changes_among_many_values_are_found() {
     let differences: Vec<_> = (lines.differences(&older, &newer).unwrap())
         .collect::<teak::Result<_>>()
         .unwrap();
-    let teak = || "teak".to_owned();
+    let teak = || "teak".into();
     assert_eq!(
         differences,
         [
             Difference::Inserted {
-                key: "oak".to_owned(),
+                key: "oak".into(),
                 value: 2
             },
             Difference::Inserted {

@@ -3,14 +3,18 @@
 
 use crate::{detached_cursors::WITHOUT_CASE, shared::temporary_path};
 use fastrand::Rng;
-use std::{collections::BTreeSet, ops::Bound};
+use std::{
+    cmp::Ordering,
+    collections::BTreeSet,
+    ops::{Bound, ControlFlow},
+};
 use teak::{
-    Action, BulkOptions, BulkProgress, Database, DetachedCursor, Difference, Error, Exactness,
-    KeyOrder, MultiTable, Options, Result, SeekOp, SeekTarget, TableOptions, ValueSize, WriteTxn,
-    codec::{Bytes, Str},
+    Action, BulkOptions, BulkProgress, Database, DetachedCursor, Difference, Error, KeyOrder,
+    KeyStep, MultiTable, MultiTableDef, Options, Result, SeekOp, SeekTarget, TableOptions,
+    ValueSize, WriteTxn, codec::Str,
 };
 
-type Raw = MultiTable<Bytes, Bytes>;
+type Raw = MultiTable<Vec<u8>, Vec<u8>>;
 type Pair = (Vec<u8>, Vec<u8>);
 
 fn open() -> (tempfile::TempDir, Database) {
@@ -55,7 +59,9 @@ fn ranges_of_pairs_are_copied_and_moved() -> Result<()> {
     from.insert_values(&mut txn, b"zz", &long)?;
     let before = all(&from, &txn);
     let options = TableOptions::new().value_order(KeyOrder::ReverseBytes);
-    let copy: Raw = txn.create_multi_table_with("copy", options)?;
+    let copy: Raw = MultiTableDef::new("copy")
+        .options(options)
+        .create(&mut txn)?;
     assert_eq!(
         from.range(..).copy_to(&mut txn, &copy)?,
         before.len() as u64
@@ -76,7 +82,7 @@ fn ranges_of_pairs_are_copied_and_moved() -> Result<()> {
     assert_eq!(all(&moved, &txn), gone);
     assert_eq!(all(&from, &txn), left);
     txn.commit()?;
-    let report = database.check(&mut |_| ())?;
+    let report = database.check(&mut |_| ControlFlow::Continue(()))?;
     assert!(report.is_clean(), "{report:?}");
     Ok(())
 }
@@ -90,7 +96,9 @@ fn a_refused_copy_changes_nothing() -> Result<()> {
     let refused = from.range(..).copy_to(&mut txn, &from);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     let options = TableOptions::new().value_size(ValueSize::Bytes(4));
-    let fixed: MultiTable<Str, Str> = txn.create_multi_table_with("fixed", options)?;
+    let fixed: MultiTable<Str, Str> = MultiTableDef::new("fixed")
+        .options(options)
+        .create(&mut txn)?;
     let refused = from.range(..).move_to(&mut txn, &fixed);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     assert_eq!((from.len(&txn)?, fixed.len(&txn)?), (2, 0));
@@ -134,7 +142,7 @@ fn pairs_are_loaded_in_any_order() -> Result<()> {
     let refused = table.bulk_load_unsorted(&mut txn, long, options(), &mut |_| ());
     assert!(matches!(refused, Err(Error::ValueTooLong { .. })));
     txn.commit()?;
-    let report = database.check(&mut |_| ())?;
+    let report = database.check(&mut |_| ControlFlow::Continue(()))?;
     assert!(report.is_clean(), "{report:?}");
     Ok(())
 }
@@ -175,9 +183,9 @@ fn pairs_are_modified_and_swapped() -> Result<()> {
     assert!(table.compare_and_swap(&mut txn, "teak", None::<u32>, None)?);
     assert_eq!(values(&txn), [5]);
     let next = |key, value| table.get_or_next(&txn, key, value);
-    let teak = |exactness| Some((exactness, "teak".to_owned(), 5));
-    assert_eq!(next("teak", 5)?, teak(Exactness::Exact));
-    assert_eq!(next("oak", 9)?, teak(Exactness::Greater));
+    let teak = |exactness| Some((exactness, "teak".into(), 5));
+    assert_eq!(next("teak", 5)?, teak(Ordering::Equal));
+    assert_eq!(next("oak", 9)?, teak(Ordering::Greater));
     assert_eq!(next("teak", 6)?, None);
     Ok(())
 }
@@ -189,12 +197,14 @@ fn the_first_value_decides_the_size() -> Result<()> {
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
     let options = TableOptions::new().value_size(ValueSize::AsFirst);
-    let table: Raw = txn.create_multi_table_with("some", options)?;
+    let table: Raw = MultiTableDef::new("some")
+        .options(options)
+        .create(&mut txn)?;
     table.modify(&mut txn, b"k", b"abc", |_| {
-        Ok((Action::<Bytes>::put(b"five!"), ()))
+        Ok((Action::<Vec<u8>>::put(b"five!"), ()))
     })?;
     let refused = table.modify(&mut txn, b"k", b"five!", |_| {
-        Ok((Action::<Bytes>::put(b"four"), ()))
+        Ok((Action::<Vec<u8>>::put(b"four"), ()))
     });
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     assert!(!table.compare_and_swap(&mut txn, b"k", Some(&b"abc"[..]), Some(b"fives"))?);
@@ -279,12 +289,30 @@ fn same_walk(
             1 => (one.last()?, other.last(reader)?),
             2..6 => (one.next()?, other.next(reader)?),
             6..9 => (one.prev()?, other.prev(reader)?),
-            9 => (one.next_key()?, other.next_key(reader)?),
-            10 => (one.prev_key()?, other.prev_key(reader)?),
-            11 => (one.next_value()?, other.next_value(reader)?),
-            12 => (one.prev_value()?, other.prev_value(reader)?),
-            13 => (one.first_value()?, other.first_value(reader)?),
-            14 => (one.last_value()?, other.last_value(reader)?),
+            9 => (
+                one.step(KeyStep::NextKey)?,
+                other.step(reader, KeyStep::NextKey)?,
+            ),
+            10 => (
+                one.step(KeyStep::PrevKey)?,
+                other.step(reader, KeyStep::PrevKey)?,
+            ),
+            11 => (
+                one.step(KeyStep::NextValue)?,
+                other.step(reader, KeyStep::NextValue)?,
+            ),
+            12 => (
+                one.step(KeyStep::PrevValue)?,
+                other.step(reader, KeyStep::PrevValue)?,
+            ),
+            13 => (
+                one.step(KeyStep::FirstValue)?,
+                other.step(reader, KeyStep::FirstValue)?,
+            ),
+            14 => (
+                one.step(KeyStep::LastValue)?,
+                other.step(reader, KeyStep::LastValue)?,
+            ),
             _ => {
                 let target = match kind {
                     15 | 16 => SeekTarget::Key(&key),
@@ -320,7 +348,9 @@ fn integers_of_another_width_are_refused_everywhere() -> Result<()> {
         .order(KeyOrder::Integer)
         .value_order(KeyOrder::Integer)
         .value_size(ValueSize::Bytes(8));
-    let table: Raw = txn.create_multi_table_with("numbers", options)?;
+    let table: Raw = MultiTableDef::new("numbers")
+        .options(options)
+        .create(&mut txn)?;
     let (key, value) = (4_u32.to_le_bytes(), 8_u64.to_le_bytes());
     table.insert(&mut txn, key, value)?;
     let refused = [
@@ -365,7 +395,9 @@ fn different_bytes_of_an_equal_value_are_a_difference_in_nested_trees() -> Resul
     let (_directory, database) = open();
     let mut txn = database.begin_write()?;
     let options = TableOptions::new().value_order(KeyOrder::Custom(&WITHOUT_CASE));
-    let table: MultiTable<Str, Str> = txn.create_multi_table_with("words", options)?;
+    let table: MultiTable<Str, Str> = MultiTableDef::new("words")
+        .options(options)
+        .create(&mut txn)?;
     let many: Vec<_> = (0..3000).map(|n| format!("w{n}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     table.insert_values(&mut txn, "many", &many)?;
@@ -386,7 +418,7 @@ fn different_bytes_of_an_equal_value_are_a_difference_in_nested_trees() -> Resul
         ("many", "w2000", false),
     ];
     let expected = expected.map(|(key, value, is_new)| {
-        let (key, value) = (key.to_owned(), value.to_owned());
+        let (key, value) = (key.into(), value.into());
         match is_new {
             true => Difference::Inserted { key, value },
             false => Difference::Removed { key, value },

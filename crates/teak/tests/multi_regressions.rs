@@ -1,13 +1,14 @@
 //! Past bugs of tables in which a key has several values.
 
 use crate::shared::temporary_path;
+use std::ops::ControlFlow;
 use std::{fs::OpenOptions, ops::Bound};
 use teak::{
-    Comparison, Database, Direction, Durability, Error, KeyOrder, MultiTable, Options, SeekOp,
-    SeekTarget, TableOptions, Transaction, ValueSize, codec::Bytes,
+    Comparison, Database, Direction, Durability, Error, KeyOrder, KeyStep, MultiTable,
+    MultiTableDef, Options, SeekOp, SeekTarget, TableOptions, Transaction, ValueSize,
 };
 
-type Raw = MultiTable<Bytes, Bytes>;
+type Raw = MultiTable<Vec<u8>, Vec<u8>>;
 
 /// Keys are equal regardless of trailing spaces.
 static TRIMMED: Comparison = Comparison::new("without spaces at the end", &|a, b| {
@@ -24,7 +25,10 @@ fn equal_keys_of_other_lengths() {
         let database = Options::new().comparison(&TRIMMED).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let order = TableOptions::new().order(KeyOrder::Custom(&TRIMMED));
-        let table: Raw = txn.create_multi_table_with("words", order).unwrap();
+        let table: Raw = MultiTableDef::new("words")
+            .options(order)
+            .create(&mut txn)
+            .unwrap();
         let mut long = b"k".to_vec();
         long.resize(key_len, b' ');
         table.insert(&mut txn, &long, b"first").unwrap();
@@ -45,7 +49,12 @@ fn equal_keys_of_other_lengths() {
         let (key, count) = table.range(..).keys(&txn).unwrap().next().unwrap().unwrap();
         assert_eq!((key, count), (long, 1));
         txn.commit().unwrap();
-        assert!(database.check(&mut |_| {}).unwrap().is_clean());
+        assert!(
+            database
+                .check(&mut |_| ControlFlow::Continue(()))
+                .unwrap()
+                .is_clean()
+        );
     }
 }
 
@@ -55,7 +64,10 @@ fn replacing_a_value_keeps_the_bytes_of_the_key() {
     let database = Options::new().comparison(&TRIMMED).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let order = TableOptions::new().order(KeyOrder::Custom(&TRIMMED));
-    let table: Raw = txn.create_multi_table_with("words", order).unwrap();
+    let table: Raw = MultiTableDef::new("words")
+        .options(order)
+        .create(&mut txn)
+        .unwrap();
     table.insert(&mut txn, b"k  ", b"1").unwrap();
     assert!(table.replace(&mut txn, b"k", b"1", b"2").unwrap());
     let (key, _) = table.range(..).keys(&txn).unwrap().next().unwrap().unwrap();
@@ -68,7 +80,10 @@ fn bounds_that_are_integers_of_another_length_are_refused() {
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let order = TableOptions::new().value_order(KeyOrder::Integer);
-    let table: Raw = txn.create_multi_table_with("numbers", order).unwrap();
+    let table: Raw = MultiTableDef::new("numbers")
+        .options(order)
+        .create(&mut txn)
+        .unwrap();
     for number in 0..5000_u64 {
         table.insert(&mut txn, b"k", number.to_ne_bytes()).unwrap();
     }
@@ -105,7 +120,10 @@ fn another_comparison_of_values_is_refused() {
         let database = Options::new().comparison(&UP).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let order = TableOptions::new().value_order(KeyOrder::Custom(&UP));
-        let table: Raw = txn.create_multi_table_with("values", order).unwrap();
+        let table: Raw = MultiTableDef::new("values")
+            .options(order)
+            .create(&mut txn)
+            .unwrap();
         for value in 0..count {
             table.insert(&mut txn, b"k", value.to_be_bytes()).unwrap();
         }
@@ -113,7 +131,7 @@ fn another_comparison_of_values_is_refused() {
         database.close().unwrap();
         let database = Options::new().comparison(&DOWN).open(&path).unwrap();
         let txn = database.begin_read().unwrap();
-        let opened = txn.open_multi_table::<Bytes, Bytes>("values").map(drop);
+        let opened = txn.open_multi_table::<Vec<u8>, Vec<u8>>("values").map(drop);
         assert!(
             matches!(&opened, Err(Error::ComparisonMismatch { comparison, .. }) if comparison == "some order"),
             "{opened:?}"
@@ -129,7 +147,10 @@ fn an_unreadable_set_is_an_error() {
         let database = Options::new().page_size(65536).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let options = TableOptions::new().value_size(size);
-        let table: Raw = txn.create_multi_table_with("sets", options).unwrap();
+        let table: Raw = MultiTableDef::new("sets")
+            .options(options)
+            .create(&mut txn)
+            .unwrap();
         let value =
             |key: u8, number: u64| (u64::from(key) << 32 | number << 8 | 0xab).to_be_bytes();
         const COUNT: u64 = 150;
@@ -154,7 +175,7 @@ fn an_unreadable_set_is_an_error() {
         assert!(cursor.seek(SeekOp::GreaterOrEqual, &[key]).unwrap());
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         file.set_len(cut as u64).unwrap();
-        let error = (2..=COUNT).find_map(|number| match cursor.next_value() {
+        let error = (2..=COUNT).find_map(|number| match cursor.step(KeyStep::NextValue) {
             Ok(is_there) => {
                 assert!(is_there);
                 assert_eq!(cursor.value().unwrap(), value(key, number));
@@ -176,7 +197,7 @@ fn a_small_commit_moves_few_nested_trees() {
     let options = Options::new().durability(Durability::Lazy);
     let database = options.open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let fill = txn.create_table::<Bytes, Bytes>("fill").unwrap();
+    let fill = txn.create_table::<Vec<u8>, Vec<u8>>("fill").unwrap();
     for number in 0..4000_u32 {
         fill.insert(&mut txn, number.to_be_bytes(), [7; 3000])
             .unwrap();
@@ -197,7 +218,7 @@ fn a_small_commit_moves_few_nested_trees() {
     txn.commit().unwrap();
     let tiny = |number: u32| {
         let mut txn = database.begin_write().unwrap();
-        let table = txn.create_table::<Bytes, Bytes>("tiny").unwrap();
+        let table = txn.create_table::<Vec<u8>, Vec<u8>>("tiny").unwrap();
         table
             .insert(&mut txn, b"key", number.to_be_bytes())
             .unwrap();
@@ -215,7 +236,12 @@ fn a_small_commit_moves_few_nested_trees() {
         taken = after;
     }
     assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 600);
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 /// Steps within a leaf, which use an index, on a missing part of the page: an error, and no zeros.
@@ -240,7 +266,10 @@ fn steps_to_unreadable_records_are_errors() {
             let database = Options::new().page_size(16384).open(&path).unwrap();
             let mut txn = database.begin_write().unwrap();
             let options = TableOptions::new().value_size(size).share_prefixes(false);
-            let table: Raw = txn.create_multi_table_with("pairs", options).unwrap();
+            let table: Raw = MultiTableDef::new("pairs")
+                .options(options)
+                .create(&mut txn)
+                .unwrap();
             for number in 0..count {
                 // In the heap of a page, records inserted later are at lower offsets.
                 let number = if is_back { number } else { count - 1 - number };
@@ -305,7 +334,10 @@ fn unreadable_packed_values_are_an_error() {
     let database = Options::new().page_size(16384).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().value_size(ValueSize::Bytes(8));
-    let table: Raw = txn.create_multi_table_with("pairs", options).unwrap();
+    let table: Raw = MultiTableDef::new("pairs")
+        .options(options)
+        .create(&mut txn)
+        .unwrap();
     let value = |number: u64| (0xabcd_0000_0000 + number).to_be_bytes();
     for number in 0..1200 {
         table.insert(&mut txn, b"key", value(number)).unwrap();

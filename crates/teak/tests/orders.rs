@@ -13,10 +13,10 @@ use std::{
 };
 use teak::{
     BulkOptions, CompactOptions, Comparison, Database, Difference, Durability, Error, KeyOrder,
-    Options, PageUse, Result, Table, TableOptions, Transaction, WriteTxn, codec::Bytes,
+    Options, PageUse, Result, Table, TableDef, TableOptions, Transaction, WriteTxn,
 };
 
-type Raw = Table<Bytes, Bytes>;
+type Raw = Table<Vec<u8>, Vec<u8>>;
 
 /// The empty key is the greatest one.
 static DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| b.cmp(a));
@@ -228,8 +228,9 @@ fn tables_preserve_the_order_of_their_comparison() {
         let (_directory, path) = temporary_path();
         let database = options().move_percent(400).open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
-        let table: Raw = txn
-            .create_table_with("t", ordered(order).counted(seed % 2 == 0))
+        let table: Raw = TableDef::new("t")
+            .options(ordered(order).counted(seed % 2 == 0))
+            .create(&mut txn)
             .unwrap();
         txn.commit().unwrap();
         let mut model = Model::new();
@@ -267,10 +268,7 @@ fn tables_preserve_the_order_of_their_comparison() {
         let txn = database.begin_read().unwrap();
         let table: Raw = txn.open_table("t").unwrap();
         assert_eq!(found(&txn, &table), records(&model));
-        assert_eq!(
-            table.options(&txn).unwrap().key_order(),
-            KeyOrder::Custom(order)
-        );
+        assert_eq!(table.options(&txn).unwrap().order, KeyOrder::Custom(order));
         for (key, value) in &model {
             assert_eq!(table.get(&txn, &key.0).unwrap(), Some(&value[..]));
         }
@@ -281,7 +279,7 @@ fn tables_preserve_the_order_of_their_comparison() {
             .map(|r| r.unwrap().0)
             .collect();
         assert!(backwards.iter().rev().eq(model.keys().map(|key| &key.0)));
-        let report = database.check(&mut |_| {}).unwrap();
+        let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
         assert!(report.is_clean(), "{:?}", report.damages);
         assert!(report.unordered_tables.is_empty());
     }
@@ -294,7 +292,10 @@ fn compacting_moves_tables_with_a_first_key_that_is_not_empty() {
     let database = options().open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let junk: Raw = txn.create_table("junk").unwrap();
-    let table: Raw = txn.create_table_with("t", ordered(&DOWNWARDS)).unwrap();
+    let table: Raw = TableDef::new("t")
+        .options(ordered(&DOWNWARDS))
+        .create(&mut txn)
+        .unwrap();
     for number in 0..4000u32 {
         junk.insert(&mut txn, number.to_be_bytes(), [1; 1000])
             .unwrap();
@@ -319,7 +320,12 @@ fn compacting_moves_tables_with_a_first_key_that_is_not_empty() {
     assert_eq!(table.len(&txn).unwrap(), 4001);
     assert_eq!(table.last(&txn).unwrap().unwrap().0, b"");
     drop(txn);
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 #[test]
@@ -327,16 +333,18 @@ fn sorted_and_unsorted_input_is_loaded() {
     let (_directory, path) = temporary_path();
     let database = options().open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let sorted: Raw = txn
-        .create_table_with("sorted", ordered(&DOWNWARDS))
+    let sorted: Raw = TableDef::new("sorted")
+        .options(ordered(&DOWNWARDS))
+        .create(&mut txn)
         .unwrap();
     let keys = (0..5000u32)
         .rev()
         .map(|number| (number.to_be_bytes(), [0; 9]));
     assert_eq!(sorted.bulk_load(&mut txn, keys.clone()).unwrap(), 5000);
     assert_eq!(sorted.bulk_load(&mut txn, [(&b""[..], b"")]).unwrap(), 1);
-    let unsorted: Raw = txn
-        .create_table_with("unsorted", ordered(&DOWNWARDS))
+    let unsorted: Raw = TableDef::new("unsorted")
+        .options(ordered(&DOWNWARDS))
+        .create(&mut txn)
         .unwrap();
     let shuffled =
         keys.map(|(key, value)| (u32::from_be_bytes(key).reverse_bits().to_be_bytes(), value));
@@ -354,12 +362,15 @@ fn sorted_and_unsorted_input_is_loaded() {
         1
     );
     txn.commit().unwrap();
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{:?}", report.damages);
     assert_eq!(report.records, 2 * 5001);
     let mut txn = database.begin_write().unwrap();
     let ascending = (0..9u32).map(|number| (number.to_be_bytes(), []));
-    let other: Raw = txn.create_table_with("other", ordered(&DOWNWARDS)).unwrap();
+    let other: Raw = TableDef::new("other")
+        .options(ordered(&DOWNWARDS))
+        .create(&mut txn)
+        .unwrap();
     assert!(matches!(
         other.bulk_load(&mut txn, ascending),
         Err(Error::NotSorted { index: 1 })
@@ -372,7 +383,10 @@ fn equal_keys_are_one() {
     let (_directory, path) = temporary_path();
     let database = options().open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let table: Raw = txn.create_table_with("t", ordered(&WITHOUT_CASE)).unwrap();
+    let table: Raw = TableDef::new("t")
+        .options(ordered(&WITHOUT_CASE))
+        .create(&mut txn)
+        .unwrap();
     table.insert(&mut txn, b"Teak", b"a").unwrap();
     for value in [&b"b"[..], &[1; 100], &[2; 10_000], b""] {
         table.insert(&mut txn, b"TEAK", value).unwrap();
@@ -419,7 +433,12 @@ fn equal_keys_are_one() {
         assert_eq!((key, &value[..]), (stored[number].clone(), &b"longer"[..]));
     }
     txn.commit().unwrap();
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 /// A database with a table in byte order and one in the order of `DOWNWARDS`.
@@ -427,8 +446,9 @@ fn with_both(path: &Path) {
     let database = options().open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let plain: Raw = txn.create_table("plain").unwrap();
-    let table: Raw = txn
-        .create_table_with("custom", ordered(&DOWNWARDS))
+    let table: Raw = TableDef::new("custom")
+        .options(ordered(&DOWNWARDS))
+        .create(&mut txn)
         .unwrap();
     for number in 0..3000u32 {
         plain
@@ -469,13 +489,13 @@ fn a_missing_comparison_does_not_affect_other_tables() {
     );
     assert_eq!(custom.missing_comparisons, ["downwards"]);
     assert!(plain.missing_comparisons.is_empty() && custom.unknown.is_none());
-    assert!(is_missing(txn.open_table::<Bytes, Bytes>("custom")));
+    assert!(is_missing(txn.open_table::<Vec<u8>, Vec<u8>>("custom")));
     assert!(is_missing(
         txn.copy_dense(directory.path().join("dense.teak"), &mut |_| {
             ControlFlow::Continue(())
         })
     ));
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{:?}", report.damages);
     assert_eq!(report.unordered_tables, [b"custom".to_vec()]);
     assert_eq!((report.tables, report.records), (2, 6001));
@@ -486,14 +506,17 @@ fn a_missing_comparison_does_not_affect_other_tables() {
     drop(txn);
 
     let mut txn = database.begin_write().unwrap();
-    assert!(is_missing(txn.open_table::<Bytes, Bytes>("custom")));
-    assert!(is_missing(txn.create_table::<Bytes, Bytes>("custom")));
-    assert!(is_missing(txn.create_table_with::<Bytes, Bytes>(
-        "custom",
-        ordered(&DOWNWARDS)
-    )));
+    assert!(is_missing(txn.open_table::<Vec<u8>, Vec<u8>>("custom")));
+    assert!(is_missing(txn.create_table::<Vec<u8>, Vec<u8>>("custom")));
+    assert!(is_missing(
+        TableDef::<Vec<u8>, Vec<u8>>::new("custom")
+            .options(ordered(&DOWNWARDS))
+            .create(&mut txn)
+    ));
     assert!(is_missing(txn.rename_table("custom", "other")));
-    let other = txn.create_table_with::<Bytes, Bytes>("other", ordered(&BY_LENGTH));
+    let other = TableDef::<Vec<u8>, Vec<u8>>::new("other")
+        .options(ordered(&BY_LENGTH))
+        .create(&mut txn);
     assert!(matches!(other, Err(Error::ComparisonMissing { .. })));
     // A rolled back change is undone.
     let savepoint = txn.savepoint().unwrap();
@@ -502,7 +525,7 @@ fn a_missing_comparison_does_not_affect_other_tables() {
     assert_eq!(txn.tables().unwrap().len(), 1);
     txn.rollback_to(&savepoint).unwrap();
     assert_eq!(txn.tables().unwrap().len(), 2);
-    assert!(is_missing(txn.open_table::<Bytes, Bytes>("custom")));
+    assert!(is_missing(txn.open_table::<Vec<u8>, Vec<u8>>("custom")));
     assert!(txn.drop_table("custom").unwrap());
     let plain: Raw = txn.create_table("plain").unwrap();
     assert_eq!(
@@ -513,12 +536,18 @@ fn a_missing_comparison_does_not_affect_other_tables() {
         3000
     );
     txn.commit().unwrap();
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean() && report.unordered_tables.is_empty());
     let mut txn = database.begin_write().unwrap();
     txn.roll_back_to_snapshot("before").unwrap();
     txn.commit().unwrap();
-    assert_eq!(database.check(&mut |_| {}).unwrap().records, 6001);
+    assert_eq!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .records,
+        6001
+    );
     database.close().unwrap();
     for path in [&path, &copy] {
         let database = options().open(path).unwrap();
@@ -539,15 +568,17 @@ fn another_comparison_of_that_name_is_refused() {
     let wrong = Options::new().comparison(&UPWARDS_AS_DOWNWARDS);
     let database = wrong.open(&path).unwrap();
     let txn = database.begin_read().unwrap();
-    let opened = txn.open_table::<Bytes, Bytes>("custom");
+    let opened = txn.open_table::<Vec<u8>, Vec<u8>>("custom");
     assert!(
         matches!(&opened, Err(Error::ComparisonMismatch { .. })),
         "{opened:?}"
     );
     let mut txn = database.begin_write().unwrap();
-    let created = txn.create_table_with::<Bytes, Bytes>("custom", ordered(&UPWARDS_AS_DOWNWARDS));
+    let created = TableDef::<Vec<u8>, Vec<u8>>::new("custom")
+        .options(ordered(&UPWARDS_AS_DOWNWARDS))
+        .create(&mut txn);
     assert!(matches!(created, Err(Error::ComparisonMismatch { .. })));
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(
         report
             .damages
@@ -558,7 +589,12 @@ fn another_comparison_of_that_name_is_refused() {
     assert!(txn.drop_table("custom").unwrap());
     txn.drop_snapshot("before").unwrap();
     txn.commit().unwrap();
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 #[test]
@@ -578,10 +614,9 @@ fn impossible_comparisons_are_refused() {
     let twice = options().comparison(&UPWARDS_AS_DOWNWARDS);
     assert!(refused(twice).contains("\"downwards\""));
     let database = Database::open(&path).unwrap();
-    let created = database
-        .begin_write()
-        .unwrap()
-        .create_table_with::<Bytes, Bytes>("t", ordered(&NAMELESS));
+    let created = TableDef::<Vec<u8>, Vec<u8>>::new("t")
+        .options(ordered(&NAMELESS))
+        .create(&mut database.begin_write().unwrap());
     assert!(matches!(created, Err(Error::ComparisonMissing { .. })));
     // This process has it open without them.
     assert!(matches!(
@@ -593,10 +628,9 @@ fn impossible_comparisons_are_refused() {
     database.close().unwrap();
     let database = options().open(&path).unwrap();
     let fewer = Options::new().comparison(&BY_LENGTH).open(&path).unwrap();
-    let created = fewer
-        .begin_write()
-        .unwrap()
-        .create_table_with::<Bytes, Bytes>("t", ordered(&DOWNWARDS));
+    let created = TableDef::<Vec<u8>, Vec<u8>>::new("t")
+        .options(ordered(&DOWNWARDS))
+        .create(&mut fewer.begin_write().unwrap());
     created.unwrap();
     drop(database);
 }
@@ -610,10 +644,13 @@ fn a_table_that_was_created_again_in_another_order_is_not_compared() {
     let older = database.begin_read().unwrap();
     let mut txn = database.begin_write().unwrap();
     txn.drop_table("custom").unwrap();
-    let table: Raw = txn
-        .create_table_with("custom", ordered(&BY_LENGTH))
+    let table: Raw = TableDef::new("custom")
+        .options(ordered(&BY_LENGTH))
+        .create(&mut txn)
         .unwrap();
-    let other = txn.create_table_with::<Bytes, Bytes>("custom", ordered(&DOWNWARDS));
+    let other = TableDef::<Vec<u8>, Vec<u8>>::new("custom")
+        .options(ordered(&DOWNWARDS))
+        .create(&mut txn);
     assert!(matches!(other, Err(Error::TableMismatch { .. })));
     txn.commit().unwrap();
     let newer = database.begin_read().unwrap();
@@ -641,7 +678,7 @@ fn dense_copies_and_salvage_preserve_the_order() {
         directory.path().join("saved.teak"),
         directory.path().join("without.teak"),
     );
-    let report = teak::salvage(&path, &without, &[], &mut |_| {}).unwrap();
+    let report = teak::salvage(&path, &without, &[], &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(!report.is_complete());
     assert_eq!(report.unordered_tables, [b"custom".to_vec()]);
     assert!(
@@ -649,7 +686,10 @@ fn dense_copies_and_salvage_preserve_the_order() {
         "{report}"
     );
     assert_eq!(report.tables.len(), 1);
-    let report = teak::salvage(&path, &saved, &[&DOWNWARDS], &mut |_| {}).unwrap();
+    let report = teak::salvage(&path, &saved, &[&DOWNWARDS], &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     assert!(report.unordered_tables.is_empty(), "{report}");
     assert_eq!(report.lost_snapshots, [b"before"]);
     assert!(report.tables.iter().all(|table| table.records_lost() == 0));
@@ -659,7 +699,12 @@ fn dense_copies_and_salvage_preserve_the_order() {
         let table: Raw = txn.open_table("custom").unwrap();
         assert_eq!(table.len(&txn).unwrap(), 3001);
         assert_eq!(table.first(&txn).unwrap().unwrap().0, b"large");
-        assert!(database.check(&mut |_| {}).unwrap().is_clean());
+        assert!(
+            database
+                .check(&mut |_| ControlFlow::Continue(()))
+                .unwrap()
+                .is_clean()
+        );
     }
 }
 
@@ -679,7 +724,9 @@ fn salvage_of_a_damaged_table_in_an_order_of_its_own() {
         bytes[page * 4096 + 2000] ^= 1;
         fs::write(&path, &bytes).unwrap();
         let saved = directory.path().join(format!("saved-{round}.teak"));
-        let report = match teak::salvage(&path, &saved, &[&DOWNWARDS], &mut |_| {}) {
+        let report = match teak::salvage(&path, &saved, &[&DOWNWARDS], &mut |_| {
+            ControlFlow::Continue(())
+        }) {
             // The root of the catalog.
             Err(Error::Corrupted { .. }) => continue,
             report => report.unwrap(),
@@ -691,7 +738,12 @@ fn salvage_of_a_damaged_table_in_an_order_of_its_own() {
         assert!(keys.is_sorted_by(|a, b| a > b));
         assert!(keys.len() > 2800, "{report}");
         damaged += u32::from(keys.len() < 3001);
-        assert!(database.check(&mut |_| {}).unwrap().is_clean());
+        assert!(
+            database
+                .check(&mut |_| ControlFlow::Continue(()))
+                .unwrap()
+                .is_clean()
+        );
     }
     assert!(damaged > 3);
 }
@@ -707,7 +759,10 @@ fn a_panic_of_a_comparison_loses_nothing() {
     let (_directory, path) = temporary_path();
     let database = Options::new().comparison(&PANICKING).open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let table: Raw = txn.create_table_with("t", ordered(&PANICKING)).unwrap();
+    let table: Raw = TableDef::new("t")
+        .options(ordered(&PANICKING))
+        .create(&mut txn)
+        .unwrap();
     for number in 0..500u32 {
         table.insert(&mut txn, number.to_be_bytes(), b"x").unwrap();
     }
@@ -738,7 +793,12 @@ fn a_panic_of_a_comparison_loses_nothing() {
         table.get(&database.begin_read().unwrap(), b"key").unwrap(),
         Some(&b"z"[..])
     );
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 /// A table with an inconsistent comparison is useless, but each operation ends, and the check
@@ -760,7 +820,10 @@ fn an_inconsistent_comparison_causes_no_endless_loop() {
         .open(&path)
         .unwrap();
     let mut txn = database.begin_write().unwrap();
-    let table: Raw = txn.create_table_with("t", ordered(&NO_ORDER)).unwrap();
+    let table: Raw = TableDef::new("t")
+        .options(ordered(&NO_ORDER))
+        .create(&mut txn)
+        .unwrap();
     let mut random = Rng::with_seed(5);
     for number in 0..3000u32 {
         let key = number.to_be_bytes();
@@ -778,5 +841,10 @@ fn an_inconsistent_comparison_causes_no_endless_loop() {
         .count();
     assert!(table.iter(&txn).unwrap().count() < 3001);
     drop(txn);
-    assert!(!database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        !database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }

@@ -2,6 +2,7 @@
 
 use crate::shared::temporary_path;
 use std::{
+    ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
@@ -48,7 +49,7 @@ fn tight() -> (tempfile::TempDir, Database, ReadTxn, Arc<AtomicBool>) {
 }
 
 fn assert_clean(database: &Database) {
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{report:#?}");
 }
 

@@ -3,14 +3,16 @@
 
 use crate::shared::temporary_path;
 use fastrand::Rng;
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, path::Path};
+use std::{
+    cmp::Ordering, collections::BTreeMap, ops::ControlFlow, panic::AssertUnwindSafe, path::Path,
+};
 use teak::{
-    CacheOutcome, CachedLookup, Database, Durability, Error, Exactness, KeyOrder, Options, Swap,
-    Table, TableOptions, Transaction, Verification, WriteTxn,
+    CachedLookup, Database, Durability, Error, KeyOrder, Options, Table, TableDef, TableOptions,
+    Transaction, Verification, WriteTxn,
     codec::{Bytes, Str},
 };
 
-type Raw = Table<Bytes, Bytes>;
+type Raw = Table<Vec<u8>, Vec<u8>>;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn database(path: &Path, durability: Durability) -> Database {
@@ -108,7 +110,7 @@ impl Checked {
                 };
                 let is_same = old.as_ref() == Some(&expected);
                 let swapped = table.compare_and_swap(txn, &key, Some(&expected), None);
-                assert_eq!(swapped.unwrap() == Swap::Done, is_same);
+                assert_eq!(swapped.unwrap() == Ok(()), is_same);
                 if is_same {
                     self.model.remove(&key);
                 }
@@ -156,9 +158,9 @@ impl Checked {
             .compare_and_swap(txn, &key, expected.as_deref(), new.as_deref())
             .unwrap();
         if old != expected {
-            return assert_eq!(swapped, Swap::Other(old));
+            return assert_eq!(swapped, Err(old));
         }
-        assert_eq!(swapped, Swap::Done);
+        assert_eq!(swapped, Ok(()));
         match new {
             Some(new) => self.model.insert(key, new),
             None => self.model.remove(&key),
@@ -227,16 +229,12 @@ impl Checked {
         );
         for _ in 0..50 {
             let key = self.key(random);
-            let exact = self.model.get_key_value(&key);
-            let exact = exact.map(|(key, value)| owned((key, value)));
-            let record = self.table.get_record(txn, &key).unwrap();
-            assert_eq!(record.map(|(key, value)| (key, value.to_vec())), exact);
             let next = records
                 .iter()
                 .find(|(other, _)| self.compare(other, &key).is_ge());
             let next = next.map(|&record| match record.0 == key {
-                true => (Exactness::Exact, owned(record)),
-                false => (Exactness::Greater, owned(record)),
+                true => (Ordering::Equal, owned(record)),
+                false => (Ordering::Greater, owned(record)),
             });
             let found = self.table.get_or_next(txn, &key).unwrap();
             let found = found.map(|(exactness, key, value)| (exactness, (key, value.to_vec())));
@@ -265,8 +263,11 @@ fn random_operations_on_one_record_match_a_map() {
         let mut tables: Vec<_> = options()
             .into_iter()
             .map(|(name, options)| Checked {
-                table: txn.create_table_with(name, options).unwrap(),
-                order: options.key_order(),
+                table: TableDef::new(name)
+                    .options(options)
+                    .create(&mut txn)
+                    .unwrap(),
+                order: options.order,
                 model: Model::new(),
             })
             .collect();
@@ -297,7 +298,7 @@ fn random_operations_on_one_record_match_a_map() {
                 .for_each(|table| table.audit(&txn, &mut random));
             drop(txn);
             if round % 10 == 9 {
-                let report = open.check(&mut |_| {}).unwrap();
+                let report = open.check(&mut |_| ControlFlow::Continue(())).unwrap();
                 assert!(report.is_clean(), "{report:?}");
                 open.close().unwrap();
                 open = database(&path, durability);
@@ -337,7 +338,7 @@ fn undecodable_records_are_refused_and_kept() {
     refused(swapped.map(drop));
     let entry = words.entry(&mut txn, "teak").unwrap();
     refused(entry.and_modify(|_| "2").map(drop));
-    refused(words.get_record(&txn, "teak").map(drop));
+    refused(words.get_or_next(&txn, "teak").map(drop));
     refused(words.get_or_next(&txn, "p").map(drop));
     assert_eq!(raw.get(&txn, b"teak").unwrap(), Some(&[0xff][..]));
     // Actions that do not need the old value do not read it.
@@ -382,7 +383,7 @@ fn refused_calls_change_nothing() {
         matches!(refused, Err(Error::InvalidArgument(_))),
         "{refused:?}"
     );
-    assert_eq!(words.get_record(&txn, &long).unwrap(), None);
+    assert_eq!(words.get(&txn, &long).unwrap(), None);
     let after = raw.iter(&txn).unwrap().map(Result::unwrap);
     assert!(after.map(|(k, v)| (k, v.to_vec())).eq(before));
     txn.commit().unwrap();
@@ -394,7 +395,10 @@ fn integers_of_another_length_are_refused() {
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().order(KeyOrder::Integer);
-    let table: Raw = txn.create_table_with("integers", options).unwrap();
+    let table: Raw = TableDef::new("integers")
+        .options(options)
+        .create(&mut txn)
+        .unwrap();
     let (four, eight) = ([7; 4], [7; 8]);
     let refused = |result: teak::Result<()>| {
         assert!(
@@ -409,7 +413,6 @@ fn integers_of_another_length_are_refused() {
     refused(table.insert_with(&mut txn, eight, 1, |_| {}));
     refused(table.entry(&mut txn, eight).map(drop));
     refused(table.get_or_next(&txn, eight).map(drop));
-    assert_eq!(table.get_record(&txn, eight).unwrap(), None);
     assert_eq!(table.len(&txn).unwrap(), 1);
 }
 
@@ -473,9 +476,9 @@ fn empty_transactions_make_no_commit() {
     let entry = words.entry(&mut txn, "elm").unwrap();
     drop(entry.and_modify(|_| "2").unwrap());
     let same = words.compare_and_swap(&mut txn, "oak", Some("1"), Some("1"));
-    assert_eq!(same.unwrap(), Swap::Done);
+    assert_eq!(same.unwrap(), Ok(()));
     let nothing = words.compare_and_swap(&mut txn, "elm", None::<&str>, None);
-    assert_eq!(nothing.unwrap(), Swap::Done);
+    assert_eq!(nothing.unwrap(), Ok(()));
     assert_eq!(words.remove_many(&mut txn, &["elm", "ash"]).unwrap(), 0);
     assert_eq!(words.insert_many(&mut txn, &[("oak", "1")]).unwrap(), 0);
     txn.commit().unwrap();
@@ -515,7 +518,7 @@ fn a_position_is_kept_until_the_table_changes() {
     }
     numbers.insert(&mut txn, 5, [5; 50_000]).unwrap();
     txn.commit().unwrap();
-    let (renewed, kept) = (CacheOutcome::Miss, CacheOutcome::Hit);
+    let (renewed, kept) = (false, true);
     let mut cached = CachedLookup::default();
     let mut absent = CachedLookup::default();
     let txn = open.begin_read().unwrap();

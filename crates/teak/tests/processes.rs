@@ -5,6 +5,7 @@ use crate::shared::temporary_path;
 use std::{
     env,
     io::{BufRead, BufReader, Write},
+    ops::ControlFlow,
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     thread,
@@ -118,12 +119,12 @@ fn obey(path: &Path) {
         let words: Vec<_> = order.split(' ').collect();
         let done = match words[..] {
             ["open"] => Database::open(path).map(|opened| {
-                let recovery = format!("{:?}", opened.recovery());
+                let recovery = format!("{:?}", opened.info().recovery);
                 database = Some(opened);
                 recovery
             }),
             ["open", "unflushed"] => unflushed().open(path).map(|opened| {
-                let recovery = format!("{:?}", opened.recovery());
+                let recovery = format!("{:?}", opened.info().recovery);
                 database = Some(opened);
                 recovery
             }),
@@ -326,7 +327,7 @@ fn get(database: &Database, key: &str) -> teak::Result<Option<u64>> {
 }
 
 fn assert_clean(database: &Database) {
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{report:#?}");
 }
 
@@ -358,7 +359,7 @@ fn commits_of_one_process_are_visible_to_the_other() {
     database.close().unwrap();
     assert!(!path.with_file_name("some.teak-lock").exists());
     let database = Database::open(&path).unwrap();
-    assert_eq!(database.recovery(), Recovery::Clean);
+    assert_eq!(database.info().recovery, Recovery::Clean);
     assert_eq!(get(&database, "a").unwrap(), Some(199));
     assert_clean(&database);
 }
@@ -465,7 +466,7 @@ fn one_of_two_simultaneous_closes_is_clean() {
         database.close().unwrap();
         assert_eq!(other.answer(), "closed");
         let database = Database::open(&path).unwrap();
-        assert_eq!(database.recovery(), Recovery::Clean);
+        assert_eq!(database.info().recovery, Recovery::Clean);
     }
 }
 
@@ -497,7 +498,7 @@ fn lazy_commits_that_a_process_closes_unflushed_are_found_by_the_next_one() {
         }
         assert_eq!(lock_file.exists(), session % 3 == 0);
         let database = unflushed().open(&path).unwrap();
-        assert!(matches!(database.recovery(), Recovery::Killed { .. }));
+        assert!(matches!(database.info().recovery, Recovery::Killed { .. }));
         assert_eq!(get(&database, "last").unwrap(), Some(last));
         for number in 1..=last {
             let found = get(&database, &number.to_string()).unwrap();
@@ -511,7 +512,10 @@ fn lazy_commits_that_a_process_closes_unflushed_are_found_by_the_next_one() {
     let database = Database::open(&path).unwrap();
     assert_eq!(get(&database, "last").unwrap(), Some(last));
     database.close().unwrap();
-    assert_eq!(Database::open(&path).unwrap().recovery(), Recovery::Clean);
+    assert_eq!(
+        Database::open(&path).unwrap().info().recovery,
+        Recovery::Clean
+    );
 }
 
 #[test]
@@ -521,7 +525,7 @@ fn a_lock_file_that_is_not_removed_serves_the_next_process() {
     let keeping = Options::new().remove_lock_file(false);
     for session in 0..4 {
         let database = keeping.open(&path).unwrap();
-        assert_eq!(database.recovery(), Recovery::Clean);
+        assert_eq!(database.info().recovery, Recovery::Clean);
         put(&database, "durable", "a", session).unwrap();
         let reader = database.begin_read().unwrap();
         let mut other = Other::start(&path);
@@ -680,7 +684,7 @@ fn a_database_that_is_opened_again_is_the_same_one() {
     let writer = again.begin_write().unwrap();
     assert!(
         database
-            .begin_write_with(WriteOptions::new().no_wait())
+            .begin_write_with(WriteOptions::new().timeout(Duration::ZERO))
             .unwrap()
             .is_none()
     );
@@ -698,7 +702,7 @@ fn a_database_that_is_opened_again_is_the_same_one() {
     assert_eq!(get(&reader, "a").unwrap(), Some(2));
     drop((clone, reader));
     let database = Database::open(&path).unwrap();
-    assert_eq!(database.recovery(), Recovery::Clean);
+    assert_eq!(database.info().recovery, Recovery::Clean);
 }
 
 #[test]
@@ -821,7 +825,7 @@ fn a_forked_child_is_refused_and_harms_no_other_process() {
             is_refused(numbers.insert(&mut writer, "c", 3)),
             is_refused(ticket.wait()),
             is_refused(database.begin_write_with(WriteOptions::new().at(&reader))),
-            is_refused(database.begin_write_with(WriteOptions::new().no_wait())),
+            is_refused(database.begin_write_with(WriteOptions::new().timeout(Duration::ZERO))),
             is_refused(reader.clone().refresh()),
             is_refused(reader.info()),
             is_refused(writer.checkpoint()),
@@ -902,7 +906,7 @@ fn checkpoints_are_visible_to_another_process_that_cannot_write_in_between() {
         assert_eq!(get(&database, "a").unwrap(), Some(round));
         assert!(
             database
-                .begin_write_with(WriteOptions::new().no_wait())
+                .begin_write_with(WriteOptions::new().timeout(Duration::ZERO))
                 .unwrap()
                 .is_none()
         );
@@ -911,7 +915,7 @@ fn checkpoints_are_visible_to_another_process_that_cannot_write_in_between() {
     assert_eq!(other.ask("roll-back"), "rolled back");
     assert!(
         database
-            .begin_write_with(WriteOptions::new().no_wait())
+            .begin_write_with(WriteOptions::new().timeout(Duration::ZERO))
             .unwrap()
             .is_none()
     );
@@ -960,7 +964,7 @@ fn beginning_on_a_reader_is_refused_after_a_commit_of_another_process() {
             assert_eq!(other.ask("begin-write-at"), "begun");
             assert!(
                 database
-                    .begin_write_with(WriteOptions::new().at(&reader).no_wait())
+                    .begin_write_with(WriteOptions::new().at(&reader).timeout(Duration::ZERO))
                     .unwrap()
                     .is_none()
             );
@@ -1027,7 +1031,7 @@ fn a_failed_write_of_one_process_is_known_to_all() {
     drop(database);
     let database = Database::open(&path).unwrap();
     assert!(!matches!(
-        database.recovery(),
+        database.info().recovery,
         Recovery::Joined | Recovery::Clean
     ));
     for round in 4..50 {
@@ -1064,7 +1068,7 @@ fn a_database_that_was_opened_again_is_closed_with_its_last_handle() {
     drop(again);
     assert!(!path.with_file_name("some.teak-lock").exists());
     let database = Database::open(&path).unwrap();
-    assert_eq!(database.recovery(), Recovery::Clean);
+    assert_eq!(database.info().recovery, Recovery::Clean);
 }
 
 /// A child that closed inherited descriptors lost its own locks on the lock file, by the rules of

@@ -6,9 +6,9 @@ use std::{
     ops::Bound::{self, Excluded, Included, Unbounded},
 };
 use teak::{
-    Database, Difference, Error, KeyOrder, Kind, Range, ReadTxn, Result, Table, TableOptions,
-    Transaction,
-    codec::{Bytes, Codec, CodecOrder, EncodeAs, Str},
+    Database, Difference, Error, KeyOrder, Kind, MultiTableDef, Range, ReadTxn, Result, Table,
+    TableDef, TableOptions, Transaction,
+    codec::{Bytes, Codec, CodecOrder, EncodeAs, Small, Str},
 };
 
 /// The keys of a range, as bytes.
@@ -125,7 +125,7 @@ fn keys_of_a_codec_of_the_application_bound_ranges() {
 }
 
 /// The first and the last key of a table of any kind.
-fn ends<M: Kind>(table: &Table<Str, u32, M>, txn: &ReadTxn) -> [Option<String>; 2] {
+fn ends<M: Kind>(table: &Table<Str, u32, M>, txn: &ReadTxn) -> [Option<Small<str>>; 2] {
     let (first, last) = (table.first(txn).unwrap(), table.last(txn).unwrap());
     [first.map(|record| record.0), last.map(|record| record.0)]
 }
@@ -150,7 +150,7 @@ fn both_kinds_have_the_same_operations() {
         .unwrap()
         .expect("there was a commit");
     let new = |value: u32, key: &str| Difference::Inserted {
-        key: key.to_owned(),
+        key: key.into(),
         value,
     };
     let of_counts: Vec<_> = changes.of(&counts).unwrap().map(Result::unwrap).collect();
@@ -162,7 +162,7 @@ fn both_kinds_have_the_same_operations() {
     );
 
     let txn = database.begin_read().unwrap();
-    let expected = [Some("elder".to_owned()), Some("oak".to_owned())];
+    let expected = [Some("elder".into()), Some("oak".into())];
     assert_eq!(
         (ends(&counts, &txn), ends(&lines, &txn)),
         (expected.clone(), expected)
@@ -199,7 +199,7 @@ fn both_kinds_have_the_same_operations() {
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    assert_eq!(owned.last(), Some(&("elm".to_owned(), 3)));
+    assert_eq!(owned.last(), Some(&("elm".into(), 3)));
     let plain = txn.open_table::<Str, u32>("lines").unwrap_err();
     assert!(matches!(plain, Error::TableMismatch { .. }));
 }
@@ -349,8 +349,9 @@ fn parts_between_keys_return_each_key_once() {
     for is_counted in [false, true] {
         let options = TableOptions::new().counted(is_counted);
         let name = if is_counted { "counted" } else { "other" };
-        let lines = txn
-            .create_multi_table_with::<u32, u32>(name, options)
+        let lines = MultiTableDef::<u32, u32>::new(name)
+            .options(options)
+            .create(&mut txn)
             .unwrap();
         // Keys with one value, a few, and many.
         for (key, count) in [(1, 1), (2, 5), (3, 8000), (4, 8000), (5, 1), (6, 5)] {
@@ -444,8 +445,9 @@ fn prefixes_are_refused_in_other_orders() {
     let database = Database::open(path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().order(KeyOrder::ReverseBytes);
-    let table = txn
-        .create_table_with::<Bytes, ()>("reverse", options)
+    let table = TableDef::<Bytes, ()>::new("reverse")
+        .options(options)
+        .create(&mut txn)
         .unwrap();
     let other = txn.create_table::<Bytes, ()>("other").unwrap();
     let prefix = table.prefix(b"a");

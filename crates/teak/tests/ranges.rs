@@ -2,14 +2,15 @@
 
 use crate::shared::temporary_path;
 use fastrand::Rng;
+use std::ops::ControlFlow;
 use std::{collections::BTreeMap, ops::Bound};
 use teak::{
-    Comparison, Database, Durability, Error, KeyOrder, Options, Result, Table, TableOptions,
-    Transaction, WriteTxn,
+    Comparison, Database, Durability, Error, KeyOrder, Options, Result, Table, TableDef,
+    TableOptions, Transaction, WriteTxn,
     codec::{Bytes, Str},
 };
 
-type Raw = Table<Bytes, Bytes>;
+type Raw = Table<Vec<u8>, Vec<u8>>;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 static DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| b.cmp(a));
@@ -50,8 +51,14 @@ fn copied_and_moved_ranges_match_the_model() {
             1 => from_options.order(KeyOrder::Custom(&DOWNWARDS)),
             _ => from_options,
         };
-        let from: Raw = txn.create_table_with("from", from_options).unwrap();
-        let to: Raw = txn.create_table_with("to", to_options).unwrap();
+        let from: Raw = TableDef::new("from")
+            .options(from_options)
+            .create(&mut txn)
+            .unwrap();
+        let to: Raw = TableDef::new("to")
+            .options(to_options)
+            .create(&mut txn)
+            .unwrap();
         let (mut from_model, mut to_model) = (Model::new(), Model::new());
         for _ in 0..3 {
             fill(&mut random, &mut txn, &from, &mut from_model, 1500);
@@ -82,7 +89,7 @@ fn copied_and_moved_ranges_match_the_model() {
             assert!(records(&txn, &to).into_iter().eq(to_model.clone()));
         }
         txn.commit().unwrap();
-        let report = database.check(&mut |_| ()).unwrap();
+        let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
         assert!(report.is_clean(), "seed {seed}: {report:?}");
     }
 }
@@ -94,7 +101,10 @@ fn a_refused_copy_changes_nothing() {
     let mut txn = database.begin_write().unwrap();
     let words: Table<Str, u32> = txn.create_table("words").unwrap();
     let order = TableOptions::new().order(KeyOrder::Integer);
-    let numbers: Table<Str, u32> = txn.create_table_with("numbers", order).unwrap();
+    let numbers: Table<Str, u32> = TableDef::new("numbers")
+        .options(order)
+        .create(&mut txn)
+        .unwrap();
     words
         .insert_many(&mut txn, &[("four", 1), ("five5", 2), ("oaks", 3)])
         .unwrap();
@@ -142,5 +152,10 @@ fn a_large_table_is_moved_in_parts() {
     );
     assert_eq!(to.first(&txn).unwrap(), Some((10_000, &[7; 200][..])));
     txn.commit().unwrap();
-    assert!(database.check(&mut |_| ()).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }

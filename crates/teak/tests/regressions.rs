@@ -1,7 +1,10 @@
 //! Past bugs, each with a small test that describes the bug. Tests that need internals are next to
 //! the code that they concern.
 
-use teak::{Database, Error, KeyOrder, Options, SeekOp, TableOptions, Transaction, codec::Bytes};
+use std::ops::ControlFlow;
+use teak::{
+    Database, Error, KeyOrder, Options, SeekOp, TableDef, TableOptions, Transaction, codec::Bytes,
+};
 
 /// A handle identified its table by a number of its own database. Used with another database, or
 /// with a reopened one, it read and changed whatever table had that number there.
@@ -70,7 +73,9 @@ fn bounds_are_integers_of_the_length_of_the_keys() -> teak::Result<()> {
     let database = Database::open(directory.path().join("a.teak"))?;
     let mut txn = database.begin_write()?;
     let options = TableOptions::new().order(KeyOrder::Integer);
-    let table = txn.create_table_with::<Bytes, Bytes>("integers", options)?;
+    let table = TableDef::<Bytes, Bytes>::new("integers")
+        .options(options)
+        .create(&mut txn)?;
     assert_eq!(
         table.range(..=&[5; 8][..]).remove(&mut txn)?,
         0,
@@ -109,7 +114,11 @@ fn a_value_may_have_the_last_pages_below_the_limit() -> teak::Result<()> {
     table.insert(&mut txn, b"small", b"value")?;
     table.insert(&mut txn, b"large", [1; 15 * 4096])?;
     txn.commit()?;
-    assert!(database.check(&mut |_| ())?.is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))?
+            .is_clean()
+    );
     let mut txn = database.begin_write()?;
     let full = table.insert(&mut txn, b"more", [1; 15 * 4096]);
     assert!(matches!(full, Err(Error::Full { .. })));
@@ -204,7 +213,11 @@ fn changes_interrupted_by_a_panic_are_not_committed() -> teak::Result<()> {
     };
     assert!(panics(nested));
     assert!(matches!(txn.commit(), Err(Error::TransactionBroken)));
-    assert!(database.check(&mut |_| ())?.is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))?
+            .is_clean()
+    );
     Ok(())
 }
 
@@ -214,11 +227,13 @@ fn a_batch_with_an_invalid_key_is_refused_completely() -> teak::Result<()> {
     let database = Database::open(directory.path().join("x.teak"))?;
     let mut txn = database.begin_write()?;
     let bytes = txn.create_table::<Bytes, Bytes>("bytes")?;
-    let long = vec![0; database.max_key_len() + 1];
+    let long = vec![0; database.info().max_key_len + 1];
     let refused = bytes.insert_many(&mut txn, &[(&b"a"[..], b""), (&long, b"")]);
     assert!(matches!(refused, Err(Error::KeyTooLong { .. })));
     let options = TableOptions::new().order(KeyOrder::Integer);
-    let integers = txn.create_table_with::<Bytes, Bytes>("integers", options)?;
+    let integers = TableDef::<Bytes, Bytes>::new("integers")
+        .options(options)
+        .create(&mut txn)?;
     let refused = integers.insert_many(&mut txn, &[(&[1; 4][..], b""), (&[1; 8][..], b"")]);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     assert!(bytes.is_empty(&txn)? && integers.is_empty(&txn)?);

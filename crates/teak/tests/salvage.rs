@@ -4,12 +4,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
 use teak::{
-    Database, Error, KeyOrder, Loss, PageNumber, PageUse, SalvageReport, SalvagedTable,
-    TableOptions, Transaction, codec::Bytes,
+    Database, Error, KeyOrder, Loss, PageNumber, PageUse, SalvageReport, SalvagedTable, TableDef,
+    TableOptions, Transaction,
 };
 
 const PAGE: usize = 4096;
@@ -45,8 +46,9 @@ impl Fixture {
         let mut content = BTreeMap::new();
         for (name, options, count, len) in tables() {
             let mut txn = database.begin_write().unwrap();
-            let table = txn
-                .create_table_with::<Bytes, Bytes>(name, options)
+            let table = TableDef::<Vec<u8>, Vec<u8>>::new(name)
+                .options(options)
+                .create(&mut txn)
                 .unwrap();
             let mut records = BTreeMap::new();
             for number in 0..count {
@@ -81,6 +83,7 @@ impl Fixture {
         let report = teak::salvage(self.path(), &target, &[], &mut |progress| {
             assert!(progress.pages_done <= progress.pages_total);
             done = progress.pages_done;
+            ControlFlow::Continue(())
         });
         let report = report.unwrap();
         assert!(done > 0, "progress was reported");
@@ -89,7 +92,12 @@ impl Fixture {
             "the source is never changed"
         );
         let saved = Database::open(&target).unwrap();
-        assert!(saved.check(&mut |_| {}).unwrap().is_clean());
+        assert!(
+            saved
+                .check(&mut |_| ControlFlow::Continue(()))
+                .unwrap()
+                .is_clean()
+        );
         for table in &report.tables {
             let records = records(&saved, &table.name);
             assert_eq!(records.len() as u64, table.records);
@@ -112,7 +120,7 @@ impl Fixture {
 
 fn records(database: &Database, name: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let txn = database.begin_read().unwrap();
-    let table = txn.open_table::<Bytes, Bytes>(name).unwrap();
+    let table = txn.open_table::<Vec<u8>, Vec<u8>>(name).unwrap();
     let records = table.iter(&txn).unwrap();
     records
         .map(|record| record.map(|(key, value)| (key, value.to_vec())).unwrap())
@@ -172,7 +180,7 @@ fn an_intact_database_is_salvaged_completely() {
     assert_eq!(report.passed_over, Vec::<String>::new());
     let txn = saved.begin_read().unwrap();
     for (name, options, count, _) in tables() {
-        let found = txn.open_table::<Bytes, Bytes>(name).unwrap();
+        let found = txn.open_table::<Vec<u8>, Vec<u8>>(name).unwrap();
         assert_eq!(found.options(&txn).unwrap(), options);
         assert_eq!(found.len(&txn).unwrap(), u64::from(count));
     }
@@ -230,7 +238,7 @@ fn a_damaged_catalog_selects_the_previous_record() {
     let fixture = Fixture::new();
     let database = Database::open(fixture.path()).unwrap();
     let mut txn = database.begin_write().unwrap();
-    let small = txn.create_table::<Bytes, Bytes>("small").unwrap();
+    let small = txn.create_table::<Vec<u8>, Vec<u8>>("small").unwrap();
     small.insert(&mut txn, b"key", b"value").unwrap();
     txn.commit().unwrap();
     database.close().unwrap();
@@ -276,7 +284,9 @@ fn salvage_needs_at_least_one_commit_record() {
         fixture.damage(PageNumber(slot), |page| page.fill(0));
     }
     let target = fixture.directory.path().join("saved.teak");
-    let salvaged = teak::salvage(fixture.path(), &target, &[], &mut |_| {});
+    let salvaged = teak::salvage(fixture.path(), &target, &[], &mut |_| {
+        ControlFlow::Continue(())
+    });
     assert!(matches!(salvaged, Err(Error::NotADatabase { .. })));
     assert!(!target.exists());
 }
@@ -286,7 +296,9 @@ fn an_existing_target_is_unchanged() {
     let fixture = Fixture::new();
     let target = fixture.directory.path().join("saved.teak");
     fs::write(&target, "something").unwrap();
-    let salvaged = teak::salvage(fixture.path(), &target, &[], &mut |_| {});
+    let salvaged = teak::salvage(fixture.path(), &target, &[], &mut |_| {
+        ControlFlow::Continue(())
+    });
     assert!(matches!(salvaged, Err(Error::AlreadyExists(_))));
     assert_eq!(fs::read(&target).unwrap(), b"something");
 }
@@ -370,4 +382,61 @@ fn named_snapshots_are_reported_as_lost() {
         }
     }
     assert!(hits > 2, "{hits}");
+}
+
+#[test]
+fn a_cancelled_salvage_leaves_no_file() {
+    let fixture = Fixture::new();
+    let target = fixture.directory.path().join("saved.teak");
+    let files = || fs::read_dir(fixture.directory.path()).unwrap().count();
+    let before = files();
+    let pages = Database::open(fixture.path())
+        .unwrap()
+        .stat()
+        .unwrap()
+        .file_bytes
+        / PAGE as u64;
+    // Before the first batch of records is written, in the middle, and near the end.
+    for last in [0, pages / 2, pages * 3 / 4] {
+        let mut calls = 0;
+        let cancelled = teak::salvage(fixture.path(), &target, &[], &mut |progress| {
+            calls += 1;
+            match progress.pages_done <= last {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+        match cancelled {
+            Err(Error::Cancelled { path, .. }) => assert_eq!(path, Some(target.clone())),
+            other => panic!("{other:?}"),
+        }
+        assert!(calls > 0 && files() == before, "{last} of {pages} pages");
+    }
+    fixture.salvage();
+}
+
+#[test]
+fn a_check_can_be_cancelled() {
+    let fixture = Fixture::new();
+    let database = Database::open(fixture.path()).unwrap();
+    let mut calls = 0;
+    let cancelled = database.check(&mut |progress| {
+        calls += 1;
+        match progress.pages_done < progress.pages_total / 2 {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
+    match cancelled {
+        Err(error @ Error::Cancelled { .. }) => {
+            let text = error.to_string();
+            assert!(
+                text.starts_with("checking the database (") && text.contains("a.teak"),
+                "{text}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(calls > 1);
+    assert!(database.readers().unwrap().is_empty());
 }

@@ -37,7 +37,7 @@ fn all(table: &Numbers, txn: &impl Transaction) -> Model {
 }
 
 fn assert_clean(database: &Database) {
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.damages.is_empty(), "{:?}", report.damages);
 }
 

@@ -48,7 +48,7 @@ fn small_commits(database: &Database, table: &Numbers, count: u64) {
 }
 
 fn assert_clean(database: &Database) {
-    let report: CheckReport = database.check(&mut |_| {}).unwrap();
+    let report: CheckReport = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.damages.is_empty(), "{:?}", report.damages);
 }
 
@@ -454,7 +454,7 @@ fn a_backup_is_the_state_at_its_beginning() {
     };
     let assert_copy = |path: &Path| {
         let copy = Database::open(path).unwrap();
-        assert_eq!(copy.recovery(), Recovery::Clean);
+        assert_eq!(copy.info().recovery, Recovery::Clean);
         assert_clean(&copy);
         let txn = copy.begin_read().unwrap();
         for number in 0..3000 {

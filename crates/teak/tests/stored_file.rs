@@ -1,8 +1,9 @@
 //! Stored files: files written by format version 1 must be readable forever.
 //!
 //! `data/closed-v1.db` was closed. `data/killed-v1.db` is the file of a killed process, and the
-//! machine has been restarted since, so opening it verifies the lazy commits. Both are opened as
-//! copies. The golden text is the output of the page printer for every page of the first.
+//! machine has been restarted since, so opening it verifies the lazy commits. `data/typed-v1.db`
+//! has tables whose types are recorded. All are opened as copies. The golden texts are the output
+//! of the page printer for every page of the closed files.
 //!
 //! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test main stored_file` writes new files for a
 //! new version of the format; `TEAK_WRITE_GOLDEN=1` rewrites the golden text.
@@ -12,11 +13,12 @@ use std::{
     error::Error,
     fmt::Write,
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 use teak::{
-    Create, Database, Durability, KeyOrder, Options, PageNumber, PageUse, Recovery, TableOptions,
-    Transaction, TransactionId, WriteTxn, codec::Bytes,
+    Create, Database, Durability, Error::TableTypeMismatch, KeyOrder, Options, PageNumber, PageUse,
+    Recovery, TableDef, TableOptions, TableTypes, Transaction, TransactionId, WriteTxn, codec::Raw,
 };
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -122,7 +124,9 @@ fn killed_records() -> Records {
 }
 
 fn create(txn: &mut WriteTxn, table: &Stored) -> teak::Result<()> {
-    let handle = txn.create_table_with::<Bytes, Bytes>(table.name, table.options)?;
+    let handle = TableDef::<Vec<u8>, Vec<u8>>::from_bytes(table.name)
+        .options(table.options)
+        .create(txn)?;
     for (key, value) in &table.records {
         handle.insert(txn, key, value)?;
     }
@@ -146,7 +150,7 @@ fn write_closed(path: &Path) -> teak::Result<()> {
     txn.commit()?;
     for round in 0..CLOSED_COMMITS {
         let mut txn = database.begin_write()?;
-        let plain = txn.open_table::<Bytes, Bytes>("plain")?;
+        let plain = txn.open_table::<Vec<u8>, Vec<u8>>("plain")?;
         plain.insert(&mut txn, plain_key(round % 100), change(round))?;
         txn.commit()?;
     }
@@ -161,7 +165,7 @@ fn write_killed(scratch: &Path, path: &Path) -> Outcome {
     let database = options.create(Create::New).open(scratch)?;
     for (round, (key, value)) in killed_records().into_iter().enumerate() {
         let mut txn = database.begin_write()?;
-        let table = txn.create_table::<Bytes, Bytes>("table")?;
+        let table = txn.create_table::<Vec<u8>, Vec<u8>>("table")?;
         table.insert(&mut txn, &key, &value)?;
         if round > 4 {
             txn.set_durability(Durability::Lazy);
@@ -172,8 +176,61 @@ fn write_killed(scratch: &Path, path: &Path) -> Outcome {
     Ok(())
 }
 
+/// Writes the file with types: of one value, of several, with names of the application, with one
+/// name, and without any.
+fn write_typed(path: &Path) -> teak::Result<()> {
+    let database = Options::new().create(Create::New).open(path)?;
+    let mut txn = database.begin_write()?;
+    let ages = txn.create_table::<&str, u64>("ages")?;
+    ages.insert_many(&mut txn, &[("Ada", 36), ("Grace", 85)])?;
+    let lines = txn.create_multi_table::<u32, &str>("lines")?;
+    for number in 0..30 {
+        lines.insert(&mut txn, number % 4, format!("line {number}"))?;
+    }
+    for name in ["own", "values", "none"] {
+        let table = txn.create_table::<Raw, Raw>(name)?;
+        table.insert(&mut txn, "key", "value")?;
+    }
+    txn.set_table_types("own", &TableTypes::new("t".repeat(255), "a name, \u{e9}"))?;
+    txn.set_table_types("values", &TableTypes::new("", "str"))?;
+    txn.commit()?;
+    database.close()
+}
+
+fn assert_typed_holds(database: &Database) -> Outcome {
+    let report = database.check(&mut |_| ControlFlow::Continue(()))?;
+    assert!(report.is_clean(), "{:#?}", report.damages);
+    let txn = database.begin_read()?;
+    let types: Vec<_> = (txn.tables()?.into_iter())
+        .map(|info| (String::from_utf8(info.name).unwrap(), info.types))
+        .collect();
+    let long = "t".repeat(255);
+    let expected = [
+        ("ages", "str", "u64"),
+        ("lines", "u32", "str"),
+        ("none", "", ""),
+        ("own", long.as_str(), "a name, \u{e9}"),
+        ("values", "", "str"),
+    ];
+    let expected =
+        expected.map(|(name, keys, values)| (name.into(), TableTypes::new(keys, values)));
+    assert_eq!(types, expected);
+    let ages = txn.open_table::<&str, u64>("ages")?;
+    assert_eq!(ages.get(&txn, "Ada")?, Some(36));
+    let lines = txn.open_multi_table::<u32, &str>("lines")?;
+    assert_eq!(lines.len(&txn)?, 30);
+    assert_eq!(lines.first(&txn)?, Some((0, "line 0".into())));
+    let refused = txn.open_table::<&str, &str>("ages");
+    assert!(
+        matches!(refused, Err(TableTypeMismatch { .. })),
+        "{refused:?}"
+    );
+    txn.open_table::<u64, &str>("values")?;
+    Ok(())
+}
+
 fn assert_holds(database: &Database, tables: &[Stored]) -> Outcome {
-    let report = database.check(&mut |_| {})?;
+    let report = database.check(&mut |_| ControlFlow::Continue(()))?;
     assert!(report.is_clean(), "{:#?}", report.damages);
     let txn = database.begin_read()?;
     let names: Vec<_> = txn.tables()?.into_iter().map(|table| table.name).collect();
@@ -182,7 +239,7 @@ fn assert_holds(database: &Database, tables: &[Stored]) -> Outcome {
         tables.iter().map(|table| table.name).collect::<Vec<_>>()
     );
     for table in tables {
-        let handle = txn.open_table::<Bytes, Bytes>(table.name)?;
+        let handle = txn.open_table::<Vec<u8>, Vec<u8>>(table.name)?;
         assert_eq!(handle.options(&txn)?, table.options);
         let mut found = Records::new();
         for record in handle.iter(&txn)? {
@@ -225,15 +282,15 @@ fn copy_of(name: &str) -> Outcome<(tempfile::TempDir, PathBuf)> {
 fn a_closed_file_can_be_read_and_written() -> Outcome {
     let (_directory, path) = copy_of("closed-v1.db")?;
     let reading = Options::new().read_only(true).open(&path)?;
-    assert_eq!(reading.recovery(), Recovery::Clean);
+    assert_eq!(reading.info().recovery, Recovery::Clean);
     assert_holds(&reading, &closed_tables())?;
     drop(reading);
     let database = Options::new().create(Create::Never).open(&path)?;
-    assert_eq!(database.recovery(), Recovery::Clean);
+    assert_eq!(database.info().recovery, Recovery::Clean);
     let mut tables = closed_tables();
     for round in 0..50u32 {
         let mut txn = database.begin_write()?;
-        let plain = txn.open_table::<Bytes, Bytes>("plain")?;
+        let plain = txn.open_table::<Vec<u8>, Vec<u8>>("plain")?;
         let (key, value) = (plain_key(round * 7), change(1000 + round));
         plain.insert(&mut txn, &key, &value)?;
         txn.commit()?;
@@ -249,14 +306,28 @@ fn a_killed_file_is_verified_and_read() -> Outcome {
     let (_directory, path) = copy_of("killed-v1.db")?;
     let database = Options::new().create(Create::Never).open(&path)?;
     let last = TransactionId(u64::from(KILLED_COMMITS));
-    match database.recovery() {
+    match database.info().recovery {
         Recovery::Verified { last: found } => assert_eq!(found, last),
         // The boot before the restart of the machine that wrote the file.
         Recovery::Killed { last: found } => assert_eq!(found, last),
         other => panic!("{other:?}"),
     }
-    assert_eq!(database.page_size(), 8192);
+    assert_eq!(database.info().page_size, 8192);
     assert_killed_holds(&database)
+}
+
+#[test]
+fn a_file_with_types_can_be_read_and_written() -> Outcome {
+    let (_directory, path) = copy_of("typed-v1.db")?;
+    let database = Options::new().create(Create::Never).open(&path)?;
+    assert_eq!(database.info().recovery, Recovery::Clean);
+    assert_typed_holds(&database)?;
+    let mut txn = database.begin_write()?;
+    let ages = txn.open_table::<&str, u64>("ages")?;
+    ages.insert(&mut txn, "Alan", 41)?;
+    txn.commit()?;
+    database.close()?;
+    assert_typed_holds(&Database::open(&path)?)
 }
 
 #[test]
@@ -265,12 +336,15 @@ fn rewritten_files_have_equal_contents() -> Outcome {
     let kept = std::env::var_os("TEAK_STORED_FILES").map(PathBuf::from);
     let target = kept.as_deref().unwrap_or(directory.path());
     let (closed, killed) = (target.join("closed-v1.db"), target.join("killed-v1.db"));
+    let typed = target.join("typed-v1.db");
     write_closed(&closed)?;
+    write_typed(&typed)?;
     write_killed(&directory.path().join("scratch.teak"), &killed)?;
     assert_holds(
         &Options::new().read_only(true).open(&closed)?,
         &closed_tables(),
     )?;
+    assert_typed_holds(&Options::new().read_only(true).open(&typed)?)?;
     assert_killed_holds(&Options::new().read_only(true).open(&killed)?)
 }
 
@@ -291,11 +365,18 @@ fn loss_text(database: &Database) -> teak::Result<String> {
 }
 
 #[test]
-fn the_pages_of_a_closed_file_are_unchanged() -> Outcome {
-    let (_directory, path) = copy_of("closed-v1.db")?;
+fn the_pages_of_closed_files_are_unchanged() -> Outcome {
+    for name in ["closed-v1", "typed-v1"] {
+        assert_golden(name)?;
+    }
+    Ok(())
+}
+
+fn assert_golden(name: &str) -> Outcome {
+    let (_directory, path) = copy_of(&format!("{name}.db"))?;
     let database = Options::new().read_only(true).open(&path)?;
     let found = loss_text(&database)?;
-    let golden = in_tests("golden").join("closed-v1.txt");
+    let golden = in_tests("golden").join(format!("{name}.txt"));
     if std::env::var_os("TEAK_WRITE_GOLDEN").is_some() {
         fs::write(&golden, &found)?;
     }

@@ -4,6 +4,7 @@
 use fastrand::Rng;
 use std::{
     collections::BTreeMap,
+    ops::ControlFlow,
     path::Path,
     sync::{
         Arc, Barrier,
@@ -161,13 +162,17 @@ fn readers_see_whole_transactions() -> Result<()> {
         }
         written
     })?;
-    assert!(database.check(&mut |_| {})?.is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))?
+            .is_clean()
+    );
     assert_eq!(database.stat()?.readers, 0);
     let last = database.begin_read()?.id();
     database.close()?;
 
     let database = Database::open(&path)?;
-    assert_eq!(database.recovery(), Recovery::Clean);
+    assert_eq!(database.info().recovery, Recovery::Clean);
     let txn = database.begin_read()?;
     assert_eq!(txn.id(), last);
     verify(&txn, &accounts, &journal)
@@ -325,9 +330,13 @@ fn owned_handles_outlive_the_database_handle() -> Result<()> {
 
     // The last of them has closed the database.
     let database = Database::open(&path)?;
-    assert_eq!(database.recovery(), Recovery::Clean);
+    assert_eq!(database.info().recovery, Recovery::Clean);
     assert!(books.is_empty(&database.begin_read()?)?);
-    assert!(database.check(&mut |_| {})?.is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))?
+            .is_clean()
+    );
     Ok(())
 }
 
@@ -388,7 +397,7 @@ fn a_write_transaction_moves_between_threads() -> Result<()> {
     assert_eq!(waiter.join().expect("the other writer")?, TransactionId(2));
 
     let database = Database::open(&path)?;
-    assert_eq!(database.recovery(), Recovery::Clean);
+    assert_eq!(database.info().recovery, Recovery::Clean);
     let txn = database.begin_read()?;
     assert_eq!(words.len(&txn)?, 3);
     Ok(())

@@ -45,7 +45,7 @@ fn all(txn: &impl Transaction, numbers: &Numbers) -> Vec<u64> {
 }
 
 fn assert_clean(database: &Database) {
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{report:#?}");
 }
 
@@ -57,14 +57,14 @@ fn begin_at(database: &Database, reader: &ReadTxn) -> teak::Result<WriteTxn> {
 
 /// Begins on the state of a reader, unless somebody else writes.
 fn try_begin_at(database: &Database, reader: &ReadTxn) -> teak::Result<Option<WriteTxn>> {
-    database.begin_write_with(WriteOptions::new().at(reader).no_wait())
+    database.begin_write_with(WriteOptions::new().at(reader).timeout(Duration::ZERO))
 }
 
 fn is_taken(database: &Database) -> bool {
     thread::scope(|scope| {
         let tried = scope.spawn(|| {
             database
-                .begin_write_with(WriteOptions::new().no_wait())
+                .begin_write_with(WriteOptions::new().timeout(Duration::ZERO))
                 .unwrap()
                 .is_none()
         });
@@ -249,7 +249,7 @@ fn txn_rollback_discards_all_and_goes_on() {
     assert_eq!((info.dead_pages, info.dirty_bytes), (0, 0));
     assert!(is_taken(&database));
     assert_eq!(txn.tables().unwrap().len(), 1);
-    assert_eq!(numbers.sequence(&txn).unwrap(), 0);
+    assert_eq!(numbers.stat(&txn).unwrap().sequence, 0);
     put(&mut txn, &numbers, 2);
     assert_eq!(txn.commit().unwrap(), id);
     let reader = database.begin_read().unwrap();
@@ -803,19 +803,6 @@ fn txn_lock_is_a_write_transaction_that_has_changed_nothing() {
 }
 
 #[test]
-fn write_options_that_contradict_each_other_are_refused() {
-    let (_directory, path) = temporary_path();
-    let database = Database::open(&path).unwrap();
-    let options = WriteOptions::new()
-        .no_wait()
-        .timeout(Duration::from_secs(1));
-    let refused = database.begin_write_with(options).unwrap_err();
-    assert!(matches!(refused, Error::InvalidArgument(_)));
-    assert!(refused.to_string().contains("no_wait"), "{refused}");
-    assert!(!is_taken(&database));
-}
-
-#[test]
 fn write_options_set_the_durability() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
@@ -952,13 +939,18 @@ fn dbi_sequence_gives_numbers_once() {
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     let numbers = create(&database);
-    let now = || numbers.sequence(&database.begin_read().unwrap()).unwrap();
+    let now = || {
+        numbers
+            .stat(&database.begin_read().unwrap())
+            .unwrap()
+            .sequence
+    };
     let older = database.begin_read().unwrap();
     let mut txn = database.begin_write().unwrap();
     assert_eq!(numbers.draw_sequence(&mut txn, 5).unwrap(), 0);
     assert_eq!(numbers.draw_sequence(&mut txn, 0).unwrap(), 5);
     assert_eq!(numbers.draw_sequence(&mut txn, 1).unwrap(), 5);
-    assert_eq!((numbers.sequence(&txn).unwrap(), now()), (6, 0));
+    assert_eq!((numbers.stat(&txn).unwrap().sequence, now()), (6, 0));
     txn.commit().unwrap();
     assert_eq!(now(), 6);
     // No record has changed, but the table has.
@@ -989,7 +981,7 @@ fn dbi_sequence_gives_numbers_once() {
     let savepoint = txn.savepoint().unwrap();
     numbers.draw_sequence(&mut txn, 10).unwrap();
     txn.rollback_to(&savepoint).unwrap();
-    assert_eq!(numbers.sequence(&txn).unwrap(), 6);
+    assert_eq!(numbers.stat(&txn).unwrap().sequence, 6);
     numbers.draw_sequence(&mut txn, 1).unwrap();
     numbers.clear(&mut txn).unwrap();
     numbers.load(&mut txn);
@@ -1000,14 +992,14 @@ fn dbi_sequence_gives_numbers_once() {
     database.close().unwrap();
     let database = Database::open(&path).unwrap();
     let mut txn = database.begin_write().unwrap();
-    assert_eq!(renamed.sequence(&txn).unwrap(), 8);
+    assert_eq!(renamed.stat(&txn).unwrap().sequence, 8);
     assert!(matches!(
         numbers.draw_sequence(&mut txn, 1),
         Err(Error::TableNotFound(_))
     ));
     txn.drop_table("renamed").unwrap();
     let recreated: Numbers = txn.create_table("renamed").unwrap();
-    assert_eq!(recreated.sequence(&txn).unwrap(), 0);
+    assert_eq!(recreated.stat(&txn).unwrap().sequence, 0);
     txn.commit().unwrap();
     assert_clean(&database);
 }
@@ -1066,7 +1058,7 @@ fn copies_have_marks_and_sequences() {
     database.drop_snapshot("since").unwrap();
     drop(since);
     database.close().unwrap();
-    let report = teak::salvage(&path, &saved, &[], &mut |_| {}).unwrap();
+    let report = teak::salvage(&path, &saved, &[], &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_complete(), "{report}");
 
     for (copy, has_own_transactions) in [
@@ -1077,10 +1069,10 @@ fn copies_have_marks_and_sequences() {
     ] {
         let database = Database::open(copy).unwrap();
         let txn = database.begin_read().unwrap();
-        assert_eq!(numbers.sequence(&txn).unwrap(), 42, "{copy:?}");
+        assert_eq!(numbers.stat(&txn).unwrap().sequence, 42, "{copy:?}");
         assert_eq!(numbers.len(&txn).unwrap(), 600);
         let other: Numbers = txn.open_table("other").unwrap();
-        assert_eq!(other.sequence(&txn).unwrap(), 0);
+        assert_eq!(other.stat(&txn).unwrap().sequence, 0);
         let marks = txn.marks();
         assert_eq!(marks.values, [3, 2, 1]);
         match has_own_transactions {

@@ -4,7 +4,7 @@
 
 use crate::shared::temporary_path;
 use fastrand::Rng;
-use std::{collections::BTreeMap, mem};
+use std::{collections::BTreeMap, mem, ops::ControlFlow};
 use teak::{
     Database, Durability, Error, Options, ReadTxn, Savepoint, Table, Transaction, TransactionId,
     WriteOptions, WriteTxn, codec::Bytes,
@@ -56,7 +56,7 @@ fn assert_same(txn: &impl Transaction, model: &Model) {
     assert_eq!(names, expected);
     for (name, expected) in &model.tables {
         let table: Records = txn.open_table(name).unwrap();
-        assert_eq!(table.sequence(txn).unwrap(), expected.sequence);
+        assert_eq!(table.stat(txn).unwrap().sequence, expected.sequence);
         let records = table.iter(txn).unwrap().map(|record| {
             let (key, value) = record.unwrap();
             (key, value.to_vec())
@@ -338,7 +338,10 @@ fn run(seed: u64, steps: u32) {
         for (reader, model) in mem::take(&mut world.readers) {
             assert_same(&reader, &model);
         }
-        let report = world.database.check(&mut |_| {}).unwrap();
+        let report = world
+            .database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap();
         assert!(report.is_clean(), "round {round}: {report:#?}");
         world.database.close().unwrap();
         world.database = options.open(&path).unwrap();

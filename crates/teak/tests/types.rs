@@ -118,7 +118,7 @@ fn names_stay_when_records_change() {
         txn.commit().unwrap();
     }
     assert_typed(&database.begin_read().unwrap());
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{report:#?}");
     database.close().unwrap();
     assert_typed(&Database::open(&path).unwrap().begin_read().unwrap());
@@ -171,7 +171,7 @@ fn names_can_be_recorded_and_removed_later() {
     let txn = database.begin_read().unwrap();
     txn.open_table::<u64, u64>("raw").unwrap();
     assert_eq!(types(&txn), ["_ -> _"]);
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{report:#?}");
     let mut txn = database.begin_write().unwrap();
     let missing = txn.set_table_types("missing", &TableTypes::default());
@@ -200,7 +200,7 @@ fn copies_have_the_names() {
     database.compact(&options, keep_on).unwrap();
     assert_typed(&database.begin_read().unwrap());
     database.close().unwrap();
-    teak::salvage(&path, at("saved"), &[], &mut |_| {}).unwrap();
+    teak::salvage(&path, at("saved"), &[], &mut |_| ControlFlow::Continue(())).unwrap();
     for name in ["dense", "restored", "saved"] {
         let copy = Database::open(at(name)).unwrap();
         assert_typed(&copy.begin_read().unwrap());
@@ -249,7 +249,7 @@ fn names_that_are_too_long_are_refused() {
     let types = TableTypes::new("", "n".repeat(256));
     assert!(is_invalid(txn.set_table_types("t", &types)));
     // The name of the table takes the room.
-    let longest = "t".repeat(database.max_key_len());
+    let longest = "t".repeat(database.info().max_key_len);
     assert!(is_invalid(txn.rename_table("t", &longest)));
     assert!(is_invalid(txn.create_table::<u8, u8>(&longest).map(drop)));
     txn.create_table::<Raw, Raw>(&longest).unwrap();
@@ -257,7 +257,7 @@ fn names_that_are_too_long_are_refused() {
         txn.set_table_types(&longest, &TableTypes::new("u8", ""))
     ));
     txn.commit().unwrap();
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{report:#?}");
 }
 
@@ -267,7 +267,7 @@ fn a_definition_has_the_options_of_its_table() {
     let database = database(&path);
     let mut txn = database.begin_write().unwrap();
     let counted = NAMES.open(&txn).unwrap().options(&txn).unwrap();
-    assert!(counted.is_counted() && counted.is_multi());
+    assert!(counted.counted && counted.is_multi());
     let other = TableOptions::new()
         .order(KeyOrder::ReverseBytes)
         .value_align(8);

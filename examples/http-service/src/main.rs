@@ -12,12 +12,10 @@
 //! is sent when the change is durable. One thread follows the commits of all processes, and all
 //! subscribers get what it finds.
 
-mod metrics;
-
 use axum::{
     Router,
     extract::{Path, Query, State},
-    http::StatusCode,
+    http::{StatusCode, header::CONTENT_TYPE},
     response::{
         IntoResponse, Response,
         sse::{Event, KeepAlive, Sse},
@@ -168,8 +166,9 @@ async fn changes(
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-async fn counters(State(state): State<Notes>) -> Result<String> {
-    Ok(metrics::text(&state.database)?)
+async fn counters(State(state): State<Notes>) -> impl IntoResponse {
+    let text = teak::prometheus_text([("notes", state.database.metrics())]);
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }
 
 impl Failure {

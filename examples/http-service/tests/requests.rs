@@ -117,7 +117,8 @@ fn concurrent_requests_share_flushes() {
     });
     let (_, text) = service.request("GET", "/metrics", "");
     let value = |name: &str| -> u64 {
-        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let name = format!("{name}{{database=\"notes\"}} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&name));
         line.expect("a counter").trim().parse().expect("a number")
     };
     assert!(value("teak_commits_total") >= 200, "{text}");

@@ -6,16 +6,18 @@
 //! ```
 //!
 //! Without a path the database is in memory. Reads and writes of a few records are called from
-//! tasks directly: they take microseconds, like a lookup in a large map. Long scans, bulk loads and
-//! files that are larger than the memory belong on `spawn_blocking`, as in [`stream_range`].
+//! tasks directly: they take microseconds, like a lookup in a large map. A stream lets other tasks
+//! run after each batch of records. Bulk loads, and scans of files that are larger than the memory,
+//! belong on `spawn_blocking`.
 
 use std::{
     env,
     error::Error,
     time::{Duration, Instant},
 };
-use teak::{ChangeFeed, Database, ReadTxn, Table, codec::Str};
-use tokio::{sync::mpsc, task::JoinSet, time::timeout};
+use teak::{ChangeStream, Database, ReadTxn, Table, codec::Str};
+use tokio::{pin, task::JoinSet};
+use tokio_stream::StreamExt;
 
 const TASKS: u64 = 50;
 const COMMITS: u64 = 20;
@@ -31,7 +33,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     txn.commit_async()?.await?;
 
     let feed = database.follow(database.begin_read()?)?;
-    let subscriber = tokio::spawn(follow(feed, counts.clone()));
+    let subscriber = tokio::spawn(follow(feed.into_stream(), counts.clone()));
 
     let began = Instant::now();
     let mut tasks = JoinSet::new();
@@ -48,9 +50,10 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     println!("the subscriber saw {changes} changes in {batches} batches");
 
     let mut sum = 0;
-    let mut records = stream_range(database.begin_read()?, counts);
-    while let Some(record) = records.recv().await {
-        sum += record?.1;
+    // The stream keeps its state until it ends or is dropped.
+    let mut records = counts.range(..).stream(&database.begin_read()?)?;
+    while let Some((_, count)) = records.try_next().await? {
+        sum += count;
     }
     assert_eq!(sum, TASKS * COMMITS, "each task has counted to the end");
     println!("the stream has {sum} in all");
@@ -73,23 +76,22 @@ async fn count(database: Database, counts: Table<Str, u64>, task: u64) -> teak::
 
 /// Follows the commits until all tasks are done, or nothing happens for a while. Returns how many
 /// batches and changes there were.
-async fn follow(mut feed: ChangeFeed, counts: Table<Str, u64>) -> teak::Result<(u64, u64)> {
+async fn follow(feed: ChangeStream, counts: Table<Str, u64>) -> teak::Result<(u64, u64)> {
     let (mut batches, mut changed) = (0, 0);
-    loop {
-        // Dropping the future, as a timeout does, loses no commit.
-        let Ok(changes) = timeout(Duration::from_secs(10), feed.next_async()).await else {
-            return Ok((batches, changed));
-        };
+    let commits = feed.timeout(Duration::from_secs(10));
+    pin!(commits);
+    while let Some(Ok(changes)) = commits.next().await {
         let changes = changes?;
         batches += 1;
         for difference in changes.of(&counts)? {
             difference?;
             changed += 1;
         }
-        if is_done(changes.newer(), &counts)? {
-            return Ok((batches, changed));
+        if is_done(&changes.newer, &counts)? {
+            break;
         }
     }
+    Ok((batches, changed))
 }
 
 fn is_done(txn: &ReadTxn, counts: &Table<Str, u64>) -> teak::Result<bool> {
@@ -98,27 +100,4 @@ fn is_done(txn: &ReadTxn, counts: &Table<Str, u64>) -> teak::Result<bool> {
         sum += record?.1;
     }
     Ok(sum == TASKS * COMMITS)
-}
-
-/// Streams the records of a table. A thread of tokio's pool reads ahead, and waits when the
-/// receiver is slow. The transaction keeps its state until the stream ends or is dropped.
-fn stream_range(
-    txn: ReadTxn,
-    counts: Table<Str, u64>,
-) -> mpsc::Receiver<teak::Result<(String, u64)>> {
-    let (sender, receiver) = mpsc::channel(64);
-    tokio::task::spawn_blocking(move || {
-        let records = match counts.iter(&txn) {
-            Ok(records) => records,
-            Err(error) => return drop(sender.blocking_send(Err(error))),
-        };
-        for record in records {
-            let record = record.map(|(name, count)| (name.to_string(), count));
-            // The receiver may be gone.
-            if sender.blocking_send(record).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
 }

@@ -1,6 +1,7 @@
 //! Checks of databases that several campaigns make.
 
 use crate::Result;
+use std::ops::ControlFlow;
 use teak::{Database, Error, Transaction, codec::Raw};
 
 /// The records of a table.
@@ -8,7 +9,7 @@ pub(crate) type OwnedRecords = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Fails unless a check finds no damage.
 pub(crate) fn expect_clean(database: &Database) -> Result {
-    let damages = database.check(&mut |_| ())?.damages;
+    let damages = database.check(&mut |_| ControlFlow::Continue(()))?.damages;
     ensure!(damages.is_empty(), "check found damage: {damages:?}");
     Ok(())
 }

@@ -316,7 +316,7 @@ impl EpisodeContext {
             Ok(database) => self.database = database,
             Err(error) => return self.fail("opening after a close", &error),
         }
-        let recovery = self.database.recovery();
+        let recovery = self.database.info().recovery;
         let is_expected = match recovery {
             Recovery::Clean => true,
             // Lazy commits were left. Opening has flushed them, or has joined the process that
@@ -359,7 +359,7 @@ impl EpisodeContext {
     /// Fails unless the database is in a state that a kill at this time may leave. Records this
     /// state.
     pub(super) fn expect_killed(&mut self, time: usize) -> Result {
-        let recovery = self.database.recovery();
+        let recovery = self.database.info().recovery;
         if !matches!(recovery, Recovery::Killed { .. } | Recovery::Clean) {
             bail!("opening after a kill reports {recovery:?}");
         }

@@ -9,7 +9,7 @@ use std::{
     ops::{Deref, DerefMut},
     sync::Arc,
 };
-use teak::{Database, Recovery, Transaction, TransactionId, codec::Raw};
+use teak::{Database, Recovery, TableTypes, Transaction, TransactionId, codec::Raw};
 
 /// A table in which a key has several values. In the model a pair is one key without a value.
 pub(super) const MULTI: &str = "delta";
@@ -23,6 +23,8 @@ pub(super) type TableRecords = BTreeMap<Vec<u8>, Arc<[u8]>>;
 #[derive(Clone, Default, Debug)]
 pub(super) struct HistoryTables {
     tables: BTreeMap<&'static str, Arc<TableRecords>>,
+    /// The recorded types of tables that have any.
+    pub(super) types: BTreeMap<&'static str, TableTypes>,
     pub(super) named: BTreeMap<&'static str, Arc<HistoryTables>>,
     /// The names that the open transaction gives to its state.
     names: Vec<&'static str>,
@@ -48,6 +50,7 @@ impl HistoryTables {
         for name in std::mem::take(&mut self.names) {
             let state = Self {
                 tables: self.tables.clone(),
+                types: self.types.clone(),
                 ..Self::default()
             };
             self.named.insert(name, Arc::new(state));
@@ -57,7 +60,8 @@ impl HistoryTables {
 
     /// The tables of a named snapshot.
     pub(super) fn roll_back_to_snapshot(&mut self, name: &str) {
-        self.tables = self.named[name].tables.clone();
+        let state = &self.named[name];
+        (self.tables, self.types) = (state.tables.clone(), state.types.clone());
     }
 }
 
@@ -308,6 +312,14 @@ pub(super) fn compare(txn: &impl Transaction, tables: &HistoryTables) -> Result 
             .collect();
         let expected: Vec<_> = tables.keys().collect();
         bail!("the tables are {names:?}, not {expected:?}");
+    }
+    for ((name, _), table) in tables.iter().zip(found) {
+        let expected = tables.types.get(name).cloned().unwrap_or_default();
+        let found = table.types;
+        ensure!(
+            found == expected,
+            "the types of {name} are {found}, not {expected}"
+        );
     }
     tables.iter().try_for_each(|(name, records)| match *name {
         MULTI => compare_pairs(txn, name, records),

@@ -45,8 +45,8 @@ impl EpisodeContext {
             .settings
             .open_in(&disk, Some(pool), false)
             .context("joining")?;
-        if database.recovery() != Recovery::Joined {
-            let recovery = database.recovery();
+        if database.info().recovery != Recovery::Joined {
+            let recovery = database.info().recovery;
             bail!("attaching reports {recovery:?}");
         }
         let mut newcomer = SimulatedProcess { database, disk };

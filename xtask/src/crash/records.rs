@@ -3,7 +3,7 @@
 use super::history::{HistoryTables, MULTI, MULTI_KEY_LEN, TableRecords};
 use fastrand::Rng;
 use std::sync::Arc;
-use teak::{Error, MultiTable, Table, TableOptions, WriteTxn, codec::Raw};
+use teak::{Error, MultiTable, Table, TableDef, TableOptions, TableTypes, WriteTxn, codec::Raw};
 
 /// Keys are made from numbers below this.
 const DOMAIN: u64 = 600;
@@ -57,7 +57,7 @@ impl AnyTable {
     fn open(txn: &mut WriteTxn, name: &'static str) -> teak::Result<Self> {
         Ok(match name {
             MULTI => Self::Multi(txn.create_multi_table(name)?),
-            _ => Self::Plain(txn.create_table_with(name, options(name))?),
+            _ => Self::Plain(TableDef::new(name).options(options(name)).create(txn)?),
         })
     }
 
@@ -117,6 +117,11 @@ impl<'c> HistoryChange<'c> {
             table.insert(txn, &key, &value)?;
             records.insert(key, value);
         }
+        if rng.u8(0..6) == 0 {
+            let types = TableTypes::new("keys", format!("type {}", rng.u8(..)));
+            txn.set_table_types(name, &types)?;
+            tables.types.insert(name, types);
+        }
         Ok(())
     }
 
@@ -157,6 +162,7 @@ impl<'c> HistoryChange<'c> {
         if let Some(name) = self.existing() {
             self.txn.drop_table(name)?;
             self.tables.remove(name);
+            self.tables.types.remove(name);
         }
         Ok(())
     }

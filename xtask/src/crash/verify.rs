@@ -91,7 +91,7 @@ pub(super) fn verify(
     let database = settings
         .open_image(&disk, expected.boot)
         .context("opening")?;
-    let recovery = database.recovery();
+    let recovery = database.info().recovery;
     let (id, index) = identify(&database, expected)?;
     let plausible = |newest| expect_plausible(&recovery, id, index, newest, expected);
     match redone {
@@ -142,7 +142,7 @@ fn identify(database: &Database, expected: ExpectedStates<'_>) -> Result<(Transa
         .possible(expected.time, expected.cut)
         .map(|index| states[index].id)
         .collect();
-    let (id, recovery) = (txn.id(), database.recovery());
+    let (id, recovery) = (txn.id(), database.info().recovery);
     Err(match difference {
         Some(difference) => failure!("commit {id} is incomplete: {difference} ({recovery:?})"),
         None => failure!("commit {id} was found, but allowed are {possible:?} ({recovery:?})"),
@@ -219,8 +219,8 @@ fn commit_and_close(
 
 fn reopen(disk: &SimDisk, settings: &CrashSettings, history: &CrashHistory) -> Result {
     let again = settings.open_image(disk, BOOT).context("opening again")?;
-    if again.recovery() != Recovery::Clean {
-        let recovery = again.recovery();
+    if again.info().recovery != Recovery::Clean {
+        let recovery = again.info().recovery;
         bail!("opening again reports {recovery:?}");
     }
     let txn = again

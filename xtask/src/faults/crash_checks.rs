@@ -73,7 +73,7 @@ fn inspect_after_power_cut(
     let opened = testing::open(&disk, &script.options(), false, OTHER_BOOT);
     let database = opened.context("opening again")?;
     // A commit that was rolled back must not reappear.
-    if let recovery @ Recovery::RolledBack { .. } = database.recovery() {
+    if let recovery @ Recovery::RolledBack { .. } = database.info().recovery {
         bail!("opening again: {recovery:?}");
     }
     expect_sound(&database, &[&possible_states.acknowledged]).map(drop)

@@ -441,7 +441,7 @@ impl<'s> FaultEpisode<'s> {
         self.is_poisoned = false;
         let possible = self.possible_states.after_kill();
         let found = expect_sound(&database, &possible)?.clone();
-        if let Recovery::RolledBack { from, to, reason } = database.recovery()
+        if let Recovery::RolledBack { from, to, reason } = database.info().recovery
             && self.possible_states.failed.is_none()
             // A partly written record, perhaps of a close, counts as that of a commit.
             && !(self.site.is_some() && reason.contains("a commit record that cannot be read"))

@@ -4,7 +4,7 @@ use super::model::{self, FaultRecords, FaultTables, FaultValue, TABLE_COUNT};
 use crate::campaign::draw;
 use fastrand::Rng;
 use std::{sync::Arc, time::Duration};
-use teak::{Durability, Geometry, Options, Result, WriteTxn, codec::Raw};
+use teak::{Durability, Geometry, Options, Result, TableDef, WriteTxn, codec::Raw};
 
 /// All operations and options.
 pub(super) struct FaultScript {
@@ -223,7 +223,9 @@ pub(super) fn change(
     change: &TableChange,
 ) -> Result<()> {
     let name = model::name(table);
-    let handle = txn.create_table_with::<Raw, Raw>(name, model::options(table))?;
+    let handle = TableDef::<Raw, Raw>::new(name)
+        .options(model::options(table))
+        .create(txn)?;
     let records = Arc::make_mut(model.entry(table).or_default());
     match change {
         TableChange::Put {

@@ -107,7 +107,7 @@ pub(super) fn expect_sound<'t>(
             Err(text) => differences.push(text),
         }
     }
-    let recovery = database.recovery();
+    let recovery = database.info().recovery;
     Err(failure!(
         "not an allowed state: {differences:?} ({recovery:?})"
     ))

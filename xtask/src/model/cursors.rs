@@ -13,9 +13,9 @@ use super::{
 };
 use expected::{expected, expected_packed, expected_records};
 use positions::{at_or_after, compare, contains, next, prev, values};
-use std::{cmp::Ordering, ops::ControlFlow};
+use std::ops::ControlFlow;
 use steps::{CursorPosition, CursorRead, CursorStep, ReadMethod, shapes};
-use teak::{DetachedCursor, Direction, Error, TableOptions, Transaction};
+use teak::{DetachedCursor, Direction, Error, KeyStep, TableOptions, Transaction};
 
 fn packed_direction(is_back: bool) -> Direction {
     match is_back {
@@ -191,15 +191,7 @@ impl ModelCursor {
                 .map(|(one, other)| one.cmp(&other)),
         };
         let found = self.cursor.compare(&other.cursor, txn)?;
-        expect_same("order of two cursors", found, expected)?;
-        let of_keys = match (&self.position, &other.position) {
-            (CursorPosition::At(one), CursorPosition::At(other)) if one.0 == other.0 => {
-                expected.map(|_| Ordering::Equal)
-            }
-            _ => expected,
-        };
-        let found = self.cursor.compare_keys(&other.cursor, txn)?;
-        expect_same("order of the keys of two cursors", found, of_keys)
+        expect_same("order of two cursors", found, expected)
     }
 
     fn go<T: Transaction>(&mut self, txn: &T, step: &CursorStep) -> ModelResult<bool> {
@@ -210,12 +202,12 @@ impl ModelCursor {
             CursorStep::Next => cursor.next(txn)?,
             CursorStep::Prev => cursor.prev(txn)?,
             CursorStep::Current => cursor.current(txn)?,
-            CursorStep::NextKey => cursor.next_key(txn)?,
-            CursorStep::PrevKey => cursor.prev_key(txn)?,
-            CursorStep::NextValue => cursor.next_value(txn)?,
-            CursorStep::PrevValue => cursor.prev_value(txn)?,
-            CursorStep::FirstValue => cursor.first_value(txn)?,
-            CursorStep::LastValue => cursor.last_value(txn)?,
+            CursorStep::NextKey => cursor.step(txn, KeyStep::NextKey)?,
+            CursorStep::PrevKey => cursor.step(txn, KeyStep::PrevKey)?,
+            CursorStep::NextValue => cursor.step(txn, KeyStep::NextValue)?,
+            CursorStep::PrevValue => cursor.step(txn, KeyStep::PrevValue)?,
+            CursorStep::FirstValue => cursor.step(txn, KeyStep::FirstValue)?,
+            CursorStep::LastValue => cursor.step(txn, KeyStep::LastValue)?,
             CursorStep::Seek(op, target) => cursor.seek(txn, *op, target.as_target())?,
         })
     }
@@ -233,10 +225,10 @@ impl ModelCursor {
         };
         let is_unset = self.position == CursorPosition::Nowhere;
         expect_same("is_nowhere", cursor.is_unset(), is_unset)?;
-        expect_same("is_first", cursor.is_first(txn)?, is_first)?;
-        expect_same("is_last", cursor.is_last(txn)?, is_last)?;
-        let is_after = cursor.is_after_last(txn)?;
-        expect_same("is_behind_last", is_after, is_after_last)?;
+        let ends = cursor.ends(txn)?;
+        expect_same("is_first", ends.is_first, is_first)?;
+        expect_same("is_last", ends.is_last, is_last)?;
+        expect_same("is_after_last", ends.is_after_last, is_after_last)?;
         let CursorPosition::At(pair) = &self.position else {
             return expect_same(
                 "whether it is on a record",
@@ -260,8 +252,8 @@ impl ModelCursor {
         let all = values(model, &pair.0);
         expect_same("count of a cursor", cursor.count(txn)?, all.len() as u64)?;
         let is_first = is_there && all.first() == Some(&pair.1);
-        expect_same("is_first_value", cursor.is_first_value(txn)?, is_first)?;
+        expect_same("is_first_value", ends.is_first_value, is_first)?;
         let is_last = is_there && all.last() == Some(&pair.1);
-        expect_same("is_last_value", cursor.is_last_value(txn)?, is_last)
+        expect_same("is_last_value", ends.is_last_value, is_last)
     }
 }

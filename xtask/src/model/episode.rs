@@ -131,11 +131,11 @@ pub(crate) fn run_episode(
 impl ModelEpisode {
     fn create(settings: ModelSettings, path: PathBuf) -> ModelResult<Self> {
         let database = settings.open(&path)?;
-        expect_same("page size", database.page_size(), settings.page_size)?;
+        expect_same("page size", database.info().page_size, settings.page_size)?;
         Ok(Self {
             settings,
             path,
-            key_len_max: database.max_key_len(),
+            key_len_max: database.info().max_key_len,
             database: Some(database),
             committed: OracleTables::default(),
             begins: 0,
@@ -233,6 +233,7 @@ impl ModelEpisode {
                 moves,
             } => self.copy_range(from, to, range, *moves),
             ModelOperation::DrawSequence(name, count) => self.draw_sequence(name, *count),
+            ModelOperation::SetTypes(name, types) => self.set_types(name, types),
             ModelOperation::SetGeometry(geometry) => self.set_geometry(*geometry),
             ModelOperation::Compact => self.compact(),
             ModelOperation::CreateSnapshot(name) => self.create_snapshot(name),

@@ -11,7 +11,7 @@ use super::{
     shape::{ModelKey, ModelRecord, ModelValue},
 };
 use std::fmt;
-use teak::{Durability, Geometry, WarmUp};
+use teak::{Durability, Geometry, TableTypes, WarmUp};
 
 /// How a database is closed before it is opened again.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +126,8 @@ pub(crate) enum ModelOperation {
         moves: bool,
     },
     DrawSequence(Vec<u8>, u64),
+    /// Records other names of a table's types.
+    SetTypes(Vec<u8>, TableTypes),
     SetGeometry(Geometry),
     Compact,
     /// Names the state of the open transaction.

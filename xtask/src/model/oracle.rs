@@ -11,7 +11,7 @@ use std::{
     ops::{Deref, DerefMut},
     sync::Arc,
 };
-use teak::{KeyOrder, Marks, TableOptions};
+use teak::{KeyOrder, Marks, TableOptions, TableTypes};
 
 /// The tables of a snapshot by name, and the marks of the application.
 #[derive(Clone, Default, Debug)]
@@ -86,6 +86,21 @@ impl AnyModel {
         }
     }
 
+    /// The recorded names of the table's types.
+    pub(crate) fn types(&self) -> &TableTypes {
+        match self {
+            Self::Plain(table) => &table.types,
+            Self::Multi(table) => &table.types,
+        }
+    }
+
+    pub(crate) fn types_mut(&mut self) -> &mut TableTypes {
+        match self {
+            Self::Plain(table) => &mut table.types,
+            Self::Multi(table) => &mut table.types,
+        }
+    }
+
     /// Whether any range of this table can be copied to the other one.
     pub(crate) fn fits_into(&self, other: &Self) -> bool {
         match (self, other) {
@@ -142,6 +157,7 @@ pub(crate) struct TableModel {
     /// Bytes of all values.
     value_bytes: usize,
     pub(super) sequence: u64,
+    types: TableTypes,
 }
 
 impl TableModel {
@@ -151,6 +167,7 @@ impl TableModel {
             records: BTreeMap::new(),
             value_bytes: 0,
             sequence: 0,
+            types: TableTypes::default(),
         }
     }
 

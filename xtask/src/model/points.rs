@@ -6,7 +6,7 @@ use super::{
     shape::{ModelKey, ModelValue},
     violation::{ModelResult, expect_bytes, expect_refused, expect_same},
 };
-use teak::{Error, Swap, WriteTxn};
+use teak::{Error, WriteTxn};
 
 /// A conditional change of one record.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub(crate) fn perform(
                 model.remove(key);
             }
             let swapped = table.compare_and_swap(txn, key, Some(value.bytes()), None)?;
-            expect_same("remove_if", swapped == Swap::Done, is_equal)
+            expect_same("remove_if", swapped == Ok(()), is_equal)
         }
         PointChange::CompareAndSwap(key, old, new) => {
             compare_and_swap(txn, table, model, (key, *old, *new))
@@ -99,10 +99,10 @@ fn compare_and_swap(
 ) -> ModelResult {
     let there = model.get(key);
     let expected = match is_same(there, old) {
-        true => Swap::Done,
-        false => Swap::Other(there.map(|value| value.bytes().to_vec())),
+        true => Ok(()),
+        false => Err(there.map(|value| value.bytes().to_vec())),
     };
-    if expected == Swap::Done {
+    if expected == Ok(()) {
         put(model, key, new);
     }
     let (old, new) = (old.map(ModelValue::bytes), new.map(ModelValue::bytes));

@@ -12,11 +12,12 @@ use super::{
 };
 use crate::Context;
 use std::{
+    cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
     sync::Arc,
 };
-use teak::{Exactness, ReadTxn, Transaction};
+use teak::{ReadTxn, Transaction};
 
 const ALL: KeyRange = (Bound::Unbounded, Bound::Unbounded);
 
@@ -124,12 +125,15 @@ pub(crate) fn list_tables<T: Transaction>(txn: &T, tables: &OracleTables) -> Mod
     let mut engine: Vec<_> = txn
         .tables()?
         .into_iter()
-        .map(|info| (info.name, info.options, info.stat.records))
+        .map(|info| (info.name, info.options, info.types, info.stat.records))
         .collect();
     engine.sort_by(|left, right| left.0.cmp(&right.0));
     let model = tables
         .iter()
-        .map(|(name, table)| (name.clone(), table.options(), table.len() as u64))
+        .map(|(name, table)| {
+            let (options, types) = (table.options(), table.types().clone());
+            (name.clone(), options, types, table.len() as u64)
+        })
         .collect();
     expect_same("the list of tables", engine, model)?;
     expect_same("marks", txn.marks(), tables.marks)
@@ -144,12 +148,10 @@ fn get<T: Transaction>(txn: &T, table: &RawTable, model: &TableModel, key: &[u8]
         table.contains_key(txn, key)?,
         expected.is_some(),
     )?;
-    let expected_record = expected.map(|value| (ModelKey::from(key.to_vec()), value));
-    expect_record("get_record", table.get_record(txn, key)?, expected_record)?;
     let next = table.get_or_next(txn, key)?;
     let is_exact = next
         .as_ref()
-        .map(|(exactness, ..)| *exactness == Exactness::Exact);
+        .map(|(exactness, ..)| *exactness == Ordering::Equal);
     let after = (Bound::Included(key.to_vec().into()), Bound::Unbounded);
     let expected_next = model.range(&after).next();
     let is_there = expected_next.as_ref().map(|_| expected.is_some());

@@ -66,6 +66,7 @@ operation_kinds! {
     CommitAndRead: 60,
     CopyRange: 60,
     DrawSequence: 200,
+    SetTypes: 100,
     SetGeometry: 20,
     Compact: 10,
     ReadOnOtherThread: 60,

@@ -41,5 +41,5 @@ fn read(image: &[u8], boot: [u8; 16]) -> Result<(Recovery, SeedContent)> {
     let disk = SimDisk::from_image(image.to_vec(), 0);
     let options = Options::new().read_only(true);
     let database = teak::testing::open(&disk, &options, false, boot)?;
-    Ok((database.recovery(), content(&database)?))
+    Ok((database.info().recovery, content(&database)?))
 }

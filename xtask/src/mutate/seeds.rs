@@ -5,8 +5,8 @@
 use crate::Context;
 use std::{collections::BTreeMap, time::Duration};
 use teak::{
-    Database, Durability, KeyOrder, Options, Result, TableOptions, Transaction, ValueSize,
-    WriteTxn,
+    Database, Durability, KeyOrder, MultiTableDef, Options, Result, TableDef, TableOptions,
+    TableTypes, Transaction, ValueSize, WriteTxn,
     codec::Raw,
     testing::{self, SimDisk},
 };
@@ -43,7 +43,7 @@ struct SeedBuilder {
 
 type MakeSeed = fn(&mut SeedBuilder) -> Result<()>;
 
-const SEEDS: [(&str, usize, MakeSeed, bool); 15] = [
+const SEEDS: [(&str, usize, MakeSeed, bool); 16] = [
     ("created", 4096, |_| Ok(()), true),
     ("orders", 4096, orders, true),
     ("orders, pages of 8 KiB", 8192, orders, true),
@@ -59,6 +59,7 @@ const SEEDS: [(&str, usize, MakeSeed, bool); 15] = [
     ("checkpointed, left open", 4096, checkpointed, false),
     ("several values", 4096, several_values, true),
     ("several values, left open", 4096, several_values, false),
+    ("types", 4096, types, true),
 ];
 
 /// Makes all seeds.
@@ -162,7 +163,9 @@ fn number(i: u64) -> [u8; 8] {
 }
 
 fn fill(txn: &mut WriteTxn, name: &str, options: TableOptions, count: u64) -> Result<()> {
-    let table = txn.create_table_with::<Raw, Raw>(name, options)?;
+    let table = TableDef::<Raw, Raw>::new(name)
+        .options(options)
+        .create(txn)?;
     (0..count).try_for_each(|i| table.insert(txn, number(i), [i as u8; 40]))
 }
 
@@ -197,7 +200,9 @@ fn several_values(builder: &mut SeedBuilder) -> Result<()> {
         builder.commit(Durability::Durable, |txn| {
             let any = txn.create_multi_table::<Raw, Raw>("any")?;
             let counted = fixed.counted(true);
-            let counted = txn.create_multi_table_with::<Raw, Raw>("eight", counted)?;
+            let counted = MultiTableDef::<Raw, Raw>::new("eight")
+                .options(counted)
+                .create(txn)?;
             for i in 0..rounds * 150 {
                 let key = [[0, 1, 1, 2, 2, 2, 2, i as u8][i as usize % 8]];
                 any.insert(txn, key, &number(i)[..i as usize % 8 + 1])?;
@@ -222,7 +227,9 @@ fn inner_pages(builder: &mut SeedBuilder) -> Result<()> {
         ("counted", 40, TableOptions::new().counted(true)),
     ] {
         builder.commit(Durability::Durable, |txn| {
-            let table = txn.create_table_with::<Raw, Raw>(name, options)?;
+            let table = TableDef::<Raw, Raw>::new(name)
+                .options(options)
+                .create(txn)?;
             (0..count).try_for_each(|i| {
                 let key = [&number(i)[..], &[i as u8; 500]].concat();
                 table.insert(txn, &key, [i as u8; 300])
@@ -321,4 +328,27 @@ fn checkpointed(builder: &mut SeedBuilder) -> Result<()> {
     })?;
     drop(reader);
     Ok(())
+}
+
+/// Tables whose types are recorded: with short names, with the longest ones, with one name.
+fn types(builder: &mut SeedBuilder) -> Result<()> {
+    builder.commit(Durability::Durable, |txn| {
+        let ages = txn.create_table::<&str, u64>("ages")?;
+        ages.insert_many(txn, &[("Ada", 36), ("Grace", 85)])?;
+        let lines = txn.create_multi_table::<u32, &str>("lines")?;
+        for number in 0..50 {
+            lines.insert(txn, number % 7, number.to_string())?;
+        }
+        let table = txn.create_table::<Raw, Raw>("long names")?;
+        table.insert(txn, b"key", b"value")?;
+        let name = "t".repeat(255);
+        txn.set_table_types("long names", &TableTypes::new(name.clone(), name))
+    })?;
+    builder.commit(Durability::Durable, |txn| {
+        txn.create_table::<&str, u64>("ages")?
+            .insert(txn, "Alan", 41)?;
+        let table = txn.create_table::<Raw, Raw>("one name")?;
+        table.insert(txn, b"key", b"value")?;
+        txn.set_table_types("one name", &TableTypes::new("", "one"))
+    })
 }

@@ -1,7 +1,7 @@
 //! The tables that workers share, and their contents.
 
 use teak::{
-    Error, Result, Table, TableOptions, Transaction, WriteTxn,
+    Error, Result, Table, TableDef, TableOptions, Transaction, WriteTxn,
     codec::{Bytes, Str},
 };
 
@@ -71,7 +71,9 @@ impl StormTables {
         let tables = Self {
             accounts: txn.create_table(NAMES[0])?,
             counter: txn.create_table(NAMES[1])?,
-            mirror: txn.create_table_with(NAMES[2], TableOptions::new().counted(true))?,
+            mirror: TableDef::new(NAMES[2])
+                .options(TableOptions::new().counted(true))
+                .create(txn)?,
             inverse: txn.create_table(NAMES[3])?,
             acknowledged: txn.create_table(NAMES[4])?,
             large: txn.create_table(NAMES[5])?,

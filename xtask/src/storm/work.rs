@@ -145,7 +145,7 @@ impl<'w, 'a> WorkerThread<'w, 'a> {
 
     fn sync(&mut self, database: &Database) -> Result {
         match self.rng.u8(0..4) {
-            0 if !database.is_flush_due()? => {}
+            0 if !database.info().is_flush_due => {}
             1 => database.begin_sync()?.wait()?,
             _ => database.sync()?,
         }

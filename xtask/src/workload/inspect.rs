@@ -36,7 +36,7 @@ pub(crate) fn inspect(path: &Path, order: &mut CommitOrder) -> Result<InspectedD
         });
     }
     let database = open(path, order)?;
-    let recovery = database.recovery();
+    let recovery = database.info().recovery;
     expect_clean(&database)?;
     let mut marks = marks(&database.begin_read()?)?;
     let number = marks.len() as u64;
@@ -57,7 +57,7 @@ pub(crate) fn inspect(path: &Path, order: &mut CommitOrder) -> Result<InspectedD
     expect_clean(&database)?;
     database.close()?;
     let database = open(path, order)?;
-    let reopened = database.recovery();
+    let reopened = database.info().recovery;
     ensure!(
         reopened == Recovery::Clean,
         "opening after a close reports {reopened:?}"

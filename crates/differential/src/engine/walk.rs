@@ -6,7 +6,8 @@ use crate::{
     operation::{Answer, CursorMove, PutMode},
 };
 use teak::{
-    Cursor, DeleteScope, DetachedCursor, Result, SeekOp, SeekTarget, Transaction, WriteTxn,
+    Cursor, DeleteScope, DetachedCursor, InsertMode, KeyStep, Result, SeekOp, SeekTarget,
+    Transaction, WriteTxn,
 };
 
 /// A cursor that stays open while the table changes.
@@ -42,7 +43,7 @@ impl TeakCursor {
         match mode {
             PutMode::Upsert => drop(cursor.insert(writer, key, value)?),
             PutMode::NewKey => {
-                if !cursor.insert_new(writer, key, value)? {
+                if !cursor.insert_as(writer, InsertMode::NewKey, key, value)? {
                     return Ok(Answer::Exists(Some(cursor.value(writer)?.to_vec())));
                 }
             }
@@ -57,9 +58,11 @@ impl TeakCursor {
                     Deviation::AppendToLastKey.meet();
                     return Ok(Answer::NotLast);
                 }
-                cursor.append(writer, key, value)?;
+                cursor.insert_as(writer, InsertMode::Last, key, value)?;
             }
-            PutMode::AppendValue => cursor.append_value(writer, key, value)?,
+            PutMode::AppendValue => {
+                cursor.insert_as(writer, InsertMode::LastValue, key, value)?;
+            }
             PutMode::Current => {
                 if !cursor.update(writer, value)? {
                     return Ok(Answer::NotPlaced);
@@ -101,8 +104,8 @@ fn go_with_cursor<T: Transaction>(
         CursorMove::Last => cursor.last(txn)?,
         CursorMove::Next => cursor.next(txn)?,
         CursorMove::Prev => cursor.prev(txn)?,
-        CursorMove::NextKey => cursor.next_key(txn)?,
-        CursorMove::PrevKey => cursor.prev_key(txn)?,
+        CursorMove::NextKey => cursor.step(txn, KeyStep::NextKey)?,
+        CursorMove::PrevKey => cursor.step(txn, KeyStep::PrevKey)?,
         CursorMove::NextValue | CursorMove::PrevValue if was_nowhere => {
             Deviation::ValueStepFromNowhere.meet();
             match to {
@@ -110,8 +113,8 @@ fn go_with_cursor<T: Transaction>(
                 _ => cursor.last(txn)?,
             }
         }
-        CursorMove::NextValue => cursor.next_value(txn)?,
-        CursorMove::PrevValue => cursor.prev_value(txn)?,
+        CursorMove::NextValue => cursor.step(txn, KeyStep::NextValue)?,
+        CursorMove::PrevValue => cursor.step(txn, KeyStep::PrevValue)?,
         CursorMove::Set(key) | CursorMove::SetKey(key) => cursor.seek(txn, SeekOp::Equal, key)?,
         CursorMove::SetRange(key) => cursor.seek(txn, SeekOp::GreaterOrEqual, key)?,
         CursorMove::GetBoth(key, value) => {
@@ -121,8 +124,8 @@ fn go_with_cursor<T: Transaction>(
             cursor.seek(txn, SeekOp::GreaterOrEqual, SeekTarget::Value(key, value))?
         }
         _ if was_nowhere => return Ok(Answer::NotPlaced),
-        CursorMove::FirstValue => cursor.first_value(txn)?,
-        CursorMove::LastValue => cursor.last_value(txn)?,
+        CursorMove::FirstValue => cursor.step(txn, KeyStep::FirstValue)?,
+        CursorMove::LastValue => cursor.step(txn, KeyStep::LastValue)?,
         CursorMove::Current => cursor.current(txn)?,
         CursorMove::Count => return Ok(Answer::Number(cursor.count(txn)?)),
     };
@@ -200,8 +203,8 @@ fn go_with_borrowing(
         CursorMove::Last => cursor.last()?,
         CursorMove::Next => cursor.next()?,
         CursorMove::Prev => cursor.prev()?,
-        CursorMove::NextKey => cursor.next_key()?,
-        CursorMove::PrevKey => cursor.prev_key()?,
+        CursorMove::NextKey => cursor.step(KeyStep::NextKey)?,
+        CursorMove::PrevKey => cursor.step(KeyStep::PrevKey)?,
         CursorMove::NextValue | CursorMove::PrevValue if !*is_placed => {
             Deviation::ValueStepFromNowhere.meet();
             match to {
@@ -209,8 +212,8 @@ fn go_with_borrowing(
                 _ => cursor.last()?,
             }
         }
-        CursorMove::NextValue => cursor.next_value()?,
-        CursorMove::PrevValue => cursor.prev_value()?,
+        CursorMove::NextValue => cursor.step(KeyStep::NextValue)?,
+        CursorMove::PrevValue => cursor.step(KeyStep::PrevValue)?,
         CursorMove::Set(key) | CursorMove::SetKey(key) => cursor.seek(SeekOp::Equal, key)?,
         CursorMove::SetRange(key) => cursor.seek(SeekOp::GreaterOrEqual, key)?,
         CursorMove::GetBoth(key, value) => cursor.seek(SeekOp::Equal, (key, value))?,
@@ -218,8 +221,8 @@ fn go_with_borrowing(
             cursor.seek(SeekOp::GreaterOrEqual, SeekTarget::Value(key, value))?
         }
         _ if !*is_placed => return Ok(Answer::NotPlaced),
-        CursorMove::FirstValue => cursor.first_value()?,
-        CursorMove::LastValue => cursor.last_value()?,
+        CursorMove::FirstValue => cursor.step(KeyStep::FirstValue)?,
+        CursorMove::LastValue => cursor.step(KeyStep::LastValue)?,
         CursorMove::Current => cursor.is_on_record(),
         CursorMove::Count => return Ok(Answer::Number(cursor.count())),
     };

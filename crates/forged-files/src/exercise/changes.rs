@@ -8,7 +8,7 @@ use super::{
 use std::time::Duration;
 use teak::{
     BulkOptions, CompactOptions, Database, DeleteScope, DetachedCursor, Durability, Error,
-    Geometry, Result, SeekOp, TableInfo, Transaction, WriteOptions, WriteTxn, codec::Raw,
+    Geometry, Result, SeekOp, TableDef, TableInfo, Transaction, WriteOptions, WriteTxn, codec::Raw,
 };
 
 /// Changes of a table in which a key has one value.
@@ -83,7 +83,7 @@ fn change_some(collector: &mut FindingCollector<'_>, database: &Database) -> Res
         4 => drop(txn.commit_measured()?),
         _ => drop(txn.commit()?),
     }
-    let _ = database.is_flush_due();
+    let _ = database.info().is_flush_due;
     database.sync()?;
     rename(collector, database)
 }
@@ -182,7 +182,9 @@ fn change_plain(
         }
         17 => table.append(txn, [0xff; 8], value),
         18..=20 => {
-            let target = txn.create_table_with::<Raw, Raw>("target", info.options)?;
+            let target = TableDef::<Raw, Raw>::new("target")
+                .options(info.options)
+                .create(txn)?;
             match step {
                 18 => table.range(..).copy_to(txn, &target).map(drop),
                 19 => table.range(..).move_to(txn, &target).map(drop),

@@ -107,7 +107,7 @@ fn expect_any(collector: &mut FindingCollector<'_>, description: &str, path: &Pa
 pub(super) fn expect_sound(collector: &mut FindingCollector<'_>, description: &str, path: &Path) {
     let report = options()
         .open(path)
-        .and_then(|database| database.check(&mut |_| {}));
+        .and_then(|database| database.check(&mut |_| ControlFlow::Continue(())));
     if matches!(report, Err(Error::Io { .. })) {
         // Memory or space is exhausted.
         return;

@@ -2,7 +2,7 @@
 
 use super::collector::FindingCollector;
 use std::ops::ControlFlow;
-use teak::{Cursor, DetachedCursor, Direction, Result, SeekOp, SeekTarget, Transaction};
+use teak::{Cursor, DetachedCursor, Direction, KeyStep, Result, SeekOp, SeekTarget, Transaction};
 
 /// Random steps.
 const STEPS: usize = 60;
@@ -65,12 +65,12 @@ pub(super) fn borrowing(
             1 => cursor.last(),
             2..=4 => cursor.next(),
             5..=7 => cursor.prev(),
-            8 => cursor.next_key(),
-            9 => cursor.prev_key(),
-            10 => cursor.next_value(),
-            11 => cursor.prev_value(),
-            12 => cursor.first_value(),
-            13 => cursor.last_value(),
+            8 => cursor.step(KeyStep::NextKey),
+            9 => cursor.step(KeyStep::PrevKey),
+            10 => cursor.step(KeyStep::NextValue),
+            11 => cursor.step(KeyStep::PrevValue),
+            12 => cursor.step(KeyStep::FirstValue),
+            13 => cursor.step(KeyStep::LastValue),
             14 => cursor.seek_nth(number),
             15 => cursor.skip(number as i64 - 150),
             16 => cursor.read_batch(number as usize, |_, _| {}),
@@ -82,8 +82,7 @@ pub(super) fn borrowing(
             collector.note("a cursor's value", cursor.value().map(<[u8]>::len));
             collector.note("a cursor's value", cursor.value_in_page());
         }
-        let _ = (cursor.key().len(), cursor.is_first(), cursor.is_last());
-        let _ = (cursor.is_first_value(), cursor.is_last_value());
+        let _ = (cursor.key().len(), cursor.ends());
         let _ = (cursor.count(), cursor.distance(&other));
     }
     // A nested tree may claim to have any number of values.
@@ -126,12 +125,12 @@ pub(super) fn free<T: Transaction>(
                 cursor.reset();
                 Ok(cursor.is_unset())
             }
-            8 => cursor.next_key(txn),
-            9 => cursor.prev_key(txn),
-            10 => cursor.next_value(txn),
-            11 => cursor.prev_value(txn),
-            12 => cursor.first_value(txn),
-            13 => cursor.last_value(txn),
+            8 => cursor.step(txn, KeyStep::NextKey),
+            9 => cursor.step(txn, KeyStep::PrevKey),
+            10 => cursor.step(txn, KeyStep::NextValue),
+            11 => cursor.step(txn, KeyStep::PrevValue),
+            12 => cursor.step(txn, KeyStep::FirstValue),
+            13 => cursor.step(txn, KeyStep::LastValue),
             14 => cursor
                 .read_packed(txn, direction)
                 .map(|packed| packed.is_some()),

@@ -6,8 +6,8 @@ use std::{
     ops::{Bound, ControlFlow},
 };
 use teak::{
-    Action, DetachedCursor, MultiTable, ReadTxn, Result, TableInfo, Transaction, WriteTxn,
-    codec::Raw,
+    Action, DetachedCursor, MultiTable, MultiTableDef, ReadTxn, Result, TableInfo, Transaction,
+    WriteTxn, codec::Raw,
 };
 
 pub(super) type Multi = MultiTable<Raw, Raw>;
@@ -82,7 +82,7 @@ fn table_in<T: Transaction>(
     }
     collector.agree("a scan and its parts differ", &there, &sum);
     let _ = (table.stat(txn), table.len(txn), table.is_empty(txn));
-    let _ = (table.options(txn), table.sequence(txn));
+    let _ = table.options(txn);
     let (keys, values): (Vec<_>, Vec<_>) = (pairs.iter())
         .map(|(key, value)| (&key[..], &value[..]))
         .unzip();
@@ -199,7 +199,7 @@ pub(super) fn change(
         0 => (pairs.iter()).try_for_each(|(_, value)| table.insert(txn, key, value).map(drop)),
         1 => table.remove_many(txn, &some).map(drop),
         2 => table.insert_many(txn, &some).map(drop),
-        3 => table.set(txn, key, value).map(drop),
+        3 => table.set_values(txn, key, &[value]).map(drop),
         4 => (pairs.iter()).try_for_each(|(key, value)| table.remove(txn, key, value).map(drop)),
         5 => table.insert_values(txn, key, &values).map(drop),
         6 => table.range_pairs(from).remove(txn).map(drop),
@@ -217,7 +217,9 @@ pub(super) fn change(
         16 => table.append(txn, [0xff; 8], value).map(drop),
         17 | 18 => {
             let options = table.options(txn)?;
-            let target = txn.create_multi_table_with::<Raw, Raw>("target", options)?;
+            let target = MultiTableDef::<Raw, Raw>::new("target")
+                .options(options)
+                .create(txn)?;
             match step {
                 17 => table.range(..).copy_to(txn, &target).map(drop),
                 _ => table.range(&key[..]..).move_to(txn, &target).map(drop),

@@ -102,10 +102,9 @@ fn table_in<T: Transaction>(
     collector.note("the first record", table.first(txn));
     collector.note("the last record", table.last(txn));
     let _ = (table.stat(txn), table.len(txn), table.is_empty(txn));
-    let _ = (table.options(txn), table.sequence(txn));
+    let _ = table.options(txn);
     for key in &slices {
         collector.note("a lookup", table.get(txn, key));
-        collector.note("a lookup of a record", table.get_record(txn, key));
         collector.note("a lookup of the next", table.get_or_next(txn, key));
         collector.note("a lookup", table.contains_key(txn, key));
         collector.exhaust("a range", table.range(*key..).iter(txn)?.take(40));

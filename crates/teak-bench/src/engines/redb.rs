@@ -17,7 +17,7 @@ use std::path::Path;
 const FILE_NAME: &str = "bench.redb";
 const RECORDS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("records");
 
-type RedbTable<'t> = redb::RedbTable<'t, &'static [u8], &'static [u8]>;
+type RedbTable<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
 
 self_cell!(
     /// A write transaction, with the table opened once.

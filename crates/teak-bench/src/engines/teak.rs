@@ -21,7 +21,8 @@ use std::{
     path::Path,
 };
 use teak::{
-    Database, Geometry, Options, ReadTxn, Table, TableOptions, Ticket, Verification, codec::Bytes,
+    Database, Geometry, Options, ReadTxn, Table, TableDef, TableOptions, Ticket, Verification,
+    codec::Bytes,
 };
 
 const FILE_NAME: &str = "bench.teak";
@@ -68,7 +69,9 @@ impl Teak {
             KeyOrder::Integers => teak::KeyOrder::Integer,
         };
         let table_options = TableOptions::new().order(order);
-        let table = transaction.create_table_with(TABLE_NAME, table_options)?;
+        let table = TableDef::new(TABLE_NAME)
+            .options(table_options)
+            .create(&mut transaction)?;
         transaction.commit()?;
         Ok(Self {
             database,

@@ -253,10 +253,25 @@ public:
     detail::place place;
     check_report report = {};
     report.size = sizeof report;
-    const teak_code code = teak_db_check(raw(), &report, each, &called, place);
+    const teak_code code = teak_db_check(raw(), &report, each, &called, nullptr, nullptr, place);
     called.throw_again();
     const bool is_report = code == TEAK_CORRUPTED && report.damages > 0;
     return detail::given<check_report>(is_report ? TEAK_OK : code, place, [&] { return report; });
+  }
+  /// Calls a function with the number of pages checked, and the total: `void` or `step
+  /// (std::uint64_t done, std::uint64_t total)`. Nothing if the function stopped the check.
+  template <class Function> answer<std::optional<check_report>> check_watched(Function &&progress) const {
+    detail::called<std::remove_reference_t<Function>> called(progress);
+    auto tell = [](void *user, std::uint64_t done, std::uint64_t total) noexcept {
+      return (*static_cast<decltype(called) *>(user))(done, total);
+    };
+    detail::place place;
+    check_report report = {};
+    report.size = sizeof report;
+    const teak_code code = teak_db_check(raw(), &report, nullptr, nullptr, tell, &called, place);
+    called.throw_again();
+    const bool is_report = code == TEAK_CORRUPTED && report.damages > 0;
+    return detail::found<check_report>(is_report ? TEAK_OK : code, place, [&] { return report; });
   }
   /// Calls a function for each read transaction of any process: `reader_choice (const reader_info
   /// &) noexcept`. Returns whether it was called for all.
@@ -332,9 +347,10 @@ inline answer<check_report> restore(const std::string &backup, const std::vector
   return detail::given<check_report>(code, place, [&] { return report; });
 }
 
-/// Copies all readable records of a damaged database into a new one: see teak_salvage.
-inline answer<salvage_report> salvage(const std::string &source, const std::string &target,
-                                      const salvage_options &options = salvage_options()) {
+/// Copies all readable records of a damaged database into a new one: see teak_salvage. Nothing if
+/// the function for the progress stopped it.
+inline answer<std::optional<salvage_report>> salvage(const std::string &source, const std::string &target,
+                                                     const salvage_options &options = salvage_options()) {
   detail::place place;
   const std::vector<teak_comparison> comparisons = options.comparisons_.raw();
   teak_salvage_options raw = {};
@@ -352,12 +368,14 @@ inline answer<salvage_report> salvage(const std::string &source, const std::stri
   auto progress = options.progress_;
   if (progress) {
     raw.progress_user = &progress;
-    raw.progress = detail::watched;
+    raw.progress = [](void *user, std::uint64_t done, std::uint64_t total) noexcept {
+      return static_cast<int>((*static_cast<decltype(progress) *>(user))(done, total) == step::stop);
+    };
   }
   salvage_report report = {};
   report.size = sizeof report;
   const teak_code code = teak_salvage(source.c_str(), target.c_str(), &raw, &report, place);
-  return detail::given<salvage_report>(code, place, [&] { return report; });
+  return detail::found<salvage_report>(code, place, [&] { return report; });
 }
 
 } // namespace TEAK_WAY

@@ -68,6 +68,9 @@ enum class slow_reader_choice : int {
 using slow_reader = teak_slow_reader;
 /// The limits of a file's length, and how the file grows and shrinks: see teak_geometry.
 using geometry = teak_geometry;
+/// Whether a walk or an operation continues.
+enum class step { go_on, stop };
+
 /// A function that receives the work done and the total from time to time.
 using watch = std::function<void(std::uint64_t done, std::uint64_t total)>;
 /// The saved part of a damaged database: see teak_salvage_report.
@@ -311,17 +314,25 @@ public:
     line_ = std::move(tell);
     return *this;
   }
-  /// Calls a function with the number of pages read and the total. The function throws nothing.
-  salvage_options &progress(watch tell) {
-    progress_ = std::move(tell);
+  /// Calls a function with the number of pages read and the total: `void` or `step (std::uint64_t
+  /// done, std::uint64_t total)`. The function throws nothing.
+  template <class Function> salvage_options &progress(Function tell) {
+    progress_ = [tell = std::move(tell)](std::uint64_t done, std::uint64_t total) mutable {
+      if constexpr (std::is_void_v<std::invoke_result_t<Function &, std::uint64_t, std::uint64_t>>) {
+        tell(done, total);
+        return step::go_on;
+      } else {
+        return tell(done, total);
+      }
+    };
     return *this;
   }
 
 private:
-  friend answer<salvage_report> salvage(const std::string &, const std::string &, const salvage_options &);
+  friend answer<std::optional<salvage_report>> salvage(const std::string &, const std::string &, const salvage_options &);
 
   std::function<void(std::string_view line)> line_;
-  watch progress_;
+  std::function<step(std::uint64_t done, std::uint64_t total)> progress_;
   detail::comparisons comparisons_;
 };
 

@@ -18,9 +18,6 @@ enum class change : std::uint32_t { inserted = TEAK_INSERTED, changed = TEAK_CHA
 /// The durations of the steps of a commit: see teak_commit_latency.
 using commit_latency = teak_commit_latency;
 
-/// Whether a walk continues.
-enum class step { go_on, stop };
-
 namespace detail {
 
 /// An open database, which is closed with its last user.

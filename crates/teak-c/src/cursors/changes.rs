@@ -8,7 +8,7 @@ use crate::{
     teak_code,
     transactions::{change, teak_txn},
 };
-use teak::{DeleteScope, DetachedCursor, WriteTxn};
+use teak::{DeleteScope, DetachedCursor, InsertMode, WriteTxn};
 
 /// The records that a cursor removes.
 #[repr(C)]
@@ -91,7 +91,12 @@ pub unsafe extern "C" fn teak_cursor_insert_new(
         answer(error, || {
             let (key, value) = (key.bytes()?, value.bytes()?);
             changed(cursor, txn, |free, txn| {
-                Ok(whether(free.insert_new(txn, key, value)?))
+                Ok(whether(free.insert_as(
+                    txn,
+                    InsertMode::NewKey,
+                    key,
+                    value,
+                )?))
             })
         })
     }

@@ -10,7 +10,7 @@ use crate::{
     teak_code,
     transactions::{either, read, teak_txn},
 };
-use teak::{SeekOp, SeekTarget};
+use teak::{KeyStep, SeekOp, SeekTarget};
 
 /// A movement of a cursor.
 #[repr(C)]
@@ -93,12 +93,12 @@ pub unsafe extern "C" fn teak_cursor_move(
                     2 => free.next(txn),
                     3 => free.prev(txn),
                     4 => free.current(txn),
-                    5 => free.next_key(txn),
-                    6 => free.prev_key(txn),
-                    7 => free.next_value(txn),
-                    8 => free.prev_value(txn),
-                    9 => free.first_value(txn),
-                    10 => free.last_value(txn),
+                    5 => free.step(txn, KeyStep::NextKey),
+                    6 => free.step(txn, KeyStep::PrevKey),
+                    7 => free.step(txn, KeyStep::NextValue),
+                    8 => free.step(txn, KeyStep::PrevValue),
+                    9 => free.step(txn, KeyStep::FirstValue),
+                    10 => free.step(txn, KeyStep::LastValue),
                     other => return Err(unknown("move", other)),
                 })?)
             })

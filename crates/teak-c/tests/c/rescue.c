@@ -132,10 +132,11 @@ static int count_lines(void *user, teak_slice line) {
   return 0;
 }
 
-static void note_progress(void *user, uint64_t done, uint64_t total) {
+static int note_progress(void *user, uint64_t done, uint64_t total) {
   uint64_t *noted = user;
   noted[0] = done;
   noted[1] = total;
+  return 0;
 }
 
 static void salvage(const char *directory) {
@@ -145,6 +146,8 @@ static void salvage(const char *directory) {
   uint64_t pages_told[2] = {0};
   teak_salvage_options options = {
       .size = sizeof options, .each = count_lines, .each_user = &lines_told, .progress = note_progress, .progress_user = pages_told};
+  teak_salvage_options stopped = {.size = sizeof stopped, .progress = stop_progress};
+  assert(teak_salvage(source, target, &stopped, NULL, &error) == TEAK_NONE);
   check(teak_salvage(source, target, &options, &report, &error));
   assert(pages_told[0] > 0 && pages_told[0] <= pages_told[1]);
   assert(report.tables == 2 && report.records == 2 * RECORDS + 2 && report.records_lost == 0 && lines_told > 0);

@@ -126,9 +126,10 @@ static void copies(teak_db db, const char *directory) {
   for (int i = 0; i < 2; i++) {
     teak_db copied = open_at(copies[i]);
     teak_check_report report = {.size = sizeof report};
-    check(teak_db_check(copied, &report, no_damage, NULL, &error));
+    check(teak_db_check(copied, &report, no_damage, NULL, count_calls, &calls, &error));
     assert(report.damages == 0 && report.pages > 0 && report.tables == 2 && report.records >= 4);
-    check(teak_db_check(copied, NULL, NULL, NULL, &error));
+    check(teak_db_check(copied, NULL, NULL, NULL, NULL, NULL, &error));
+    assert(teak_db_check(copied, NULL, NULL, NULL, stop, &calls, &error) == TEAK_NONE);
     check(teak_db_close(copied, &error));
   }
 }

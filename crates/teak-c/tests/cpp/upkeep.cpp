@@ -213,6 +213,8 @@ static void backups(teak::database &db, const std::string &directory) {
     const teak::read_txn reader = copy.begin_read();
     assert(*reader.open_table("words")->get(reader, "oak") == "3");
     assert(copy.check().damages == 0);
+    assert(!copy.check_watched([](std::uint64_t, std::uint64_t) { return teak::step::stop; }));
+    assert(copy.check_watched([](std::uint64_t, std::uint64_t) {})->damages == 0);
   }
   db.compact();
   const teak::compact_report report = db.compact_with(teak::compact_options().until_free_percent(50).pause(std::chrono::milliseconds(1)));
@@ -266,14 +268,18 @@ static void salvage_orders(const std::string &directory) {
     txn.commit();
   }
   assert(std::ifstream(lock).good());
-  assert(teak::salvage(source, directory + "/without.teak").records == 0);
+  assert(teak::salvage(source, directory + "/without.teak")->records == 0);
+  const auto stopping = teak::salvage_options().comparison("by length", by_length).progress([](std::uint64_t, std::uint64_t) {
+    return teak::step::stop;
+  });
+  assert(!teak::salvage(source, directory + "/with.teak", stopping));
   std::uint64_t pages = 0;
   std::string text;
   const auto with = teak::salvage_options()
                         .comparison("by length", by_length)
                         .each_line([&](std::string_view line) { text += line; })
                         .progress([&](std::uint64_t, std::uint64_t total) { pages = total; });
-  const teak::salvage_report report = teak::salvage(source, directory + "/with.teak", with);
+  const teak::salvage_report report = *teak::salvage(source, directory + "/with.teak", with);
   assert(report.records == 1 && report.is_complete && pages > 0 && text.find("words") != std::string::npos);
 }
 
@@ -307,7 +313,7 @@ static void restoring(const std::string &directory) {
   assert(starts.size() == 3 && sum == 101);
   db.backup_since(monday, directory + "/increment");
   assert(teak::restore(directory + "/full", {directory + "/increment"}, directory + "/restored.teak").records == 101);
-  const teak::salvage_report report = teak::salvage(directory + "/restored.teak", directory + "/saved.teak");
+  const teak::salvage_report report = *teak::salvage(directory + "/restored.teak", directory + "/saved.teak");
   assert(report.records == 101 && report.lost_snapshots == 1);
   salvage_orders(directory);
   const auto cancel = [](const teak::reader_info &reader) noexcept {

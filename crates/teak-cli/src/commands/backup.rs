@@ -3,6 +3,7 @@
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
+use crate::interruption::Interruption;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::{printable, shown_path};
@@ -12,7 +13,6 @@ use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -140,12 +140,13 @@ fn copy_dense(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOu
     let of = arguments.of.as_deref().map(OsStr::as_encoded_bytes);
     let state = engine::begin_read(&database, of)?;
     let limiter = RateLimiter::new(arguments.max_rate);
+    let interruption = Interruption::begin();
     let mut progress = |copied: DenseProgress| {
         if copied.records.is_multiple_of(RECORDS_PER_CHECK) {
             bar.set_position(copied.records);
             limiter.wait(copied.bytes);
         }
-        ControlFlow::Continue(())
+        interruption.go_on()
     };
     let copied = match arguments.is_to_pipe() {
         false => state.copy_dense(&arguments.target, &mut progress)?,
@@ -154,6 +155,7 @@ fn copy_dense(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOu
             let scratch = scratch.map_err(failed("creating a temporary directory"))?;
             let path = scratch.path().join("copy");
             let copied = state.copy_dense(&path, &mut progress)?;
+            drop(interruption);
             let mut copy = File::open(&path).map_err(failed("opening the copy"))?;
             let sent = send(&mut copy, &RateLimiter::new(arguments.max_rate));
             sent.map_err(failed(TO_OUTPUT))?;
@@ -253,11 +255,12 @@ fn write_pages(
     bar: &ProgressBar,
 ) -> Result<BackupProgress, Failure> {
     let limiter = RateLimiter::new(arguments.max_rate);
+    let interruption = Interruption::begin();
     let mut progress = |progress: BackupProgress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.bytes);
         limiter.wait(progress.bytes);
-        ControlFlow::Continue(())
+        interruption.go_on()
     };
     if !arguments.is_to_pipe() {
         return Ok(database.backup(&arguments.target, since, &mut progress)?);

@@ -3,6 +3,7 @@
 use crate::common_arguments::DatabaseArgument;
 use crate::engine;
 use crate::failure::Failure;
+use crate::interruption::Interruption;
 use crate::output::{self, ReportStyle, counted};
 use crate::text::{printable, shown_path};
 use clap::Args;
@@ -69,11 +70,15 @@ pub(crate) fn run(arguments: &CheckArguments, style: ReportStyle) -> Result<(), 
     let bar = ProgressBar::new(0)
         .with_style(bar_style())
         .with_message("checking");
+    let interruption = Interruption::begin();
     let report = database.check(&mut |progress| {
         bar.set_length(engine::wide(progress.pages_total));
         bar.set_position(engine::wide(progress.pages_done));
-    })?;
+        interruption.go_on()
+    });
+    drop(interruption);
     bar.finish_and_clear();
+    let report = report?;
     // If the snapshots cannot be listed, the report says why.
     let snapshots = (database.snapshots().ok()).map(|snapshots| engine::wide(snapshots.len()));
     match style {

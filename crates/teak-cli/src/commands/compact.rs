@@ -115,7 +115,7 @@ fn compact(
     let max_pages = arguments.max_pages.unwrap_or(u64::MAX);
     let mut moved_before = 0;
     loop {
-        let moved_bytes = moved_before * database.page_size() as u64;
+        let moved_bytes = moved_before * database.info().page_size as u64;
         let mut progress = |progress: CompactProgress| {
             let moved_pages = moved_before + progress.moved_pages;
             bar.set_message(format!(

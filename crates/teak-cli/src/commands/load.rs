@@ -61,10 +61,10 @@ fn load(
 }
 
 fn warn_of_page_size(database: &Database, asked: Option<usize>) {
-    if asked.is_some_and(|asked| asked != database.page_size()) {
+    if asked.is_some_and(|asked| asked != database.info().page_size) {
         output::warn(&format!(
             "the database already exists and keeps its page size of {} bytes",
-            database.page_size()
+            database.info().page_size
         ));
     }
 }

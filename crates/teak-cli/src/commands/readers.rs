@@ -94,7 +94,7 @@ impl ReaderReport {
 pub(crate) fn run(arguments: &ReadersArguments, style: ReportStyle) -> Result<(), Failure> {
     engine::refuse_unlocked("the lock file is where processes find each other's readers")?;
     let database = engine::open_for_reading(&arguments.database.path)?;
-    if !database.has_lock_file() {
+    if !database.info().has_lock_file {
         return Err(Failure::Busy(format!(
             "the readers of {} cannot be listed, because its lock file cannot be created or written; run this command as a user who may do that, or name another lock file (--lock-file)",
             shown_path(database.path())

@@ -1,6 +1,7 @@
 //! `teak restore`: makes a database from a copy and its increments, and checks it.
 
 use crate::failure::Failure;
+use crate::interruption::Interruption;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::shown_path;
@@ -10,7 +11,6 @@ use serde::Serialize;
 use std::cell::Cell;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use teak::RestoreProgress;
 
@@ -73,6 +73,7 @@ pub(crate) fn run(arguments: &RestoreArguments, style: ReportStyle) -> Result<()
     };
     let bar = ProgressBar::new(0).with_style(bar_style());
     let total_bytes = total_bytes(backups);
+    let interruption = Interruption::begin();
     let restored = teak::restore(
         copy,
         &mut sources.collect::<Vec<_>>(),
@@ -80,9 +81,10 @@ pub(crate) fn run(arguments: &RestoreArguments, style: ReportStyle) -> Result<()
         target,
         &mut |progress| {
             show(progress, total_bytes, &bar);
-            ControlFlow::Continue(())
+            interruption.go_on()
         },
     );
+    drop(interruption);
     bar.finish_and_clear();
     let restored = restored.map_err(|error| explain(error, backups, reading.get()))?;
     let file = target.metadata();

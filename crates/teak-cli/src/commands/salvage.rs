@@ -3,6 +3,7 @@
 
 use crate::engine;
 use crate::failure::Failure;
+use crate::interruption::Interruption;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::shown_path;
@@ -112,11 +113,15 @@ pub(crate) fn run(arguments: &SalvageArguments, style: ReportStyle) -> Result<()
     let bar = ProgressBar::new(0)
         .with_style(bar_style())
         .with_message("saving");
+    let interruption = Interruption::begin();
     let report = engine::salvage(&arguments.damaged, &arguments.saved, |done, total| {
         bar.set_length(total);
         bar.set_position(done);
-    })?;
+        interruption.go_on()
+    });
+    drop(interruption);
     bar.finish_and_clear();
+    let report = report?;
     match style {
         ReportStyle::Text => {
             output::print(|output| write!(output, "{report}").map_err(Failure::Output))

@@ -111,7 +111,7 @@ fn order_name(order: Order) -> &'static str {
 pub(crate) fn run(arguments: &TablesArguments, style: ReportStyle) -> Result<(), Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
     let infos = engine::begin_read(&database, arguments.snapshot.name())?.tables()?;
-    let page_size_bytes = engine::wide(database.page_size());
+    let page_size_bytes = engine::wide(database.info().page_size);
     match style {
         ReportStyle::Text => output::print(|output| {
             write_list(&infos, page_size_bytes, output).map_err(Failure::Output)

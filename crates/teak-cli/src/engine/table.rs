@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::text::{Order, TableKind, ValueKind};
 use teak::codec::{EncodeAs, Raw};
 use teak::{
-    BulkOptions, Difference, KeyOrder, MultiTable, ReadTxn, Table, TableOptions, Transaction,
-    ValueSize, WriteTxn,
+    BulkOptions, Difference, KeyOrder, MultiTable, MultiTableDef, ReadTxn, Table, TableDef,
+    TableOptions, Transaction, ValueSize, WriteTxn,
 };
 
 /// Pairs per insertion if a table cannot be built bottom-up.
@@ -45,7 +45,10 @@ impl AnyTable {
     pub(super) fn create(txn: &mut WriteTxn, name: &[u8], kind: TableKind) -> teak::Result<Self> {
         let options = TableOptions::new().order(key_order(kind.order));
         let Some(values) = kind.values else {
-            return txn.create_table_with(name, options).map(Self::One);
+            return TableDef::from_bytes(name)
+                .options(options)
+                .create(txn)
+                .map(Self::One);
         };
         let size = match values.is_fixed {
             true => ValueSize::AsFirst,
@@ -54,7 +57,9 @@ impl AnyTable {
         let options = options
             .value_order(key_order(values.order))
             .value_size(size);
-        txn.create_multi_table_with(name, options)
+        MultiTableDef::from_bytes(name)
+            .options(options)
+            .create(txn)
             .map(Self::Several)
     }
 
@@ -279,10 +284,10 @@ pub(super) fn order(order: KeyOrder) -> Order {
 /// The kind of a table with these options, for text formats.
 pub(super) fn kind(options: &TableOptions) -> TableKind {
     TableKind {
-        order: order(options.key_order()),
-        values: options.order_of_values().map(|values| ValueKind {
+        order: order(options.order),
+        values: options.value_order.map(|values| ValueKind {
             order: order(values),
-            is_fixed: options.size_of_values() != Some(ValueSize::Any),
+            is_fixed: options.value_size != Some(ValueSize::Any),
         }),
     }
 }

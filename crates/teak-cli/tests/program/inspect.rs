@@ -2,7 +2,7 @@
 
 use crate::support::{TestDir, numbered_dump, parse};
 use teak::{
-    Comparison, Database, Geometry, KeyOrder, Options, Table, TableOptions, Transaction,
+    Comparison, Database, Geometry, KeyOrder, Options, Table, TableDef, TableOptions, Transaction,
     codec::{Bytes, Str},
 };
 
@@ -128,7 +128,10 @@ fn a_table_in_an_order_of_an_applications_is_left_to_it() {
         .unwrap();
     let mut txn = database.begin_write().unwrap();
     let options = TableOptions::new().order(KeyOrder::Custom(&DOWNWARDS));
-    let table = txn.create_table_with::<Str, Str>("down", options).unwrap();
+    let table = TableDef::<Str, Str>::new("down")
+        .options(options)
+        .create(&mut txn)
+        .unwrap();
     table.insert(&mut txn, "key", "value").unwrap();
     txn.commit().unwrap();
     database.close().unwrap();

@@ -1,8 +1,8 @@
-//! Files after a killed load or backup.
+//! Files after a killed load or backup, and after an interrupted one.
 
 use crate::support::{TestDir, numbered_dump};
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[test]
@@ -74,4 +74,40 @@ fn a_snapshot_left_by_a_killed_backup_is_reported() {
     dir.succeed(&["snapshot", "drop", "a.teak", "sunday"]);
     dir.succeed(&arguments);
     dir.succeed(&["check", "b.teak"]);
+}
+
+#[test]
+fn an_interrupted_backup_leaves_no_file() {
+    let dir = TestDir::new();
+    dir.write("all.dump", numbered_dump(60_000));
+    dir.succeed(&["load", "all.dump", "a.teak"]);
+    let files = || {
+        std::fs::read_dir(dir.path("."))
+            .expect("lists the directory")
+            .count()
+    };
+    let before = files();
+    for signal in ["INT", "TERM"] {
+        let mut slow = dir.command(&["backup", "a.teak", "b.teak", "--max-rate", "1"]);
+        let slow = slow
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        // Its temporary directory, in which it works from then on.
+        while files() == before {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        let id = slow.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &id]).status();
+        assert!(sent.expect("kill runs").success());
+        let ended = slow.wait_with_output().expect("the program ends");
+        assert_eq!(ended.status.code(), Some(6), "{ended:?}");
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert!(
+            text.contains("was interrupted; nothing of the result was kept"),
+            "{text}"
+        );
+        assert_eq!(files(), before);
+    }
 }

@@ -84,3 +84,43 @@ fn work_that_fails_leaves_no_new_database() {
         .fails(5, "nothing was loaded");
     assert!(dir.path("a.teak").exists());
 }
+
+#[test]
+fn a_load_refuses_other_types_than_those_of_the_table() {
+    let dir = TestDir::new();
+    let typed = |types: &str| numbered_dump(2).replace("HEADER=END", &format!("{types}HEADER=END"));
+    let text = typed("teak_key_type=str\nteak_value_type=str\n");
+    dir.write("text.dump", &text);
+    dir.write(
+        "number.dump",
+        typed("teak_key_type=str\nteak_value_type=u64\n"),
+    );
+    dir.write("key.dump", typed("teak_key_type=str\n"));
+    dir.write("bare.dump", numbered_dump(3));
+    dir.write("two.dump", text.clone() + &dir.read("number.dump"));
+
+    dir.succeed(&["load", "text.dump", "a.teak"]);
+    let message = "table \"main\" has the types str -> str, and the records of the input have the \
+                   types str -> u64; load them into another table (--table)";
+    for options in [&[][..], &["--bulk"]] {
+        let arguments = [&["load", "number.dump", "a.teak"], options].concat();
+        dir.run(&arguments).fails(2, message);
+    }
+    // Both without a type, and with the same types.
+    for dump in ["text.dump", "key.dump", "bare.dump"] {
+        dir.succeed(&["load", dump, "a.teak"]);
+    }
+    dir.succeed(&["load", "number.dump", "a.teak", "--any-types"]);
+    assert!(dir.succeed(&["tables", "a.teak"]).contains("str -> str"));
+    dir.succeed(&["load", "number.dump", "a.teak", "--table", "numbers"]);
+    assert!(dir.succeed(&["tables", "a.teak"]).contains("str -> u64"));
+    dir.run(&["load", "two.dump", "b.teak"]).fails(2, message);
+    dir.write("all.dump", dir.succeed(&["dump", "a.teak", "--all"]));
+    dir.succeed(&["load", "all.dump", "c.teak"]);
+    let tables = dir.succeed(&["tables", "c.teak"]);
+    assert!(
+        tables.contains("str -> str") && tables.contains("str -> u64"),
+        "{tables}"
+    );
+    dir.succeed(&["check", "a.teak"]);
+}

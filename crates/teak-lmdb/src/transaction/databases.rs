@@ -15,7 +15,10 @@ use crate::{
     writer::main_flags,
 };
 use std::{ffi::c_uint, sync::Arc};
-use teak::{DetachedCursor, KeyOrder, TableOptions, TableStat, ValueSize, codec::Raw};
+use teak::{
+    DetachedCursor, KeyOrder, MultiTableDef, TableDef, TableOptions, TableStat, ValueSize,
+    codec::Raw,
+};
 
 impl Transaction {
     /// The open database of a handle. `None` for a main database to which nothing was ever written.
@@ -117,8 +120,14 @@ impl Transaction {
         options: TableOptions,
     ) -> CallResult<TableHandle> {
         self.change(|txn| match database_flags & flags::DUPSORT {
-            0 => (txn.create_table_with::<Raw, Raw>(name, options)).map(TableHandle::Plain),
-            _ => (txn.create_multi_table_with::<Raw, Raw>(name, options)).map(TableHandle::Multi),
+            0 => (TableDef::<Raw, Raw>::from_bytes(name)
+                .options(options)
+                .create(txn))
+            .map(TableHandle::Plain),
+            _ => (MultiTableDef::<Raw, Raw>::from_bytes(name)
+                .options(options)
+                .create(txn))
+            .map(TableHandle::Multi),
         })
     }
 
@@ -157,7 +166,7 @@ impl Transaction {
         let name = open.name().to_vec();
         let found = self.view()?.find(&self.opened.database, &name)?;
         let (_, options) = found.ok_or(Code::NOT_FOUND)?;
-        let orders = [Some(options.key_order()), options.order_of_values()];
+        let orders = [Some(options.order), options.value_order];
         let is_custom =
             |of: ComparisonScope| matches!(orders[of as usize], Some(KeyOrder::Custom(_)));
         let order_of = |of| orders::order_of(&self.opened.database, &name, of, open.flags);
@@ -204,7 +213,7 @@ impl Transaction {
         let found = self.view()?.find(&self.opened.database, &name)?;
         let (_, options) = found.ok_or(Code::NOT_FOUND)?;
         let mut options = options.value_size(ValueSize::Any);
-        if options.order_of_values() == Some(KeyOrder::Integer) {
+        if options.value_order == Some(KeyOrder::Integer) {
             let (given, order) = orders::order_of(
                 &self.opened.database,
                 &name,
@@ -215,7 +224,9 @@ impl Transaction {
             open.set_order(given);
         }
         self.change(|txn| {
-            let new = txn.create_multi_table_with::<Raw, Raw>(COPY, options)?;
+            let new = MultiTableDef::<Raw, Raw>::from_bytes(COPY)
+                .options(options)
+                .create(txn)?;
             let mut cursor = DetachedCursor::new(old);
             let mut pairs = Vec::new();
             let mut has_more = true;

@@ -31,7 +31,7 @@ use crate::{
 };
 use choose::StateToSave;
 use pages::SeenPages;
-use std::{path::Path, sync::Arc};
+use std::{ops::ControlFlow, path::Path, sync::Arc};
 
 /// The most losses that are listed, for all tables together. Further ones are counted.
 const LOSSES_MAX: usize = 10_000;
@@ -92,6 +92,13 @@ enum SalvagedItem<'f> {
 
 /// The callback for an item that a walk finds, with its key.
 type TakeItem<'t> = dyn FnMut(&[u8], SalvagedItem<'_>) -> Result<()> + 't;
+
+/// The callback for the number of pages entered.
+type PagesProgress<'p> = dyn FnMut(u64) -> ControlFlow<()> + 'p;
+
+fn go_on(_: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
 
 /// A damaged file, and the state of it that is saved.
 #[derive(Debug)]
@@ -167,7 +174,7 @@ impl DamagedFile {
     pub(crate) fn tables(&mut self) -> Result<Vec<FoundTable>> {
         let mut tables = Vec::new();
         let catalog = *self.state.catalog();
-        self.salvage_tree(&catalog, &mut |_| {}, &mut |name, found| {
+        self.salvage_tree(&catalog, &mut go_on, &mut |name, found| {
             if let SalvagedItem::Table(entry, types) = found {
                 let (name, types) = (name.to_vec(), types.into());
                 tables.push(FoundTable { name, entry, types });
@@ -183,7 +190,7 @@ impl DamagedFile {
         let mut names = Vec::new();
         let before = self.losses.listed.len();
         match self.state.named_list() {
-            Ok(list) => self.salvage_tree(&list, &mut |_| {}, &mut |key, _| {
+            Ok(list) => self.salvage_tree(&list, &mut go_on, &mut |key, _| {
                 names.extend(named_list::name_in(key).map(<[u8]>::to_vec));
                 Ok(())
             })?,
@@ -205,11 +212,11 @@ impl DamagedFile {
     }
 
     /// Passes the readable records of a table on, in the order of keys. An error of `take` ends it.
-    /// `progress` receives the number of pages entered.
+    /// `progress` receives the number of pages entered, and may end it too.
     pub(crate) fn records(
         &mut self,
         root: &TreeRoot,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut PagesProgress<'_>,
         mut take: impl FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         self.salvage_tree(root, progress, &mut |key, found| match found {
@@ -221,7 +228,7 @@ impl DamagedFile {
     fn salvage_tree(
         &mut self,
         root: &TreeRoot,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut PagesProgress<'_>,
         take: &mut TakeItem<'_>,
     ) -> Result<()> {
         let pages = Prefault(&self.state);
@@ -243,9 +250,9 @@ struct SalvageSink<'h, 's, 't> {
     pages: &'h Prefault<'s>,
     seen: &'h mut SeenPages,
     losses: &'h mut Losses,
-    progress: &'h mut dyn FnMut(u64),
+    progress: &'h mut PagesProgress<'t>,
     take: &'h mut TakeItem<'t>,
-    /// The first error of `take`, which ends the walk.
+    /// The first error of `take`, or that `progress` ended the walk.
     failure: Option<Error>,
 }
 
@@ -312,7 +319,10 @@ impl Visitor for SalvageSink<'_, '_, '_> {
                 detail: "it is used twice".to_owned(),
             });
         }
-        (self.progress)(self.seen.count());
+        if (self.progress)(self.seen.count()).is_break() {
+            self.failure = Some(Error::cancelled("salvaging a database"));
+            return false;
+        }
         is_new
     }
 

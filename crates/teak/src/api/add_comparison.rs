@@ -10,7 +10,7 @@ impl Database {
     /// [`Options::comparison`](crate::Options::comparison) lists the rules for comparisons.
     ///
     /// ```
-    /// use teak::{Comparison, Database, KeyOrder, TableOptions};
+    /// use teak::{Comparison, Database, KeyOrder, TableDef, TableOptions};
     ///
     /// static BY_LENGTH: Comparison =
     ///     Comparison::new("length, then bytes", &|a, b| a.len().cmp(&b.len()).then(a.cmp(b)));
@@ -20,9 +20,9 @@ impl Database {
     /// assert!(database.add_comparison(&BY_LENGTH)?);
     /// let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().order(KeyOrder::Custom(&BY_LENGTH));
-    /// let trees = txn.create_table_with::<&str, u64>("trees", options)?;
+    /// let trees = TableDef::<&str, u64>::new("trees").options(options).create(&mut txn)?;
     /// trees.insert_many(&mut txn, &[("acacia", 1), ("oak", 2)])?;
-    /// assert_eq!(trees.first(&txn)?, Some(("oak".to_owned(), 2)));
+    /// assert_eq!(trees.first(&txn)?, Some(("oak".into(), 2)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -322,7 +322,7 @@ impl Database {
     /// database.create_snapshot("monday")?;
     /// let copy = directory.path().join("copy.teak");
     /// database.backup(&copy, None, go_on)?;
-    /// assert!(Database::open(&copy)?.check(&mut |_| {})?.is_clean());
+    /// assert!(Database::open(&copy)?.check(&mut |_| ControlFlow::Continue(()))?.is_clean());
     ///
     /// let since = database.open_snapshot("monday")?;
     /// let increment = directory.path().join("tuesday.increment");

@@ -4,7 +4,8 @@
 //! when a future first has to wait, and ends when none is left.
 
 use crate::{
-    Error, Result, instance::opening::Opening, sync::lock, write::transaction::WriteTransaction,
+    Error, Result, instance::opening::Opening, observe::trace::TraceOrigin, sync::lock,
+    write::transaction::WriteTransaction,
 };
 use std::{
     collections::VecDeque,
@@ -35,6 +36,7 @@ struct BeginQueueState {
 /// A future that waits to begin.
 pub(super) struct BeginRequest {
     opening: Arc<Opening>,
+    asked: TraceOrigin,
     pub(super) progress: Mutex<BeginProgress>,
 }
 
@@ -61,6 +63,7 @@ impl BeginQueue {
         }
         let request = Arc::new(BeginRequest {
             opening: Arc::clone(opening),
+            asked: TraceOrigin::now(),
             progress: Mutex::new(BeginProgress::Waiting(waker.clone())),
         });
         let mut state = lock(&self.state);
@@ -106,7 +109,8 @@ impl BeginRequest {
     /// Begins. `None` if the writer lock was not free for a while.
     fn try_begin(&self) -> Option<Result<WriteTransaction>> {
         let begun = self.opening.writable().and_then(|engine| {
-            let begun = WriteTransaction::begin_within(engine, Some(CHECK_INTERVAL), None)?;
+            let (asked, limit) = (self.asked.clone(), Some(CHECK_INTERVAL));
+            let begun = WriteTransaction::begin_asked(engine, asked, limit, None)?;
             // The thread that ends the transaction is another one.
             if let (Some(_), Some(writer_lock)) = (&begun, &engine.writer_lock) {
                 writer_lock.forget_taker();

@@ -26,24 +26,14 @@ impl fmt::Debug for CachedLookup {
     }
 }
 
-/// Whether the cached position that [`Table::get_cached`] was given was still valid.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CacheOutcome {
-    /// The table has not changed since the position was cached. The value is therefore unchanged,
-    /// too.
-    Hit,
-    /// The position belongs to another key or another state of the table. The key was looked up,
-    /// and the position was updated.
-    Miss,
-}
-
 impl<K: Codec, V: Codec> Table<K, V> {
     /// Returns the value of a key that is read often. `cached_lookup` caches where the key was
     /// found. As long as no commit has changed the table since, the value is read from there
-    /// without a search. Anything computed from the earlier value is still valid then.
+    /// without a search. The second result is whether that was so: then anything computed from the
+    /// earlier value is still valid.
     ///
     /// ```
-    /// # use teak::{CachedLookup, Database, CacheOutcome};
+    /// # use teak::{CachedLookup, Database};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
@@ -52,9 +42,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// txn.commit()?;
     /// let mut cached = CachedLookup::default();
     /// let txn = database.begin_read()?;
-    /// assert_eq!(settings.get_cached(&txn, "width", &mut cached)?, (Some(80), CacheOutcome::Miss));
+    /// assert_eq!(settings.get_cached(&txn, "width", &mut cached)?, (Some(80), false));
     /// let txn = database.begin_read()?;
-    /// assert_eq!(settings.get_cached(&txn, "width", &mut cached)?, (Some(80), CacheOutcome::Hit));
+    /// assert_eq!(settings.get_cached(&txn, "width", &mut cached)?, (Some(80), true));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -67,14 +57,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &'t ReadTxn,
         key: impl EncodeAs<K>,
         cached_lookup: &mut CachedLookup,
-    ) -> Result<(Option<V::Item<'t>>, CacheOutcome)> {
+    ) -> Result<(Option<V::Item<'t>>, bool)> {
         let root = self.root(txn)?;
         let key = key.encode_as()?;
         let key = key.as_ref();
-        let outcome = match cached_lookup.0.is_of(&root, key) {
-            true => CacheOutcome::Hit,
-            false => CacheOutcome::Miss,
-        };
+        let is_unchanged = cached_lookup.0.is_of(&root, key);
         let source = txn.source();
         let mut has_failed_once = false;
         let value = reading_twice(source, || {
@@ -87,7 +74,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
             }
         });
         match value {
-            Ok(value) => Ok((value, outcome)),
+            Ok(value) => Ok((value, is_unchanged)),
             Err(error) => {
                 cached_lookup.0.forget();
                 Err(self.located(error, txn, &root, Some(key)))

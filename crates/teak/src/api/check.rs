@@ -14,31 +14,26 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::SnapshotLost`] if the
-    /// reader of this check is cancelled. Damage is not an error; it is in the report.
-    pub fn check(&self, progress: &mut dyn FnMut(CheckProgress)) -> Result<CheckReport> {
-        let report = self.check_while(&mut |done| {
-            progress(done);
-            ControlFlow::Continue(())
-        })?;
-        report.ok_or(Error::SnapshotLost)
-    }
-
-    /// Like [`Database::check`], but returns `None` if `progress` breaks or its reader is
-    /// cancelled.
-    pub(super) fn check_while(
+    /// [`Error::InvalidArgument`] if the database has been closed; [`Error::Cancelled`] if
+    /// `progress` breaks; [`Error::SnapshotLost`] if the reader of this check is cancelled. Damage
+    /// is not an error; it is in the report.
+    pub fn check(
         &self,
         progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>,
-    ) -> Result<Option<CheckReport>> {
+    ) -> Result<CheckReport> {
         let (state, named, faults) = self.opening.readable()?.begin_read_sound()?;
-        Ok(check::check(
-            &state,
-            (&named, &faults),
-            &mut |done| match state.hold().refuse_cancelled() {
-                Ok(()) => progress(done),
-                Err(_) => ControlFlow::Break(()),
-            },
-        ))
+        let mut ending = Error::cancelled("checking the database").at(self.path());
+        let report = check::check(&state, (&named, &faults), &mut |done| match state
+            .hold()
+            .refuse_cancelled()
+        {
+            Ok(()) => progress(done),
+            Err(lost) => {
+                ending = lost;
+                ControlFlow::Break(())
+            }
+        });
+        report.ok_or(ending)
     }
 
     /// Returns what each page of the file is used for.

@@ -7,8 +7,8 @@
 //! | [`u8`] to [`u128`], [`i8`] to [`i128`] | big-endian; the sign bit of signed ones is flipped |
 //! | [`f32`], [`f64`] | like integers, in the total order of IEEE 754: see [`Ordered`] |
 //! | [`bool`], [`char`] | one byte; the number of the character in four bytes |
-//! | [`&str`](Str), [`String`] | UTF-8, unchanged |
-//! | [`&[u8]`](Bytes), [`Vec<u8>`] | unchanged |
+//! | [`&str`](Str), [`String`] | UTF-8, unchanged; see [`Small`] |
+//! | [`&[u8]`](Bytes), [`Vec<u8>`] | unchanged; see [`Small`] |
 //! | `[u8; N]` | unchanged; all have this length |
 //! | `()` | nothing: the value of a table that is a set of keys |
 //! | [`Option`] | a byte 0, or a byte 1 and the encoding |
@@ -46,6 +46,7 @@ mod order;
 mod ordered;
 #[cfg(any(feature = "serde-json", feature = "serde-postcard"))]
 mod serde_formats;
+mod small;
 #[cfg(any(feature = "chrono", feature = "jiff"))]
 mod times;
 mod tuple;
@@ -62,6 +63,7 @@ pub use ordered::{Ordered, ordered_json_integer};
 pub use serde_formats::Json;
 #[cfg(feature = "serde-postcard")]
 pub use serde_formats::Postcard;
+pub use small::Small;
 pub use tuple::KeyPart;
 
 use crate::{Error, Result};
@@ -120,7 +122,7 @@ use std::borrow::Cow;
 pub trait Codec: 'static {
     /// The type that is decoded from bytes with the lifetime `'a`.
     type Item<'a>: EncodeAs<Self> + 'a;
-    /// An item that owns its data.
+    /// An item that owns its data, as iterators return it.
     type Owned: EncodeAs<Self>;
     /// The order of tables in which encodings sort as the items do.
     const ORDER: CodecOrder;

@@ -9,6 +9,7 @@ use crate::{
         compact,
         compact_options::{CompactOptions, CompactProgress},
     },
+    observe::trace::TraceSpan,
 };
 use std::ops::ControlFlow;
 
@@ -63,6 +64,10 @@ impl Database {
         options: &CompactOptions,
         progress: &mut dyn FnMut(CompactProgress) -> ControlFlow<()>,
     ) -> Result<CompactProgress> {
-        compact::compact(self.opening.writable()?, options, progress)
+        let span = TraceSpan::compact(self.path());
+        let _entered = span.enter();
+        let done = compact::compact(self.opening.writable()?, options, progress)?;
+        span.note_compacted(done.moved_pages, done.file_bytes);
+        Ok(done)
     }
 }

@@ -3,7 +3,7 @@
 mod moves;
 mod steps;
 
-use super::{key_checks::check_probes, range_cursor::Source};
+use super::{CursorEnds, key_checks::check_probes, range_cursor::Source};
 use crate::{
     Error, Result,
     btree::{
@@ -40,7 +40,7 @@ use std::{fmt, sync::Arc};
 /// values. In a table with one value per key, moves among the values of a key find only that value.
 ///
 /// ```
-/// # use teak::{Database, SeekOp, SeekTarget};
+/// # use teak::{Database, KeyStep, SeekOp, SeekTarget};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
@@ -49,7 +49,7 @@ use std::{fmt, sync::Arc};
 /// let mut cursor = words.cursor(&txn)?;
 /// assert!(cursor.seek(SeekOp::GreaterOrEqual, SeekTarget::Value(b"teak", b"3"))?);
 /// assert_eq!((cursor.key(), cursor.value()?), (&b"teak"[..], &b"5"[..]));
-/// assert!(cursor.prev_key()?);
+/// assert!(cursor.step(KeyStep::PrevKey)?);
 /// assert_eq!((cursor.key(), cursor.count()), (&b"oak"[..], 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -182,8 +182,9 @@ impl<'t> Cursor<'t> {
 
     /// Returns the values from the current one to the end of their page in a direction,
     /// concatenated in their order, and moves to the farthest of these. `None` if the cursor is not
-    /// on a record, or if the values have no fixed size. [`Cursor::next_value`] or
-    /// [`Cursor::prev_value`] moves to the next page in that direction.
+    /// on a record, or if the values have no fixed size. A step to the
+    /// [next](crate::KeyStep::NextValue) or [previous](crate::KeyStep::PrevValue) value moves to the
+    /// next page in that direction.
     ///
     /// # Errors
     ///
@@ -193,44 +194,16 @@ impl<'t> Cursor<'t> {
         self.located(values)
     }
 
-    /// Whether the cursor is on the first record of the table.
-    ///
-    /// ```
-    /// # use teak::{Database, SeekOp};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<&str, &str>("words")?;
-    /// words.insert_many(&mut txn, &[("elm", "1"), ("oak", "2"), ("oak", "4")])?;
-    /// let mut cursor = words.cursor(&txn)?;
-    /// assert!(!cursor.is_first() && !cursor.is_last());
-    /// cursor.seek(SeekOp::Equal, b"oak")?;
-    /// assert!(cursor.is_first_value() && !cursor.is_first() && !cursor.is_last_value());
-    /// cursor.next()?;
-    /// assert!(cursor.is_last_value() && cursor.is_last());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Returns which ends the cursor is at.
     #[must_use]
-    pub fn is_first(&self) -> bool {
-        self.inner.is_first()
-    }
-
-    /// Whether the cursor is on the last record of the table; see [`Cursor::is_first`].
-    #[must_use]
-    pub fn is_last(&self) -> bool {
-        self.inner.is_last()
-    }
-
-    /// Whether the cursor is on the first value of its key; see [`Cursor::is_first`].
-    #[must_use]
-    pub fn is_first_value(&self) -> bool {
-        self.inner.is_first_value()
-    }
-
-    /// Whether the cursor is on the last value of its key; see [`Cursor::is_first`].
-    #[must_use]
-    pub fn is_last_value(&self) -> bool {
-        self.inner.is_last_value()
+    pub fn ends(&self) -> CursorEnds {
+        CursorEnds {
+            is_first: self.inner.is_first(),
+            is_last: self.inner.is_last(),
+            is_first_value: self.inner.is_first_value(),
+            is_last_value: self.inner.is_last_value(),
+            is_after_last: self.inner.is_after_last(),
+        }
     }
 }
 

@@ -68,6 +68,33 @@ pub struct DatabaseStat {
     pub readers: usize,
 }
 
+/// The facts about an open database that are known without reading it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct DatabaseInfo {
+    /// The size of a page in bytes.
+    pub page_size: usize,
+    /// The longest key in bytes: the page size less 256, at most 32,767.
+    pub max_key_len: usize,
+    /// Whether this process uses a lock file, so that processes know of each other's readers and
+    /// writers. It does not with [`Sharing::Alone`](crate::Sharing::Alone) or
+    /// [`Sharing::Unlocked`](crate::Sharing::Unlocked), nor where no lock file can be created or
+    /// written.
+    pub has_lock_file: bool,
+    /// The findings of opening it, and the repairs.
+    pub recovery: Recovery,
+    /// The id of the process that is writing now. `None` if no process writes, or if its id is not
+    /// known here, as in another PID namespace. A process may keep the writer lock between two
+    /// transactions, to commit what it has in memory.
+    pub writer_process: Option<u32>,
+    /// Whether lazy commits have reached one of the limits
+    /// [`Options::flush_after`](crate::Options::flush_after) and
+    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes), so that a background
+    /// thread is about to flush them. A program that flushes at moments of its own asks this before
+    /// it calls [`Database::sync`].
+    pub is_flush_due: bool,
+}
+
 impl Database {
     pub(super) fn new(opening: Opening) -> Self {
         Self {
@@ -85,27 +112,6 @@ impl Database {
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_read(&self) -> Result<ReadTxn> {
         self.opening.readable()?.begin_read().map(ReadTxn::new)
-    }
-
-    /// Returns the id of the process that is writing now. `None` if no process writes, or if its id
-    /// is not known here, as in another PID namespace. A process may keep the writer lock between
-    /// two transactions, to commit what it has in memory.
-    ///
-    /// ```
-    /// # use teak::Database;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let txn = database.begin_write()?;
-    /// assert_eq!(database.writer_process()?, Some(std::process::id()));
-    /// # drop(txn);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn writer_process(&self) -> Result<Option<u32>> {
-        Ok(self.opening.readable()?.writer_process())
     }
 
     /// Stops everything this process does from reaching other processes; `false` if no other
@@ -139,44 +145,39 @@ impl Database {
         self.opening.close()
     }
 
-    /// Returns what opening found and did.
-    #[must_use]
-    pub fn recovery(&self) -> Recovery {
-        self.opening.engine().recovery().clone()
-    }
-
     /// The path the database was opened at.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.opening.engine().path()
     }
 
-    /// Whether this process uses a lock file, so that processes know of each other's readers and
-    /// writers. It does not with [`Sharing::Alone`](crate::Sharing::Alone) or
-    /// [`Sharing::Unlocked`](crate::Sharing::Unlocked), nor where no lock file can be created or
-    /// written.
+    /// Returns the facts about the database that are known without reading it, such as the findings
+    /// of opening it.
     ///
     /// ```
+    /// # use teak::{Database, Recovery};
     /// # let directory = tempfile::tempdir()?;
-    /// let database = teak::Database::open(directory.path().join("coins.teak"))?;
-    /// assert!(database.has_lock_file());
+    /// let database = Database::open(directory.path().join("coins.teak"))?;
+    /// let info = database.info();
+    /// assert!(info.has_lock_file && info.recovery == Recovery::Clean);
+    /// assert_eq!((info.page_size, info.max_key_len), (4096, 3840));
+    /// let txn = database.begin_write()?;
+    /// assert_eq!(database.info().writer_process, Some(std::process::id()));
+    /// # drop(txn);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn has_lock_file(&self) -> bool {
-        self.opening.engine().has_lock_file()
-    }
-
-    /// The size of a page in bytes.
-    #[must_use]
-    pub fn page_size(&self) -> usize {
-        self.opening.engine().page_size()
-    }
-
-    /// The longest key in bytes: the page size less 256, at most 32,767.
-    #[must_use]
-    pub fn max_key_len(&self) -> usize {
-        max_key_len(self.opening.engine().page_size())
+    pub fn info(&self) -> DatabaseInfo {
+        let engine = self.opening.engine();
+        let (readable, writable) = (self.opening.readable(), self.opening.writable());
+        DatabaseInfo {
+            page_size: engine.page_size(),
+            max_key_len: max_key_len(engine.page_size()),
+            has_lock_file: engine.has_lock_file(),
+            recovery: engine.recovery().clone(),
+            writer_process: readable.ok().and_then(|engine| engine.writer_process()),
+            is_flush_due: writable.is_ok_and(|engine| engine.is_flush_due().unwrap_or(false)),
+        }
     }
 
     /// The size limits of the file, and how it grows and shrinks, as of the newest commit.
@@ -194,13 +195,14 @@ impl Database {
     ///
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn stat(&self) -> Result<DatabaseStat> {
-        let snapshot = self.opening.readable()?.begin_read()?;
+        let engine = self.opening.readable()?;
+        let snapshot = engine.begin_read()?;
         let page_count = snapshot.page_count();
         let [free_pages, pending_pages] = snapshot.counts()?;
         let (table_count, dropped_pages) = dropped::counts(&snapshot)?;
         Ok(DatabaseStat {
-            file_bytes: self.opening.engine().file_bytes(),
-            page_size: self.opening.engine().page_size(),
+            file_bytes: engine.file_bytes(),
+            page_size: engine.page_size(),
             page_count,
             used_pages: page_count
                 .saturating_sub(free_pages)
@@ -208,10 +210,10 @@ impl Database {
             free_pages,
             pending_pages,
             transaction: snapshot.transaction(),
-            durable_transaction: self.opening.engine().durable(),
+            durable_transaction: engine.durable(),
             table_count,
             dropped_pages,
-            readers: self.opening.engine().reader_count()?.saturating_sub(1),
+            readers: engine.reader_count()?.saturating_sub(1),
         })
     }
 

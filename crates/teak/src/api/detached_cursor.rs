@@ -11,6 +11,7 @@ mod cursor_position;
 mod cursor_step;
 pub(super) mod delete_scope;
 mod in_leaf;
+pub(super) mod insert_mode;
 mod moves;
 mod pairs;
 mod state;
@@ -69,16 +70,16 @@ use std::{fmt, mem};
 /// values. All of the above holds with "pair" for "key": the position is
 /// a pair, and the cursor is in a gap if the table does not have that pair now.
 ///
-/// - Operations on the values of a key, such as [`DetachedCursor::next_value`],
-///   [`DetachedCursor::first_value`] or [`DetachedCursor::count`], use the key of the position,
-///   also in a gap. If they find no record, the position does not change.
-/// - Operations on keys alone, such as [`DetachedCursor::next_key`], move to the first value of a
-///   key or, backwards, to the last one.
+/// - Operations on the values of a key, such as [`KeyStep::NextValue`](crate::KeyStep::NextValue), [`KeyStep::FirstValue`](crate::KeyStep::FirstValue) or
+///   [`DetachedCursor::count`], use the key of the position, also in a gap. If they find no record,
+///   the position does not change.
+/// - Operations on keys alone, such as [`KeyStep::NextKey`](crate::KeyStep::NextKey), move to the first value of a key or,
+///   backwards, to the last one.
 /// - In a plain table a key has one value for all of these. Only operations that take a value of a
 ///   key are refused there.
 ///
 /// ```
-/// # use teak::{Database, DetachedCursor, SeekOp};
+/// # use teak::{Database, DetachedCursor, KeyStep, SeekOp};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
@@ -87,9 +88,9 @@ use std::{fmt, mem};
 /// let mut cursor = DetachedCursor::new(&lines);
 /// assert!(cursor.seek(&txn, SeekOp::Equal, (b"teak", &5u32.to_be_bytes()))?);
 /// cursor.remove(&mut txn)?;
-/// assert!(cursor.next_value(&txn)?);
+/// assert!(cursor.step(&txn, KeyStep::NextValue)?);
 /// assert_eq!(*cursor.value(&txn)?, 12u32.to_be_bytes());
-/// assert!(!cursor.next_value(&txn)?, "it stays where it is");
+/// assert!(!cursor.step(&txn, KeyStep::NextValue)?, "it stays where it is");
 /// assert_eq!(cursor.count(&txn)?, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

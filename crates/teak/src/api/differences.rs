@@ -132,9 +132,9 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     ///
     /// let differences: Vec<_> = counts.differences(&older, &newer)?.collect::<teak::Result<_>>()?;
     /// assert_eq!(differences, [
-    ///     Inserted { key: "elm".to_owned(), value: 7 },
-    ///     Changed { key: "oak".to_owned(), old: 2, new: 5 },
-    ///     Removed { key: "teak".to_owned(), value: 3 },
+    ///     Inserted { key: "elm".into(), value: 7 },
+    ///     Changed { key: "oak".into(), old: 2, new: 5 },
+    ///     Removed { key: "teak".into(), value: 3 },
     /// ]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -159,8 +159,8 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     ///
     /// let differences: Vec<_> = lines.differences(&older, &newer)?.collect::<teak::Result<_>>()?;
     /// assert_eq!(differences, [
-    ///     Removed { key: "oak".to_owned(), value: 7 },
-    ///     Inserted { key: "teak".to_owned(), value: 5 },
+    ///     Removed { key: "oak".into(), value: 7 },
+    ///     Inserted { key: "teak".into(), value: 5 },
     /// ]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -97,7 +97,7 @@ impl Database {
 ///
 /// let changes = feed.next(Some(Duration::from_secs(10)))?.expect("there was a commit");
 /// for difference in changes.of(&counts)? {
-///     assert_eq!(difference?, Difference::Inserted { key: "teak".to_owned(), value: 7 });
+///     assert_eq!(difference?, Difference::Inserted { key: "teak".into(), value: 7 });
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -161,43 +161,33 @@ impl ChangeFeed {
             if let Some(changes) = self.next(Some(Duration::ZERO))? {
                 return Ok(changes);
             }
-            CommitFuture::new(&self.database.opening, self.seen.id()).await?;
+            self.committed().await?;
         }
     }
 
-    /// The last state seen.
+    /// Waits for a commit after the last state seen.
+    pub(super) fn committed(&self) -> CommitFuture {
+        CommitFuture::new(&self.database.opening, self.seen.id())
+    }
+
+    /// The last state seen, from which [`Database::follow`] continues.
     #[must_use]
     pub fn seen(&self) -> &ReadTxn {
         &self.seen
-    }
-
-    /// Ends the feed; [`Database::follow`] continues from the last state seen.
-    #[must_use]
-    pub fn into_seen(self) -> ReadTxn {
-        self.seen
     }
 }
 
 /// Two states, the second of which was committed after the first.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Changes {
-    older: ReadTxn,
-    newer: ReadTxn,
+    /// The older state. To retry after a failure to process the changes, follow from here.
+    pub older: ReadTxn,
+    /// The newer state.
+    pub newer: ReadTxn,
 }
 
 impl Changes {
-    /// The older state. To retry after a failure to process the changes, follow from here.
-    #[must_use]
-    pub fn older(&self) -> &ReadTxn {
-        &self.older
-    }
-
-    /// The newer state.
-    #[must_use]
-    pub fn newer(&self) -> &ReadTxn {
-        &self.newer
-    }
-
     /// Returns the changed tables; see [`ReadTxn::changed_tables`].
     ///
     /// # Errors

@@ -224,7 +224,8 @@ impl<K: Codec, V: Codec, M: Kind> OwnedIter<K, V, M> {
         })
     }
 
-    fn step<R>(
+    /// Takes a step, or several.
+    pub(super) fn step<R>(
         &mut self,
         step: impl FnOnce(&mut RangeEnds<'_, M>, &ReadTxn) -> Option<Result<R>>,
     ) -> Option<Result<R>> {
@@ -237,6 +238,12 @@ impl<K: Codec, V: Codec, M: Kind> OwnedIter<K, V, M> {
             }
             Err(error) => Some(Err(error)),
         }
+    }
+}
+
+impl<K, V, M: Kind> OwnedIter<K, V, M> {
+    pub(super) fn is_done(&self) -> bool {
+        (self.parked.as_ref()).is_none_or(|parked| parked.progress.is_done)
     }
 }
 
@@ -256,9 +263,8 @@ impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for OwnedIter<K, V, M> {
 
 impl<K, V, M: Kind> fmt::Debug for OwnedIter<K, V, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_done = (self.parked.as_ref()).is_none_or(|parked| parked.progress.is_done);
         f.debug_struct("OwnedIter")
-            .field("is_done", &is_done)
+            .field("is_done", &self.is_done())
             .finish_non_exhaustive()
     }
 }

@@ -37,10 +37,10 @@ pub struct Multi;
 /// same for both.
 ///
 /// ```
-/// use teak::{Kind, ReadTxn, Result, Table, codec::Str};
+/// use teak::{Kind, ReadTxn, Result, Table, codec::{Small, Str}};
 ///
 /// /// The first key of a table of any kind.
-/// fn first_key<M: Kind>(table: &Table<Str, u64, M>, txn: &ReadTxn) -> Result<Option<String>> {
+/// fn first_key<M: Kind>(table: &Table<Str, u64, M>, txn: &ReadTxn) -> Result<Option<Small<str>>> {
 ///     Ok(table.first(txn)?.map(|(key, _)| key))
 /// }
 /// ```

@@ -5,6 +5,7 @@ use crate::{
     Error, Result,
     instance::{engine::Engine, opening::Opening},
     io::{Access, FileStorage},
+    observe::trace::TraceSpan,
 };
 use std::{
     env, io,
@@ -31,6 +32,7 @@ impl Options {
         let settings = self.settings()?;
         self.prepare_for_faults()?;
         let path = path.as_ref();
+        let _entered = TraceSpan::open(path).enter();
         Opening::open(path, self.access(), self.create, &settings)
             .map(Database::new)
             .map_err(|error| error.at(path))
@@ -40,7 +42,7 @@ impl Options {
     ///
     /// ```
     /// let database = teak::Options::new().page_size(8192).open_in_memory()?;
-    /// assert_eq!(database.page_size(), 8192);
+    /// assert_eq!(database.info().page_size, 8192);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -59,7 +61,7 @@ impl Options {
     /// ```
     /// let options = teak::Options::new().size_limit_bytes(Some(1 << 30));
     /// let database = options.open_temporary()?;
-    /// assert!(!database.has_lock_file());
+    /// assert!(!database.info().has_lock_file);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

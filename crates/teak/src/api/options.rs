@@ -30,7 +30,7 @@ pub use crate::{
 ///     .page_size(8192)
 ///     .durability(teak::Durability::Lazy)
 ///     .open(&path)?;
-/// assert_eq!(database.page_size(), 8192);
+/// assert_eq!(database.info().page_size, 8192);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

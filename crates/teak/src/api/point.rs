@@ -14,16 +14,6 @@ use crate::{
 };
 use std::marker::PhantomData;
 
-/// The outcome of [`Table::compare_and_swap`].
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Swap<T> {
-    /// The stored value was the expected one. The new value is stored now, or no record if `new`
-    /// was `None`.
-    Done,
-    /// The stored value was another one, or there was no record. Nothing changed.
-    Other(Option<T>),
-}
-
 /// The decision about a value that [`MultiTable::modify`](crate::MultiTable::modify) has shown.
 #[derive(Debug)]
 #[must_use]
@@ -105,17 +95,18 @@ impl<K: Codec, V: Codec> Table<K, V> {
 
     /// Replaces `old` by `new` if the stored value equals `old`; values are compared as bytes.
     /// `None` stands for no record: as `old`, the record is inserted only if it is absent; as
-    /// `new`, the record is removed.
+    /// `new`, the record is removed. The inner result is the stored value, if that is another one;
+    /// nothing changes then.
     ///
     /// ```
-    /// # use teak::{Database, Swap};
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let counts = txn.create_table::<&str, u32>("counts")?;
-    /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", None, Some(1))?, Swap::Done);
-    /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", Some(1), Some(2))?, Swap::Done);
-    /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", Some(1), None)?, Swap::Other(Some(2)));
+    /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", None, Some(1))?, Ok(()));
+    /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", Some(1), Some(2))?, Ok(()));
+    /// assert_eq!(counts.compare_and_swap(&mut txn, "teak", Some(1), None)?, Err(Some(2)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -129,20 +120,20 @@ impl<K: Codec, V: Codec> Table<K, V> {
         key: impl EncodeAs<K>,
         old: Option<X>,
         new: Option<X>,
-    ) -> Result<Swap<V::Owned>> {
+    ) -> Result<Result<(), Option<V::Owned>>> {
         let expected = old.as_ref().map(X::encode_as).transpose()?;
         let new = new.as_ref().map(X::encode_as).transpose()?;
         let mut entry = self.entry(txn, key)?;
         let stored = entry.stored()?;
         if stored != expected.as_ref().map(AsRef::as_ref) {
             let stored = stored.map(V::decode).transpose()?;
-            return Ok(Swap::Other(stored.map(V::to_owned)));
+            return Ok(Err(stored.map(V::to_owned)));
         }
         match new {
             Some(new) => entry.store(new.as_ref())?,
             None => entry.delete()?,
         }
-        Ok(Swap::Done)
+        Ok(Ok(()))
     }
 
     /// Inserts a record with a value of `len` bytes, or replaces the value of the key. `fill`

@@ -69,7 +69,7 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// lines.insert_many(&mut txn, &[("oak", 1), ("teak", 5), ("ash", 7), ("teak", 2)])?;
     /// let pairs: Vec<_> = lines.range("b"..).iter(&txn)?.collect::<teak::Result<_>>()?;
     /// let expected = [("oak", 1), ("teak", 2), ("teak", 5)];
-    /// assert_eq!(pairs, expected.map(|(key, value)| (key.to_owned(), value)));
+    /// assert_eq!(pairs, expected.map(|(key, value)| (key.into(), value)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn range<B: Bounds>(&self, bounds: B) -> Range<'_, K, V, M>
@@ -170,7 +170,7 @@ impl<K: Codec, V: Codec> Table<K, V, Multi> {
     /// lines.insert_many(&mut txn, &[("oak", 1), ("oak", 4), ("teak", 2), ("teak", 5)])?;
     /// let range = lines.range_pairs(("oak", 2)..("teak", 5));
     /// let pairs: Vec<_> = range.iter(&txn)?.collect::<teak::Result<_>>()?;
-    /// assert_eq!(pairs, [("oak".to_owned(), 4), ("teak".to_owned(), 2)]);
+    /// assert_eq!(pairs, [("oak".into(), 4), ("teak".into(), 2)]);
     /// assert_eq!(lines.range_pairs((Excluded(("oak", 4)), Unbounded)).count(&txn)?, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -283,7 +283,7 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_many(&mut txn, &[("oak", 1), ("teak", 5), ("teak", 2)])?;
     /// let keys: Vec<_> = lines.range(..).keys(&txn)?.collect::<teak::Result<_>>()?;
-    /// assert_eq!(keys, [("oak".to_owned(), 1), ("teak".to_owned(), 2)]);
+    /// assert_eq!(keys, [("oak".into(), 1), ("teak".into(), 2)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -106,15 +106,16 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// takes one descent.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions};
+    /// # use teak::{Database, TableDef, TableOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table_with::<&str, u32>("words", TableOptions::new().counted(true))?;
+    /// let options = TableOptions::new().counted(true);
+    /// let words = TableDef::<&str, u32>::new("words").options(options).create(&mut txn)?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
     /// assert_eq!(words.rank(&txn, "oak")?, 2);
     /// assert_eq!(words.rank(&txn, "pine")?, 3);
-    /// assert_eq!(words.nth(&txn, 2)?, Some(("oak".to_owned(), 3)));
+    /// assert_eq!(words.nth(&txn, 2)?, Some(("oak".into(), 3)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

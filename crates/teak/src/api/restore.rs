@@ -123,11 +123,14 @@ fn restore_at(
     file.sync_all()
         .map_err(Error::io("flushing the database"))?;
     let database = Options::new().read_only(true).open(&path)?;
-    let report = database.check_while(&mut |check| {
+    let checked = database.check(&mut |check| {
         done.check = Some(check);
         progress(done)
+    });
+    let report = checked.map_err(|error| match error {
+        Error::Cancelled { .. } => ended(),
+        other => other,
     })?;
-    let report = report.ok_or_else(ended)?;
     if let Some(damage) = report.damages.first() {
         let page = damage.page.unwrap_or_default();
         return Err(Error::corrupted(

@@ -14,7 +14,7 @@ use crate::{
     share::names::refuse_lock_name,
     types::TypeNames,
 };
-use std::{fmt, fs, path::Path};
+use std::{fmt, fs, ops::ControlFlow, path::Path};
 
 /// Bytes of records that are collected before they are written.
 const BATCH_BYTES: usize = 4 << 20;
@@ -101,9 +101,10 @@ impl SalvageReport {
 /// marks, and the durability it is opened with. Its tables have the options and sequences of the
 /// old ones. Tables in custom orders are saved if `comparisons` has theirs. Named snapshots are not
 /// saved; their names are in the report. The new file is renamed to `target` when it is complete:
-/// if salvage fails or is killed, there is none.
+/// if salvage fails, is cancelled by `progress`, or is killed, there is none.
 ///
 /// ```
+/// use std::ops::ControlFlow;
 /// # use teak::{Database, Transaction};
 /// # let directory = tempfile::tempdir()?;
 /// # let (damaged, saved) = (directory.path().join("damaged.teak"), directory.path().join("saved.teak"));
@@ -112,7 +113,8 @@ impl SalvageReport {
 /// # txn.create_table::<&str, u64>("ages")?.insert(&mut txn, "Ada", 36)?;
 /// # txn.commit()?;
 /// # database.close()?;
-/// let report = teak::salvage(&damaged, &saved, &[], &mut |_| {})?;
+/// let go_on = &mut |_| ControlFlow::Continue(());
+/// let report = teak::salvage(&damaged, &saved, &[], go_on)?;
 /// println!("{report}");
 /// assert!(report.is_complete());
 ///
@@ -125,14 +127,14 @@ impl SalvageReport {
 ///
 /// [`Error::NotADatabase`] if no commit record can be read; [`Error::Corrupted`] if none leads to
 /// tables; [`Error::UnknownFormat`] if a newer version wrote it; [`Error::InUse`] while it is open
-/// for writing; [`Error::AlreadyExists`] if `target` exists; [`Error::InvalidArgument`] for an
-/// impossible comparison name, or if `target` is the name of a database's lock file; any error of
-/// writing the new database, such as [`Error::Io`].
+/// for writing; [`Error::AlreadyExists`] if `target` exists; [`Error::Cancelled`] if `progress`
+/// breaks; [`Error::InvalidArgument`] for an impossible comparison name, or if `target` is the name
+/// of a database's lock file; any error of writing the new database, such as [`Error::Io`].
 pub fn salvage(
     source: impl AsRef<Path>,
     target: impl AsRef<Path>,
     comparisons: &[&'static Comparison],
-    progress: &mut dyn FnMut(SalvageProgress),
+    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
 ) -> Result<SalvageReport> {
     let (source, target) = (source.as_ref(), target.as_ref());
     refuse_lock_name(target, &[source])?;
@@ -153,7 +155,7 @@ fn salvage_to(
     damaged_file: DamagedFile,
     path: &Path,
     comparisons: &Comparisons,
-    progress: &mut dyn FnMut(SalvageProgress),
+    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
 ) -> Result<SalvageReport> {
     let (durability, limits) = damaged_file.defaults();
     let database = Options::new()
@@ -172,7 +174,7 @@ fn salvage_to(
 pub(crate) fn salvage_into(
     mut damaged_file: DamagedFile,
     database: Database,
-    progress: &mut dyn FnMut(SalvageProgress),
+    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
 ) -> Result<SalvageReport> {
     let mut report = SalvageReport {
         transaction: damaged_file.transaction(),
@@ -252,7 +254,7 @@ fn salvage_table(
     damaged_file: &mut DamagedFile,
     database: &Database,
     (name, root, types): (Vec<u8>, &TreeRoot, &TableTypes),
-    progress: &mut dyn FnMut(SalvageProgress),
+    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
 ) -> Result<SalvagedTable> {
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
@@ -282,7 +284,7 @@ fn salvage_table(
         progress(SalvageProgress {
             pages_done,
             pages_total,
-        });
+        })
     };
     damaged_file.records(root, &mut progress, |key, value| copy.take(key, value))?;
     copy.write_batch()?;

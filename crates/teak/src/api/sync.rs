@@ -6,21 +6,6 @@ use crate::{Error, Result, TransactionId};
 impl Database {
     /// Returns when every commit so far is on disk. Does not wait for an open write transaction.
     ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
-    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
-    /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn sync(&self) -> Result<()> {
-        self.opening.writable()?.sync()
-    }
-
-    /// Whether lazy commits have reached one of the limits
-    /// [`Options::flush_after`](crate::Options::flush_after) and
-    /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes), so that a
-    /// background thread is about to flush them. A program that flushes at moments of its own asks
-    /// this before it calls [`Database::sync`] or [`Database::begin_sync`].
-    ///
     /// ```
     /// # use teak::{Database, Durability};
     /// # let directory = tempfile::tempdir()?;
@@ -29,7 +14,7 @@ impl Database {
     /// txn.create_table::<&str, &str>("words")?;
     /// txn.set_durability(Durability::Lazy);
     /// txn.commit()?;
-    /// if database.is_flush_due()? {
+    /// if database.info().is_flush_due {
     ///     database.sync()?;
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,10 +22,11 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
+    /// [`Error::Io`] if the flush failed; nothing can be written then until the database is
+    /// reopened. [`Error::Poisoned`] if an earlier flush failed; [`Error::ReadOnly`];
     /// [`Error::InvalidArgument`] if the database has been closed.
-    pub fn is_flush_due(&self) -> Result<bool> {
-        self.opening.writable()?.is_flush_due()
+    pub fn sync(&self) -> Result<()> {
+        self.opening.writable()?.sync()
     }
 
     /// Starts flushing every commit so far, and returns without waiting. The ticket reports when

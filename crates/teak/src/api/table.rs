@@ -136,14 +136,14 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// among the values of a key.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions};
+    /// # use teak::{Database, MultiTableDef, TableOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().counted(true);
-    /// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
+    /// let lines = MultiTableDef::<&str, u32>::new("lines").options(options).create(&mut txn)?;
     /// lines.insert_many(&mut txn, &[("ash", 7), ("oak", 1), ("oak", 4), ("teak", 2)])?;
-    /// assert_eq!(lines.nth(&txn, 2)?, Some(("oak".to_owned(), 4)));
+    /// assert_eq!(lines.nth(&txn, 2)?, Some(("oak".into(), 4)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -166,12 +166,12 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     ///
     /// ```
     /// # use std::cmp::Ordering;
-    /// # use teak::{Database, KeyOrder, TableOptions, codec::Bytes};
+    /// # use teak::{Database, KeyOrder, TableDef, TableOptions, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().order(KeyOrder::ReverseBytes);
-    /// let words = txn.create_table_with::<Bytes, Bytes>("words", options)?;
+    /// let words = TableDef::<Bytes, Bytes>::new("words").options(options).create(&mut txn)?;
     /// assert_eq!(words.compare_keys(&txn, b"ab", b"ba")?, Ordering::Greater);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -325,16 +325,6 @@ impl<K, V, M: Kind> Table<K, V, M> {
         result.map_err(|error| self.located(error, txn, &root, None))
     }
 
-    /// Returns the next number of the table's sequence, which is how many were drawn so far. See
-    /// [`Table::draw_sequence`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`] or [`Error::Corrupted`].
-    pub fn sequence<T: Transaction>(&self, txn: &T) -> Result<u64> {
-        Ok(self.root(txn)?.sequence)
-    }
-
     /// Draws `count` numbers from the sequence of the table, and returns the first. It and the
     /// `count - 1` numbers after it belong to the caller. Each table has one sequence, which begins
     /// at 0 and is independent of the records. It is part of the table's state: rolling back a
@@ -350,7 +340,7 @@ impl<K, V, M: Kind> Table<K, V, M> {
     /// let ada = people.draw_sequence(&mut txn, 1)?;
     /// people.insert(&mut txn, ada, "Ada")?;
     /// let more = people.draw_sequence(&mut txn, 10)?;
-    /// assert_eq!((ada, more, people.sequence(&txn)?), (0, 1, 11));
+    /// assert_eq!((ada, more, people.stat(&txn)?.sequence), (0, 1, 11));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -105,7 +105,7 @@ impl<K: Codec, V: Codec, M: Kind> TableDef<'_, K, V, M> {
                 "value options are for multi-value tables; use `MultiTableDef`, or leave them out";
             return Err(Error::InvalidArgument(text.into()));
         }
-        refuse_orders::<K, V>(self.name, options.key_order(), options.order_of_values())?;
+        refuse_orders::<K, V>(self.name, options.order, options.value_order)?;
         txn.create(self.name, options, CodecNames::of::<K, V>().names())?;
         Ok(Table::new(txn.inner.engine(), self.name))
     }

@@ -31,7 +31,7 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 /// let txn = database.begin_read()?;
 /// assert_eq!(heights.get(&txn, "Elbrus")?, Some(5642));
 /// let all: Vec<_> = heights.iter(&txn)?.collect::<teak::Result<_>>()?;
-/// assert_eq!(all, [("Elbrus".to_owned(), 5642), ("Mont Blanc".to_owned(), 4806)]);
+/// assert_eq!(all, [("Elbrus".into(), 5642), ("Mont Blanc".into(), 4806)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -10,25 +10,32 @@ use crate::{
 /// The options a table is created with. They cannot be changed later.
 ///
 /// ```
-/// use teak::{Database, KeyOrder, TableOptions, codec::Bytes};
+/// use teak::{Database, KeyOrder, TableDef, TableOptions, codec::Bytes};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// let mut txn = database.begin_write()?;
 /// let options = TableOptions::new().order(KeyOrder::Integer).value_align(8);
-/// let table = txn.create_table_with::<Bytes, Bytes>("heights", options)?;
+/// let table = TableDef::<Bytes, Bytes>::new("heights").options(options).create(&mut txn)?;
 /// table.insert(&mut txn, &700_000u64.to_le_bytes(), b"value")?;
 /// txn.commit()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[must_use]
+#[non_exhaustive]
 pub struct TableOptions {
-    order: KeyOrder,
-    shares_prefixes: bool,
-    is_counted: bool,
-    value_align: usize,
-    /// Only for multi-value tables.
-    values: Option<(KeyOrder, ValueSize)>,
+    /// The order of keys.
+    pub order: KeyOrder,
+    /// Whether the keys of a page share their prefix.
+    pub share_prefixes: bool,
+    /// Whether inner pages store the number of records below each child.
+    pub counted: bool,
+    /// The alignment of values in bytes.
+    pub value_align: usize,
+    /// The order of the values of a key, in a table in which a key has several.
+    pub value_order: Option<KeyOrder>,
+    /// The length of the values, in a table in which a key has several.
+    pub value_size: Option<ValueSize>,
 }
 
 /// The length of the values of a [`MultiTable`](crate::MultiTable).
@@ -54,10 +61,11 @@ impl TableOptions {
     pub const fn new() -> Self {
         Self {
             order: KeyOrder::Bytes,
-            shares_prefixes: true,
-            is_counted: false,
+            share_prefixes: true,
+            counted: false,
             value_align: 1,
-            values: None,
+            value_order: None,
+            value_size: None,
         }
     }
 
@@ -71,7 +79,7 @@ impl TableOptions {
     /// Sets whether the keys of a page share their prefix, which saves space. Without it each key
     /// is stored in full.
     pub const fn share_prefixes(mut self, shares: bool) -> Self {
-        self.shares_prefixes = shares;
+        self.share_prefixes = shares;
         self
     }
 
@@ -79,7 +87,7 @@ impl TableOptions {
     /// [`Table::rank`](crate::Table::rank), [`Table::nth`](crate::Table::nth), and range counts in
     /// two descents. It costs 8 bytes per leaf.
     pub const fn counted(mut self, is_counted: bool) -> Self {
-        self.is_counted = is_counted;
+        self.counted = is_counted;
         self
     }
 
@@ -92,76 +100,32 @@ impl TableOptions {
     /// Sets the order of the values of a key; only for a [`MultiTable`](crate::MultiTable). The
     /// default is byte order.
     pub const fn value_order(mut self, order: KeyOrder) -> Self {
-        let size = match self.values {
-            Some((_, size)) => size,
-            None => ValueSize::Any,
-        };
-        self.values = Some((order, size));
+        self.value_order = Some(order);
         self
     }
 
     /// Sets the length of the values; only for a [`MultiTable`](crate::MultiTable). The default is
     /// any length; in the order [`KeyOrder::Integer`] it is the length of the first value.
     pub const fn value_size(mut self, size: ValueSize) -> Self {
-        let order = match self.values {
-            Some((order, _)) => order,
-            None => KeyOrder::Bytes,
-        };
-        self.values = Some((order, size));
+        self.value_size = Some(size);
         self
     }
 
     /// Options of a multi-value table.
     pub(super) fn multi(mut self) -> Self {
-        let (order, size) = self.values.unwrap_or_default();
-        let size = match (order, size) {
+        let order = self.value_order.unwrap_or_default();
+        let size = match (order, self.value_size.unwrap_or_default()) {
             (KeyOrder::Integer, ValueSize::Any) => ValueSize::AsFirst,
             (_, size) => size,
         };
-        self.values = Some((order, size));
+        (self.value_order, self.value_size) = (Some(order), Some(size));
         self
     }
 
     /// Whether a key has several values.
     #[must_use]
     pub fn is_multi(&self) -> bool {
-        self.values.is_some()
-    }
-
-    /// The order of the values of a key, in a multi-value table.
-    #[must_use]
-    pub fn order_of_values(&self) -> Option<KeyOrder> {
-        self.values.map(|(order, _)| order)
-    }
-
-    /// The length of the values, in a multi-value table.
-    #[must_use]
-    pub fn size_of_values(&self) -> Option<ValueSize> {
-        self.values.map(|(_, size)| size)
-    }
-
-    /// The order of keys.
-    #[must_use]
-    pub fn key_order(&self) -> KeyOrder {
-        self.order
-    }
-
-    /// Whether the keys of a page share their prefix.
-    #[must_use]
-    pub fn shares_prefixes(&self) -> bool {
-        self.shares_prefixes
-    }
-
-    /// Whether the table is counted.
-    #[must_use]
-    pub fn is_counted(&self) -> bool {
-        self.is_counted
-    }
-
-    /// The alignment of values in bytes.
-    #[must_use]
-    pub fn value_alignment(&self) -> usize {
-        self.value_align
+        self.value_order.is_some() || self.value_size.is_some()
     }
 
     pub(super) fn to_root(self) -> Result<TreeRoot> {
@@ -173,13 +137,8 @@ impl TableOptions {
             return Err(Error::InvalidArgument(text));
         }
         let align_log2 = self.value_align.trailing_zeros() as u8;
-        let mut root = TreeRoot::new(
-            self.order,
-            self.shares_prefixes,
-            self.is_counted,
-            align_log2,
-        );
-        if let Some((order, size)) = self.values {
+        let mut root = TreeRoot::new(self.order, self.share_prefixes, self.counted, align_log2);
+        if let (Some(order), Some(size)) = (self.value_order, self.value_size) {
             self.refuse_impossible_values(order, size)?;
             root.kind = TreeKind {
                 values: Some(order),
@@ -229,25 +188,26 @@ impl TableOptions {
 
     /// The options as texts, each of which says one of them.
     fn attributes(self) -> [String; 6] {
-        let values = self.values;
         [
-            match values.is_some() {
+            match self.is_multi() {
                 true => "several values per key (`MultiTable`)".to_owned(),
                 false => "one value per key (`Table`)".to_owned(),
             },
             format!("keys in the order {:?}", self.order),
-            match self.shares_prefixes {
+            match self.share_prefixes {
                 true => "shared prefixes".to_owned(),
                 false => "keys stored in full".to_owned(),
             },
-            match self.is_counted {
+            match self.counted {
                 true => "counts of records".to_owned(),
                 false => "no counts of records".to_owned(),
             },
             format!("values aligned to {} bytes", self.value_align),
-            match values {
-                Some((order, size)) => format!("values in the order {order:?} of size {size:?}"),
-                None => String::new(),
+            match (self.value_order, self.value_size) {
+                (Some(order), Some(size)) => {
+                    format!("values in the order {order:?} of size {size:?}")
+                }
+                _ => String::new(),
             },
         ]
     }
@@ -255,16 +215,14 @@ impl TableOptions {
     pub(super) fn of_root(root: &TreeRoot) -> Self {
         Self {
             order: root.order,
-            shares_prefixes: root.share_prefixes,
-            is_counted: root.counted,
+            share_prefixes: root.share_prefixes,
+            counted: root.counted,
             value_align: 1 << root.value_align_log2,
-            values: root.kind.values.map(|order| {
-                let size = match root.kind.value_size {
-                    _ if root.kind.first_decides => ValueSize::AsFirst,
-                    0 => ValueSize::Any,
-                    size => ValueSize::Bytes(size),
-                };
-                (order, size)
+            value_order: root.kind.values,
+            value_size: root.kind.values.map(|_| match root.kind.value_size {
+                _ if root.kind.first_decides => ValueSize::AsFirst,
+                0 => ValueSize::Any,
+                size => ValueSize::Bytes(size),
             }),
         }
     }

@@ -22,7 +22,6 @@ use std::{sync::Arc, time::Duration};
 #[must_use]
 pub struct WriteOptions<'r> {
     timeout: Option<Duration>,
-    is_immediate: bool,
     state: Option<&'r ReadTxn>,
     durability: Option<Durability>,
 }
@@ -34,15 +33,10 @@ impl<'r> WriteOptions<'r> {
         Self::default()
     }
 
-    /// Sets how long to wait for other writers.
+    /// Sets how long to wait for other writers, in this process or another; not at all if `limit`
+    /// is zero.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
-        self
-    }
-
-    /// Gives up at once if there is another writer, in this process or another.
-    pub fn no_wait(mut self) -> Self {
-        self.is_immediate = true;
         self
     }
 
@@ -85,17 +79,6 @@ impl<'r> WriteOptions<'r> {
         self.durability = Some(durability);
         self
     }
-
-    /// How long to wait; `None` without a limit.
-    fn limit(&self) -> Result<Option<Duration>> {
-        match (self.timeout, self.is_immediate) {
-            (Some(timeout), true) => Err(Error::InvalidArgument(format!(
-                "`no_wait` contradicts a timeout of {timeout:?}; choose one of the two"
-            ))),
-            (None, true) => Ok(Some(Duration::ZERO)),
-            (timeout, false) => Ok(timeout),
-        }
-    }
 }
 
 impl Database {
@@ -128,10 +111,11 @@ impl Database {
     /// transaction is then greater by one.
     ///
     /// ```
+    /// # use std::time::Duration;
     /// # use teak::{Database, WriteOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// let at_once = WriteOptions::new().no_wait();
+    /// let at_once = WriteOptions::new().timeout(Duration::ZERO);
     /// let txn = database.begin_write()?;
     /// assert!(database.begin_write_with(at_once)?.is_none());
     /// drop(txn);
@@ -141,15 +125,14 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the options contradict each other or name a state of another
-    /// database, or if the database has been closed. [`Error::SnapshotStale`] if there is a newer
-    /// commit than the state that they name, whether or not readers see it yet;
+    /// [`Error::InvalidArgument`] if the options name a state of another database, or if the
+    /// database has been closed. [`Error::SnapshotStale`] if there is a newer commit than the state
+    /// that they name, whether or not readers see it yet;
     /// [`Error::SnapshotLost`] if that reader was cancelled. [`Error::ReadOnly`];
     /// [`Error::Poisoned`] after a failed write or flush; [`Error::Io`] if releasing dropped pages
     /// fails for another reason than lack of space.
     pub fn begin_write_with(&self, options: WriteOptions<'_>) -> Result<Option<WriteTxn>> {
         let engine = self.opening.writable()?;
-        let limit = options.limit()?;
         if let Some(read) = options.state {
             if !Arc::ptr_eq(engine, read.engine()) {
                 let text = "the read transaction belongs to another database, or to an earlier opening of this one; begin it with this handle";
@@ -158,7 +141,8 @@ impl Database {
             read.refuse_cancelled()?;
         }
         let state = options.state.map(|read| read.snapshot().transaction());
-        let Some(mut begun) = WriteTransaction::begin_within(engine, limit, state)? else {
+        let Some(mut begun) = WriteTransaction::begin_within(engine, options.timeout, state)?
+        else {
             return Ok(None);
         };
         if let Some(durability) = options.durability {

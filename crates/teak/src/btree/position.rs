@@ -66,12 +66,12 @@ pub(super) struct EnteredLeaf<'s> {
 /// The direction in which a cursor moves.
 ///
 /// ```
-/// # use teak::{Database, Direction, TableOptions, ValueSize};
+/// # use teak::{Database, Direction, MultiTableDef, TableOptions, ValueSize};
 /// # let directory = tempfile::tempdir()?;
 /// # let database = Database::open(directory.path().join("x.teak"))?;
 /// # let mut txn = database.begin_write()?;
 /// let options = TableOptions::new().value_size(ValueSize::Bytes(4));
-/// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
+/// let lines = MultiTableDef::<&str, u32>::new("lines").options(options).create(&mut txn)?;
 /// lines.insert_values(&mut txn, "teak", &[3, 5, 12])?;
 /// let mut cursor = lines.cursor(&txn)?;
 /// cursor.last()?;

@@ -80,7 +80,8 @@ impl WriteTransaction {
     /// Writes the commit, releases the writer locks, and waits until it is as durable as it asks.
     fn finish(mut self) -> Result<(TransactionId, Option<Stopwatch>)> {
         let durability = self.pages.limits.durability;
-        let engine = Arc::clone(&self.engine);
+        let (engine, id) = (Arc::clone(&self.engine), self.id());
+        let span = self.timing.spans.enter_last_commit(durability);
         let written = self.write();
         let (mut stopwatch, note) = (self.timing.stopwatch.take(), self.timing.commit_note.take());
         // Releases the writer locks: the next writer continues while this one waits.
@@ -96,6 +97,7 @@ impl WriteTransaction {
                 .for_each(|watch| watch.note(CommitStep::Wait));
         }
         engine.note_and_deliver_commit(note, transaction, durability);
+        span.end(transaction == id);
         Ok((transaction, stopwatch))
     }
 
@@ -375,9 +377,11 @@ fn note_commit(
     let work = mem::take(&mut txn.pages.work);
     let counters = &txn.engine.committer.counters;
     counters.note_commit(taken_count, dead_count, is_deferred, work);
+    let bytes = taken_count * txn.engine.file.page_size as u64;
     if let Some(note) = &mut txn.timing.commit_note {
-        note.note_bytes(taken_count * txn.engine.file.page_size as u64);
+        note.note_bytes(bytes);
     }
+    (txn.timing.spans).note_commit(txn.id(), taken_count, bytes);
 }
 
 /// Notes the record for the next writer.

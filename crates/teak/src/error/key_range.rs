@@ -18,7 +18,7 @@ pub struct KeyRange {
 impl KeyRange {
     /// A range of one key.
     #[must_use]
-    pub fn single(key: &[u8]) -> Self {
+    pub(crate) fn single(key: &[u8]) -> Self {
         Self {
             low: Some(key.to_vec()),
             high: Some(key.to_vec()),

@@ -60,8 +60,23 @@
 //!
 //! # How do I stream a range?
 //!
-//! Read batches in a thread for blocking work, and send them through a bounded channel:
-//! transactions and tables can be moved there. Or read a page of records with each poll from a
+//! With the feature `stream`, `Range::stream` and `Range::stream_rev` return a `RangeStream`, of a
+//! table of either kind. It reads in batches and lets other tasks run after each, so a long scan
+//! does not starve the executor. It owns its transaction, and dropping it is all that cancelling
+//! takes.
+//! Likewise `ChangeFeed::into_stream` makes a stream of the commits.
+//!
+//! ```ignore
+//! use tokio_stream::StreamExt;
+//! let mut people = ages.range("A"..).stream(&database.begin_read()?)?;
+//! while let Some((name, age)) = people.try_next().await? {
+//!     println!("{name}: {age}");
+//! }
+//! ```
+//!
+//! A stream reads on the thread that polls it, which waits for pages that are not in memory. Where
+//! most are not, read in a thread for blocking work, and send records through a bounded channel:
+//! transactions and tables can be moved there. Or read a page of records with each call from a
 //! [`DetachedCursor`](crate::DetachedCursor), which keeps its place between two calls.
 //!
 //! ```

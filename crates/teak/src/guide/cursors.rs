@@ -28,14 +28,19 @@
 //!
 //! Each item is a `Result`: a page is read when the walk comes to it, and may be damaged. After the
 //! first error the iterator ends. Keys are owned, because pages store their common prefix once;
-//! values are borrowed from the file.
+//! values are borrowed from the file. A key of a table with `&str` or `&[u8]` keys is a
+//! [`Small<str>`](crate::codec::Small) or `Small<[u8]>`, which needs no heap up to 32 bytes and is
+//! used like a `&str` or a `&[u8]`. With `String` or `Vec<u8>` as the type of keys it is a
+//! `String` or a `Vec<u8>`. The tables are the same: [`Table::cast`](crate::Table::cast) changes
+//! the types.
 //!
 //! # What is the fastest loop?
 //!
-//! Keys that are text or bytes have to be allocated to be owned, which takes longer than the rest
-//! of a step. [`Iter::lend`](crate::Iter::lend) and [`lend_back`](crate::Iter::lend_back) return
-//! the next record without copying it: key and value are valid until the next call. Numbers and
-//! arrays are copied by either, so a `for` loop over them is as fast.
+//! A `for` loop copies keys. For text and bytes this takes longer than the rest of a step, also if
+//! they are short and need no heap. [`Iter::lend`](crate::Iter::lend) and
+//! [`lend_back`](crate::Iter::lend_back) return the next record without copying it: key and value
+//! are valid until the next call. Numbers and arrays are copied by either, so a `for` loop over
+//! them is as fast.
 //!
 //! ```
 //! # use teak::Database;

@@ -69,7 +69,7 @@
 //!
 //! # What did opening find?
 //!
-//! [`Database::recovery`] says how the database was closed: cleanly, by a killed process, or by a
+//! [`Database::info`] says how the database was closed: cleanly, by a killed process, or by a
 //! crash of the machine, and whether unfinished commits were rolled back. Recovery needs no
 //! configuration, and takes time in proportion to what was written since the last flush.
 //!
@@ -79,7 +79,7 @@
 //! # let path = directory.path().join("x.teak");
 //! # Database::open(&path)?.close()?;
 //! let database = Database::open(&path)?;
-//! match database.recovery() {
+//! match database.info().recovery {
 //!     Recovery::RolledBack { to, .. } => eprintln!("commits after {to} were not on disk"),
 //!     recovery => assert!(matches!(recovery, Recovery::Clean)),
 //! }

@@ -78,7 +78,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`MultiTable::set`] leaves one value, [`MultiTable::modify`] changes the value that a closure
+//! [`MultiTable::modify`] changes the value that a closure
 //! decides on, [`insert_many`](crate::Table::insert_many) and [`MultiTable::remove_many`] apply thousands of pairs
 //! in key order, and [`bulk_load_unsorted`](crate::Table::bulk_load_unsorted) builds a table from unsorted pairs.
 //!
@@ -95,7 +95,7 @@
 //! # What should I set?
 //!
 //! [`TableOptions`](crate::TableOptions), when the table is created
-//! ([`WriteTxn::create_multi_table_with`](crate::WriteTxn::create_multi_table_with)):
+//! ([`MultiTableDef`](crate::MultiTableDef)):
 //!
 //! - **[`value_size`](crate::TableOptions::value_size)** if all values have one size. They then
 //!   take no bytes besides their own, in pages that are arrays, and are located by index
@@ -105,14 +105,15 @@
 //! - **[`counted`](crate::TableOptions::counted)** if you ask for ranks or counts of ranges.
 //!
 //! ```
-//! # use teak::{Database, KeyOrder, TableOptions, ValueSize, codec::NativeU64};
+//! # use teak::{Database, KeyOrder, MultiTableDef, TableOptions, ValueSize, codec::NativeU64};
 //! # let directory = tempfile::tempdir()?;
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! let mut txn = database.begin_write()?;
 //! let options = TableOptions::new()
 //!     .value_order(KeyOrder::Integer)
 //!     .value_size(ValueSize::Bytes(8));
-//! let postings = txn.create_multi_table_with::<&str, NativeU64>("postings", options)?;
+//! let postings = MultiTableDef::<&str, NativeU64>::new("postings").options(options);
+//! let postings = postings.create(&mut txn)?;
 //! postings.insert_values(&mut txn, "teak", &[700_000, 3])?;
 //! assert_eq!(postings.first_value(&txn, "teak")?, Some(3));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -123,7 +124,7 @@
 //! | | |
 //! |---|---|
 //! | values of a key | any number |
-//! | value | 0 bytes to [`Database::max_key_len`](crate::Database::max_key_len), like a key; otherwise [`Error::ValueTooLong`](crate::Error::ValueTooLong) |
+//! | value | 0 bytes to [`DatabaseInfo::max_key_len`](crate::DatabaseInfo::max_key_len), like a key; otherwise [`Error::ValueTooLong`](crate::Error::ValueTooLong) |
 //! | duplicates | none: a key has a value once |
 //! | pairs in a table | 2^48 |
 //! | older versions of Teak | one without multi-value tables cannot open a database that has ever had one |

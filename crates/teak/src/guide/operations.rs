@@ -19,7 +19,7 @@
 //! # let database = Database::open(directory.path().join("x.teak"))?;
 //! let copy = directory.path().join("copy.teak");
 //! database.backup(&copy, None, &mut |_| ControlFlow::Continue(()))?;
-//! assert!(Database::open(&copy)?.check(&mut |_| {})?.is_clean());
+//! assert!(Database::open(&copy)?.check(&mut |_| ControlFlow::Continue(()))?.is_clean());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -55,7 +55,9 @@
 //! # Is my database sound?
 //!
 //! [`Database::check`] reads every page and compares it with its checksum and with the page that
-//! refers to it. Damage is listed with page, table and keys. Reads find damage too, when they come
+//! refers to it. Like a backup, a restore and a salvage, it ends with
+//! [`Error::Cancelled`](crate::Error::Cancelled) if its progress callback breaks. Damage is listed
+//! with page, table and keys. Reads find damage too, when they come
 //! to it: [`Error::Corrupted`](crate::Error::Corrupted), never wrong data
 //! ([`Verification`](crate::Verification), which costs less than 3 % by default).
 //!
@@ -92,6 +94,38 @@
 //! assert_eq!(database.metrics().commits, 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # How do I trace it?
+//!
+//! With the feature `tracing`, Teak reports to the subscribers of the crate [`tracing`], under the
+//! target `teak`. Without the feature nothing of it is in the program. Without a subscriber, or at
+//! a level above `DEBUG`, a transaction costs a comparison or two more.
+//!
+//! | span | level | covers | fields |
+//! |---|---|---|---|
+//! | `open` | INFO | opening and recovery | `database` |
+//! | `write` | DEBUG | a write transaction, from its turn to its end | `database`; `waited_us`, until it was its turn; `outcome`: `committed`, `unchanged`, `aborted` or `failed` |
+//! | `commit` | DEBUG | a commit, also of a checkpoint, with the wait for the disk; in `write` | `durability`; if something has changed `transaction`, `pages`, `bytes` |
+//! | `compact` | INFO | [`Database::compact`] | `database`, `moved_pages`, `file_bytes` |
+//!
+//! | event | level | fields besides `event` and `database` |
+//! |---|---|---|
+//! | `opened`, `closed` | INFO | `file_bytes`; the message of `opened` has the result of recovery |
+//! | `commit` | DEBUG | `transaction`, `durability`, `bytes`, `latency_us` |
+//! | `flush` | DEBUG | `bytes`, `duration_us` |
+//! | `grown`, `shrunk` | DEBUG | `old_bytes`, `file_bytes` |
+//! | `slow_reader` | WARN | `process`, `thread`, `kept_bytes`, `wanted_pages` |
+//! | `writer_died` | WARN | `newest` |
+//! | `name_lost`, `waits_for_itself` | WARN | |
+//! | `poisoned` | ERROR | `operation`, `error` |
+//!
+//! Events are those of [`Event`](crate::Event), with their text as the message, and come when these
+//! are delivered: usually at the end of a transaction. A `write` span belongs to the span in which
+//! the transaction was asked for; it is not entered, because a transaction may change threads.
+//! Spans are reported while the writer lock is held, so a subscriber must not write to the
+//! database.
+//!
+//! [`tracing`]: https://docs.rs/tracing
 //!
 //! # What makes the file grow?
 //!

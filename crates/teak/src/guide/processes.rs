@@ -51,7 +51,7 @@
 //! # What if a process stops?
 //!
 //! A stopped process (`SIGSTOP`, a debugger) keeps its locks. If it was writing, other writers
-//! wait, and readers do not. [`Database::writer_process`] names it, and
+//! wait, and readers do not. [`Database::info`] names it, and
 //! [`WriteOptions::timeout`](crate::WriteOptions::timeout) limits the wait. A reader of a stopped
 //! process keeps its pages; [`Database::cancel_reader`] only marks it, since a process that does
 //! not run cannot end it.
@@ -75,7 +75,7 @@
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("x.teak");
 //! let database = Options::new().sharing(Sharing::Alone).open(&path)?;
-//! assert!(!database.has_lock_file());
+//! assert!(!database.info().has_lock_file);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -54,12 +54,11 @@
 //! | to begin | if somebody else is writing |
 //! |---|---|
 //! | [`begin_write`](Database::begin_write) | waits |
-//! | [`begin_write_with`](Database::begin_write_with)`(WriteOptions::new()`[`.no_wait()`](crate::WriteOptions::no_wait)`)` | returns `None` |
-//! | ...[`.timeout(limit)`](crate::WriteOptions::timeout) | returns `None` after the timeout |
+//! | [`begin_write_with`](Database::begin_write_with)`(WriteOptions::new()`[`.timeout(limit)`](crate::WriteOptions::timeout)`)` | returns `None` after the timeout, at once if it is zero |
 //! | ...[`.at(&reader)`](crate::WriteOptions::at) | waits; fails if the state that a reader saw is no longer the newest |
 //!
 //! A thread that begins a second write transaction would wait for itself, forever. Use a timeout
-//! where that may happen. [`Database::writer_process`] names the process that is writing.
+//! where that may happen. [`Database::info`] names the process that is writing.
 //!
 //! To decide by reading and then write, read within the write transaction. If deciding takes long,
 //! read in a read transaction and begin with [`WriteOptions::at`](crate::WriteOptions::at). It returns
@@ -135,7 +134,7 @@
 //! |---|---|
 //! | write transactions | one at a time |
 //! | read transactions | 1,048,576 at a time over all processes; 65,536 if opened exclusively |
-//! | key | 0 bytes to [`Database::max_key_len`]: 3,840 bytes with pages of 4 KiB, at most 32,767 |
+//! | key | 0 bytes to [`DatabaseInfo::max_key_len`](crate::DatabaseInfo::max_key_len): 3,840 bytes with pages of 4 KiB, at most 32,767 |
 //! | value | 0 bytes to what fits into memory and the file |
 //! | table names | as long as a key; any number of tables |
 //!

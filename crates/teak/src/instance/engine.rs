@@ -86,6 +86,8 @@ impl Engine {
             None => private_table(),
         };
         let page_size = newest.record.page_size as usize;
+        let file = DatabaseFile::new(path, Arc::clone(&storage), page_size);
+        let events = Events::new(settings.events.clone(), &file.path);
         let published = Published::new(
             (table.clone(), notifier),
             newest,
@@ -95,7 +97,7 @@ impl Engine {
         Self {
             id: unique_id(),
             generation: ForkGeneration::current(),
-            file: DatabaseFile::new(path, Arc::clone(&storage), page_size),
+            file,
             policies,
             writer_lock: writer.map(WriterLock::new),
             openings: Openings::default(),
@@ -108,7 +110,7 @@ impl Engine {
                 state,
                 policies.flush_limits,
                 shared,
-                Events::new(settings.events.clone()),
+                events,
             )),
         }
     }

@@ -25,6 +25,7 @@ mod file_id;
 pub(crate) mod file_reads;
 mod forks;
 mod held_file;
+mod inline;
 mod io_wait;
 mod lock_file;
 mod lock_file_name;
@@ -54,6 +55,7 @@ pub(crate) use file::{
 };
 pub(crate) use file_id::id_of;
 pub(crate) use forks::ForkGeneration;
+pub(crate) use inline::{InlineBytes, InlineText, checked_text};
 pub(crate) use io_wait::IoWaitEstimator;
 pub(crate) use lock_file::{GateGuard, LockFile};
 pub(crate) use lock_file_name::is_open_here;

@@ -2,11 +2,19 @@
 //!
 //! Where an event occurs, it is only noted, because locks may be held. It is delivered when no lock
 //! is held any more: at the end of a write transaction, after a wait, or by the background thread.
-//! The application's callback may therefore do anything.
+//! The application's callback may therefore do anything. With the feature `tracing` events also go
+//! to the subscribers of that crate.
+
+#[cfg(feature = "tracing")]
+mod traced;
 
 use crate::{TransactionId, error::loss_text};
 use crate::{
-    observe::{recovery::Recovery, slow_reader::SlowReader},
+    observe::{
+        recovery::Recovery,
+        slow_reader::SlowReader,
+        trace::{self, Importance},
+    },
     record::durability::Durability,
     sync::lock,
 };
@@ -14,7 +22,7 @@ use std::{
     cell::RefCell,
     fmt, io, mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
+    path::{Path, PathBuf},
     ptr,
     sync::{
         Arc, Mutex,
@@ -134,11 +142,7 @@ impl fmt::Display for Event {
                 bytes,
                 latency,
             } => {
-                let kind = match durability {
-                    Durability::Durable => "durable",
-                    Durability::Async => "asynchronous",
-                    Durability::Lazy => "lazy",
-                };
+                let kind = trace::name_of(*durability);
                 write!(
                     f,
                     "commit {transaction}, {kind}: {bytes} bytes in {latency:?}"
@@ -238,6 +242,9 @@ impl fmt::Debug for EventHook {
 pub(crate) struct Events {
     /// `None` if no callback is set.
     hook: Option<EventHook>,
+    /// The path of the database.
+    #[cfg(feature = "tracing")]
+    path: Arc<Path>,
     waiting: Mutex<Vec<Event>>,
     are_waiting: AtomicBool,
 }
@@ -249,24 +256,28 @@ thread_local! {
 }
 
 impl Events {
-    pub(crate) fn new(hook: Option<EventHook>) -> Self {
+    /// No events of the database at `path`.
+    #[cfg_attr(not(feature = "tracing"), allow(unused_variables))]
+    pub(crate) fn new(hook: Option<EventHook>, path: &Arc<Path>) -> Self {
         Self {
             hook,
+            #[cfg(feature = "tracing")]
+            path: Arc::clone(path),
             waiting: Mutex::default(),
             are_waiting: AtomicBool::new(false),
         }
     }
 
-    /// Whether a callback is set.
+    /// Whether anybody wants events.
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
-        self.hook.is_some()
+        self.hook.is_some() || trace::is_wanted(Importance::Any)
     }
 
-    /// The current time, if durations are wanted.
+    /// The current time, if anybody wants events that occur with each transaction.
     #[inline]
     pub(crate) fn clock(&self) -> Option<Instant> {
-        self.is_wanted().then(Instant::now)
+        (self.hook.is_some() || trace::is_wanted(Importance::Routine)).then(Instant::now)
     }
 
     /// Notes an event. The caller may hold locks.
@@ -305,9 +316,6 @@ impl Events {
 
     #[cold]
     fn deliver_all(&self) {
-        let Some(hook) = &self.hook else {
-            return;
-        };
         let own = ptr::from_ref(self).addr();
         if DELIVERING.with_borrow(|delivering| delivering.contains(&own)) {
             return;
@@ -325,11 +333,19 @@ impl Events {
             for event in &events {
                 // A panic in the callback must not stop this thread. Its payload is leaked because
                 // dropping it may panic too.
-                let outcome = catch_unwind(AssertUnwindSafe(|| (hook.0)(event)));
+                let outcome = catch_unwind(AssertUnwindSafe(|| self.deliver_one(event)));
                 let _ = outcome.map_err(mem::forget);
             }
         }
         DELIVERING.with_borrow_mut(Vec::pop);
+    }
+
+    fn deliver_one(&self, event: &Event) {
+        #[cfg(feature = "tracing")]
+        event.emit(&self.path);
+        if let Some(hook) = &self.hook {
+            (hook.0)(event);
+        }
     }
 }
 
@@ -341,7 +357,7 @@ pub(crate) struct CommitNote {
 }
 
 impl CommitNote {
-    /// `None` if no callback is set.
+    /// `None` if nobody wants commits.
     pub(crate) fn begun(events: &Events) -> Option<Self> {
         events.clock().map(|began| Self { began, bytes: 0 })
     }

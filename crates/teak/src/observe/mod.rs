@@ -1,4 +1,4 @@
-//! Observation of an open database: events, metrics, latencies.
+//! Observation of an open database: events, metrics, latencies, spans.
 
 pub(crate) mod events;
 pub(crate) mod latency;
@@ -7,3 +7,4 @@ pub(crate) mod metrics;
 pub(crate) mod prometheus;
 pub(crate) mod recovery;
 pub(crate) mod slow_reader;
+pub(crate) mod trace;

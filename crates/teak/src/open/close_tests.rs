@@ -40,7 +40,7 @@ fn closing_fails_after_a_write_transaction_was_forgotten() {
     database.begin_read().unwrap();
     assert!(
         database
-            .begin_write_with(WriteOptions::new().no_wait())
+            .begin_write_with(WriteOptions::new().timeout(Duration::ZERO))
             .unwrap()
             .is_none()
     );

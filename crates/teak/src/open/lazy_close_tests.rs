@@ -9,6 +9,7 @@ use crate::{
 };
 use std::{
     future::Future,
+    ops::ControlFlow,
     pin::pin,
     sync::{
         Arc,
@@ -56,7 +57,12 @@ fn count(database: &Database) -> u64 {
     let keys: Vec<_> = keys.map(|record| record.unwrap().0).collect();
     let count = keys.len() as u64;
     assert_eq!(keys, (0..count).collect::<Vec<_>>());
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
     count
 }
 
@@ -72,7 +78,7 @@ fn flush_count(disk: &SimDisk) -> usize {
 fn after_power_cut(disk: &SimDisk, choice: &mut dyn FnMut(usize) -> usize) -> (Recovery, u64) {
     let image = disk.power_cut(choice, PAGE_SIZE);
     let database = open(&SimDisk::from_image(image, CAPACITY), OTHER_BOOT);
-    (database.recovery(), count(&database))
+    (database.info().recovery, count(&database))
 }
 
 #[test]
@@ -94,7 +100,7 @@ fn lazy_commits_are_closed_without_a_write_or_flush() {
         );
         assert!(disk.process_crash() == before, "the file is unchanged");
         let database = open(&disk, BOOT);
-        assert!(matches!(database.recovery(), Recovery::Killed { .. }));
+        assert!(matches!(database.info().recovery, Recovery::Killed { .. }));
         assert_eq!(count(&database), 3);
     }
 }
@@ -178,7 +184,7 @@ fn a_database_that_is_durable_is_closed_cleanly() {
     add(&database, Durability::Durable);
     database.close().unwrap();
     let database = open(&disk, BOOT);
-    assert_eq!(database.recovery(), Recovery::Clean);
+    assert_eq!(database.info().recovery, Recovery::Clean);
     add(&database, Durability::Lazy);
     database.sync().unwrap();
     drop(database);
@@ -367,7 +373,7 @@ mod processes {
         assert!(!shared.has_lock_file());
         assert_eq!(after_power_cut(&shared.disk, &mut |_| 0).1, 1);
         let next = shared.open(&options(), false);
-        assert!(matches!(next.recovery(), Recovery::Killed { .. }));
+        assert!(matches!(next.info().recovery, Recovery::Killed { .. }));
         assert_eq!(count(&next), 4);
     }
 

@@ -33,7 +33,7 @@ pub(crate) const COMPARISON_NAME_MAX: usize = 64;
 /// Two comparisons are equal if their names are equal.
 ///
 /// ```
-/// use teak::{Comparison, Database, KeyOrder, Options, TableOptions};
+/// use teak::{Comparison, Database, KeyOrder, Options, TableDef, TableOptions};
 ///
 /// /// Shorter keys come first.
 /// static BY_LENGTH: Comparison =
@@ -44,9 +44,9 @@ pub(crate) const COMPARISON_NAME_MAX: usize = 64;
 /// let database = Options::new().comparison(&BY_LENGTH).open(&path)?;
 /// let mut txn = database.begin_write()?;
 /// let options = TableOptions::new().order(KeyOrder::Custom(&BY_LENGTH));
-/// let trees = txn.create_table_with::<&str, u64>("trees", options)?;
+/// let trees = TableDef::<&str, u64>::new("trees").options(options).create(&mut txn)?;
 /// trees.insert_many(&mut txn, &[("acacia", 1), ("oak", 2), ("teak", 3)])?;
-/// assert_eq!(trees.first(&txn)?, Some(("oak".to_owned(), 2)));
+/// assert_eq!(trees.first(&txn)?, Some(("oak".into(), 2)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy)]

@@ -4,8 +4,7 @@
 use super::{Mutation, live_pages, mutate};
 use crate::{
     Database, DetachedCursor, Error, KeyOrder, Options, PageNumber, PageUse, ReadTxn, Result,
-    SeekOp, Table, TableOptions, Transaction, Verification,
-    codec::Bytes,
+    SeekOp, Table, TableDef, TableOptions, Transaction, Verification,
     testing::{self, SimDisk},
 };
 use std::{collections::BTreeMap, iter};
@@ -16,7 +15,7 @@ const BOOT: [u8; 16] = [1; 16];
 /// Tables without records, so that the catalog has several pages.
 const EMPTY_TABLES: u32 = 70;
 
-type Raw = Table<Bytes, Bytes>;
+type Raw = Table<Vec<u8>, Vec<u8>>;
 type Record = (Vec<u8>, Vec<u8>);
 
 /// The records of each table, in the order of its keys.
@@ -113,14 +112,16 @@ impl Sample {
 fn write_round(database: &Database, round: u32) -> Result<()> {
     let mut txn = database.begin_write()?;
     for (name, options, count, key_len, value_len) in tables() {
-        let table = txn.create_table_with::<Bytes, Bytes>(name, options)?;
+        let table = TableDef::<Vec<u8>, Vec<u8>>::new(name)
+            .options(options)
+            .create(&mut txn)?;
         for number in (0..2 * count).step_by(2) {
             let value = value(number, round, value_len);
             table.insert(&mut txn, key(number, key_len), &value)?;
         }
     }
     for number in 0..EMPTY_TABLES {
-        txn.create_table::<Bytes, Bytes>(format!("without records {number:03}"))?;
+        txn.create_table::<Vec<u8>, Vec<u8>>(format!("without records {number:03}"))?;
     }
     txn.commit().map(drop)
 }
@@ -167,7 +168,7 @@ impl Reader<'_> {
             assert!(expected.eq(found), "tables");
         }
         for (name, records) in self.content {
-            if let Some(table) = self.accept(txn.open_table::<Bytes, Bytes>(name)) {
+            if let Some(table) = self.accept(txn.open_table::<Vec<u8>, Vec<u8>>(name)) {
                 self.lookups(&txn, &table, records);
                 self.ranges(&txn, &table, records);
                 self.cursors(&txn, &table, records);
@@ -247,10 +248,7 @@ impl Reader<'_> {
             let half = &records[records.len() / 2..];
             self.sequence("range", table.range(&middle[..]..).iter(txn), half.iter());
         }
-        if table
-            .options(txn)
-            .is_ok_and(|o| o.key_order() == KeyOrder::Bytes)
-        {
+        if table.options(txn).is_ok_and(|o| o.order == KeyOrder::Bytes) {
             self.sequence("prefix", table.prefix(b"k").iter(txn), records.iter());
         }
         for (found, expected) in [
@@ -290,7 +288,7 @@ impl Reader<'_> {
     }
 
     fn counts(&mut self, txn: &ReadTxn, table: &Raw, records: &[Record]) {
-        let is_counted = table.options(txn).is_ok_and(|options| options.is_counted());
+        let is_counted = table.options(txn).is_ok_and(|options| options.counted);
         for (index, (key, _)) in records.iter().enumerate().step_by(13) {
             let after = (records.len() - index) as u64;
             if let Some(count) = self.accept(table.range(&key[..]..).count(txn)) {

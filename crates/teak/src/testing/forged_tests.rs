@@ -2,8 +2,8 @@
 
 use super::{SimDisk, forge::state_offsets, open, open_apart, repair, salvage};
 use crate::{
-    Database, DetachedCursor, Error, KeyOrder, Options, PageNumber, Result, Table, TableOptions,
-    Transaction,
+    Database, DetachedCursor, Error, KeyOrder, KeyStep, Options, PageNumber, Result, Table,
+    TableDef, TableOptions, Transaction,
     codec::{Bytes, Raw},
     page::{
         header::{Header, arrays_start},
@@ -42,7 +42,9 @@ fn reopen(image: Vec<u8>) -> Result<Database> {
 
 fn is_clean(mut image: Vec<u8>) -> bool {
     repair(&mut image);
-    let report = reopen(image).unwrap().check(&mut |_| {});
+    let report = reopen(image)
+        .unwrap()
+        .check(&mut |_| ControlFlow::Continue(()));
     report.unwrap().is_clean()
 }
 
@@ -50,8 +52,9 @@ fn is_clean(mut image: Vec<u8>) -> bool {
 /// the catalog.
 fn fill(database: &Database) -> Result<()> {
     let mut txn = database.begin_write()?;
-    let table: Table<Raw, Raw> =
-        txn.create_table_with("values", TableOptions::new().counted(true))?;
+    let table: Table<Raw, Raw> = TableDef::new("values")
+        .options(TableOptions::new().counted(true))
+        .create(&mut txn)?;
     for i in 0..60_u8 {
         table.insert(&mut txn, [i; 400], vec![i; 20 * usize::from(i)])?;
     }
@@ -97,7 +100,7 @@ fn a_check_reports_a_separator_with_a_wrong_head() {
     let image = image(|database| {
         let mut txn = database.begin_write()?;
         let order = TableOptions::new().order(KeyOrder::ReverseBytes);
-        let table: Table<Bytes, Bytes> = txn.create_table_with("values", order)?;
+        let table: Table<Bytes, Bytes> = TableDef::new("values").options(order).create(&mut txn)?;
         for i in 0..60_u8 {
             table.insert(&mut txn, [i; 400], b"value")?;
         }
@@ -183,7 +186,8 @@ fn a_check_reports_separators_outside_of_the_heap() {
     let image = image(|database| {
         let mut txn = database.begin_write()?;
         let counted = TableOptions::new().counted(true);
-        let table: Table<Bytes, Bytes> = txn.create_table_with("values", counted)?;
+        let table: Table<Bytes, Bytes> =
+            TableDef::new("values").options(counted).create(&mut txn)?;
         for i in 0..60_u8 {
             // Equal beginnings, so that separators are longer than their heads.
             table.insert(&mut txn, [&[i / 8; 10][..], &[i; 400]].concat(), b"value")?;
@@ -435,8 +439,12 @@ fn moving_back_and_forth_over_a_nested_tree_is_no_damage() {
         assert!(cursor.next().unwrap() && free.next(&txn).unwrap());
     }
     for _ in 0..100 {
-        assert!(cursor.prev_key().unwrap() && free.prev_key(&txn).unwrap());
-        assert!(cursor.next_key().unwrap() && free.next_key(&txn).unwrap());
+        assert!(
+            cursor.step(KeyStep::PrevKey).unwrap() && free.step(&txn, KeyStep::PrevKey).unwrap()
+        );
+        assert!(
+            cursor.step(KeyStep::NextKey).unwrap() && free.step(&txn, KeyStep::NextKey).unwrap()
+        );
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     Database, Durability, Options, PageNumber, Result, Verification,
     record::{Record, SLOT_COUNT, probe::find_page_size},
 };
+use std::ops::ControlFlow;
 
 const PAGES_MAX: u32 = 32;
 const PAGE_STEP: u32 = 4;
@@ -40,7 +41,7 @@ fn save(image: &[u8]) {
     let saved = SimDisk::new(SAVED_MAX);
     let _ = salvage(&disk, &saved).map(|_| {
         let saved = open(&saved, &Options::new(), false, OTHER_BOOT);
-        let report = saved.and_then(|saved| saved.check(&mut |_| {}));
+        let report = saved.and_then(|saved| saved.check(&mut |_| ControlFlow::Continue(())));
         assert!(
             report.is_ok_and(|report| report.is_clean()),
             "saved as it should be"
@@ -77,18 +78,18 @@ fn open_to_write(
 ) -> bool {
     let disk = disk_of(image);
     let is_clean = open(&disk, options, false, boot).is_ok_and(|database| {
-        let report = database.check(&mut |_| {});
+        let report = database.check(&mut |_| ControlFlow::Continue(()));
         let before = database.begin_read();
         let _ = changes::change(&database);
         let _ = before.and_then(|before| reads::differ(&before, &database.begin_read()?));
         after_change(&database);
         let _ = changes::drop_all(&database);
-        let _ = database.check(&mut |_| {});
+        let _ = database.check(&mut |_| ControlFlow::Continue(()));
         let _ = database.close();
         report.is_ok_and(|report| report.is_clean())
     });
     let again = open(&disk, &Options::new(), false, boot);
-    drop(again.map(|database| database.check(&mut |_| {})));
+    drop(again.map(|database| database.check(&mut |_| ControlFlow::Continue(()))));
     is_clean
 }
 
@@ -106,7 +107,7 @@ fn boot_of(image: &[u8]) -> [u8; 16] {
 
 fn inspect(database: &Database, image: &[u8]) -> Result<()> {
     let _ = database.stat()?;
-    let _ = database.recovery().to_owned();
+    let _ = database.info().recovery.to_owned();
     let _ = database.page_kinds();
     // One in a few, by chance: printing takes longer than all else.
     let first = image.get(8).map_or(0, |byte| u32::from(*byte) % PAGE_STEP);

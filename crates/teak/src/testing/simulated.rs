@@ -8,7 +8,7 @@ use crate::{
     io::{Storage, handle_faults},
     page::comparison::Comparisons,
 };
-use std::{path::Path, sync::Arc};
+use std::{ops::ControlFlow, path::Path, sync::Arc};
 
 /// Opens the database on a simulated disk. `is_new` says that there is none yet.
 ///
@@ -80,5 +80,5 @@ pub fn salvage(disk: &SimDisk, target: &SimDisk) -> Result<SalvageReport> {
         DamagedFile::of_storage(&storage, Path::new("simulated"), Comparisons::default())?;
     let options = Options::new().page_size(damaged_file.page_size());
     let database = open(target, &options.durability(Durability::Lazy), true, [1; 16])?;
-    salvage_into(damaged_file, database, &mut |_| {})
+    salvage_into(damaged_file, database, &mut |_| ControlFlow::Continue(()))
 }

@@ -4,7 +4,7 @@
 //! the mutations get correct checksums of pages and records.
 
 use super::{SimDisk, exercise, fuzz_page, fuzz_record, open, redone, repair};
-use crate::{KeyOrder, Options, TableOptions, ValueSize, codec::Bytes};
+use crate::{KeyOrder, MultiTableDef, Options, TableOptions, ValueSize, codec::Bytes};
 use std::{
     fs,
     ops::Range,
@@ -224,8 +224,9 @@ fn with_several_values() -> Vec<u8> {
         ),
     ];
     for (name, options) in tables {
-        let table = txn
-            .create_multi_table_with::<Bytes, Bytes>(name, options)
+        let table = MultiTableDef::<Bytes, Bytes>::new(name)
+            .options(options)
+            .create(&mut txn)
             .unwrap();
         for (key, count) in (0..9u64).map(|key| (key, [1, 3, 20, 400][key as usize / 2 % 4])) {
             for value in 0..count {

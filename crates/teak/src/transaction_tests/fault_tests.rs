@@ -7,10 +7,9 @@
 
 use crate::{
     Database, Durability, Error, Options, ReadTxn, Result, Transaction, WriteTxn,
-    codec::Bytes,
     testing::{self, Fault, SimDisk},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 const BOOT: [u8; 16] = [1; 16];
 const OTHER_BOOT: [u8; 16] = [2; 16];
@@ -42,7 +41,7 @@ fn put(
     i: u32,
     v: Vec<u8>,
 ) -> Result<()> {
-    let table = txn.create_table::<Bytes, Bytes>(name)?;
+    let table = txn.create_table::<Vec<u8>, Vec<u8>>(name)?;
     table.insert(txn, key(i), &v)?;
     tables.entry(name).or_default().insert(key(i), v);
     Ok(())
@@ -68,7 +67,7 @@ fn change(txn: &mut WriteTxn, tables: &mut Tables, round: u32) -> Result<()> {
 }
 
 fn remove_some(txn: &mut WriteTxn, tables: &mut Tables, round: u32) -> Result<()> {
-    let table = txn.create_table::<Bytes, Bytes>("coins")?;
+    let table = txn.create_table::<Vec<u8>, Vec<u8>>("coins")?;
     let low = [(round * 11) as u8];
     let high = [(round * 11) as u8 | 0x3f];
     table.range(&low[..]..&high[..]).remove(txn)?;
@@ -97,7 +96,7 @@ fn read(txn: &impl Transaction) -> Result<Tables> {
     let mut tables = Tables::new();
     for info in txn.tables()? {
         let name = TABLES.into_iter().find(|name| name.as_bytes() == info.name);
-        let table = txn.open_table::<Bytes, Bytes>(&info.name)?;
+        let table = txn.open_table::<Vec<u8>, Vec<u8>>(&info.name)?;
         let records: Result<Records> = table
             .iter(txn)?
             .map(|record| record.map(|(key, value)| (key, value.to_vec())))
@@ -108,7 +107,7 @@ fn read(txn: &impl Transaction) -> Result<Tables> {
 }
 
 fn assert_sound(database: &Database, context: &str) -> Tables {
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{context}: {:#?}", report.damages);
     read(&database.begin_read().unwrap()).unwrap()
 }
@@ -403,7 +402,7 @@ fn the_disk_is_full_once_under_checkpoints() {
 fn fill(database: &Database, durability: Durability, count: u32, value: &[u8]) -> Result<()> {
     let mut txn = database.begin_write()?;
     txn.set_durability(durability);
-    let table = txn.create_table::<Bytes, Bytes>("coins")?;
+    let table = txn.create_table::<Vec<u8>, Vec<u8>>("coins")?;
     for i in 0..count {
         table.insert(&mut txn, key(i), value)?;
     }

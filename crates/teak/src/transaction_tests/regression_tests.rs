@@ -23,6 +23,7 @@ use crate::{
     write::transaction::WriteTransaction,
 };
 use std::ops::Bound;
+use std::ops::ControlFlow;
 
 /// Removing all records of the first leaf left the root with one unchanged child, which became the
 /// root without its checksum: the catalog kept that of the page before, and the check reported
@@ -139,7 +140,7 @@ fn a_handle_of_an_earlier_opening_uses_no_slot() {
     let read = database.begin_read().unwrap();
     assert_eq!(orders.len(&read).unwrap(), 1);
     assert_eq!(users.len(&read).unwrap(), 1);
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{:#?}", report.damages);
 }
 

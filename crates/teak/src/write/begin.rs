@@ -9,7 +9,10 @@ use crate::{
 use crate::{
     instance::{dropped_trees::DropBacklog, engine::Engine, held_writer_lock::HeldWriterLock},
     maintain::{dropped::release_backlog, holes::punch_some, truncate::cut_file},
-    observe::events::Event,
+    observe::{
+        events::Event,
+        trace::{TraceOrigin, WriteSpans},
+    },
     read::{named_list, published::no_such_commit, slow_readers::SlowReaders, snapshot::Snapshot},
     write::{
         event_delivery::EventDelivery,
@@ -21,7 +24,7 @@ use crate::{
         transaction_timing::TransactionTiming,
     },
 };
-use std::{sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
 impl WriteTransaction {
     /// Waits for the writer lock and begins. Releases all dropped trees if space was wanted.
@@ -35,6 +38,16 @@ impl WriteTransaction {
     /// two, releases only some dropped trees. That takes commits, but those change no record.
     pub(crate) fn begin_within(
         engine: &Arc<Engine>,
+        limit: Option<Duration>,
+        state: Option<TransactionId>,
+    ) -> Result<Option<Self>> {
+        Self::begin_asked(engine, TraceOrigin::now(), limit, state)
+    }
+
+    /// Like [`Self::begin_within`], for a transaction that was asked for before.
+    pub(crate) fn begin_asked(
+        engine: &Arc<Engine>,
+        asked: TraceOrigin,
         limit: Option<Duration>,
         state: Option<TransactionId>,
     ) -> Result<Option<Self>> {
@@ -53,7 +66,13 @@ impl WriteTransaction {
             (None, None) => DropBacklog::All,
             _ => DropBacklog::Some,
         };
-        Self::begin_in(engine, writer_lock, backlog).map(Some)
+        let mut txn = Self::begin_in(engine, writer_lock, backlog)?;
+        assert!(
+            state.is_none_or(|state| state <= txn.base.transaction()),
+            "after the state that the caller names, only dropped trees are released"
+        );
+        txn.timing.spans = WriteSpans::begun(&engine.file.path, asked);
+        Ok(Some(txn))
     }
 
     pub(crate) fn begin_in(
@@ -105,11 +124,12 @@ impl WriteTransaction {
         let begun = WriteStart::new(&self.engine, &mut self.pages.writer);
         let beginning = self.engine.named(begun)?;
         let (durability, began_ms) = (self.pages.limits.durability, self.timing.began_ms);
+        let spans = mem::take(&mut self.timing.spans);
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
         self.event_delivery.disarm();
         *self = Self::of(&engine, beginning, writer);
         self.pages.limits.durability = durability;
-        self.timing.began_ms = began_ms;
+        (self.timing.began_ms, self.timing.spans) = (began_ms, spans);
         Ok(())
     }
 }

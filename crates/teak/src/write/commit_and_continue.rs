@@ -53,6 +53,7 @@ impl WriteTransaction {
     }
 
     fn commit_and_stay(&mut self) -> Result<TransactionId> {
+        let _span = (self.timing.spans).enter_commit(self.pages.limits.durability);
         let transaction = self
             .write()
             .map_err(|error| error.at(&self.engine.file.path))?
@@ -103,6 +104,7 @@ impl WriteTransaction {
         let base = self.base.transaction();
         let mut slot = ReservedSlot::take(&engine)?;
         self.status.stays = true;
+        let span = self.timing.spans.enter_last_commit(durability);
         let written = self.write_to_stay();
         if let Ok(state) = &written {
             slot.pin(Arc::clone(state));
@@ -122,6 +124,7 @@ impl WriteTransaction {
             engine.named(engine.committer.wait(transaction))?;
         }
         engine.note_and_deliver_commit(note, transaction, durability);
+        span.end(transaction > base);
         Ok(slot.begin())
     }
 

@@ -341,6 +341,7 @@ impl WriteTransaction {
 impl Drop for WriteTransaction {
     fn drop(&mut self) {
         self.undo();
+        self.timing.spans.note_aborted();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Fixture, TREES, fixture, table};
 use std::{cmp::Ordering, ops::ControlFlow};
-use teak::{DetachedCursor, Direction, Error, SeekOp};
+use teak::{DetachedCursor, Direction, Error, InsertMode, SeekOp};
 
 /// Nothing has to be bound, renewed or closed: each operation gets the transaction.
 #[test]
@@ -113,16 +113,16 @@ fn cursor_state() {
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
     let mut cursor = DetachedCursor::new(&words);
-    assert!(!cursor.is_after_last(&txn).unwrap());
+    assert!(!cursor.ends(&txn).unwrap().is_after_last);
     cursor.first(&txn).unwrap();
-    assert!(cursor.is_first(&txn).unwrap() && !cursor.is_last(&txn).unwrap());
+    assert!(cursor.ends(&txn).unwrap().is_first && !cursor.ends(&txn).unwrap().is_last);
     cursor.last(&txn).unwrap();
-    assert!(cursor.is_last(&txn).unwrap() && !cursor.is_after_last(&txn).unwrap());
+    assert!(cursor.ends(&txn).unwrap().is_last && !cursor.ends(&txn).unwrap().is_after_last);
     cursor.remove(&mut txn).unwrap();
-    assert!(cursor.is_after_last(&txn).unwrap());
+    assert!(cursor.ends(&txn).unwrap().is_after_last);
     let mut borrowing = words.cursor(&txn).unwrap();
     borrowing.next().unwrap();
-    assert!(borrowing.is_first() && !borrowing.is_last());
+    assert!(borrowing.ends().is_first && !borrowing.ends().is_last);
 }
 
 /// After a removal, both NEXT and GET_CURRENT lead to the next record.
@@ -142,12 +142,18 @@ fn cursor_put_and_del() {
 
     // UPSERT, NOOVERWRITE, CURRENT, APPEND.
     cursor.insert(&mut txn, b"elm", b"new").unwrap();
-    assert!(!cursor.insert_new(&mut txn, b"elm", b"newer").unwrap());
+    assert!(
+        !cursor
+            .insert_as(&mut txn, InsertMode::NewKey, b"elm", b"newer")
+            .unwrap()
+    );
     assert_eq!(*cursor.value(&txn).unwrap(), *b"new");
     assert!(cursor.update(&mut txn, b"newest").unwrap());
     assert_eq!(*cursor.value(&txn).unwrap(), *b"newest");
-    cursor.append(&mut txn, b"zelkova", b"last").unwrap();
-    let refused = cursor.append(&mut txn, b"birch", b"");
+    cursor
+        .insert_as(&mut txn, InsertMode::Last, b"zelkova", b"last")
+        .unwrap();
+    let refused = cursor.insert_as(&mut txn, InsertMode::Last, b"birch", b"");
     assert!(matches!(refused, Err(Error::NotSorted { .. })));
     assert_eq!(cursor.key(), b"zelkova");
 }
@@ -205,7 +211,7 @@ fn cursor_scan() {
     assert_eq!(cursor.key(), b"elm");
     cursor.seek(&txn, SeekOp::GreaterOrEqual, b"fir").unwrap();
     assert!(!cursor.scan(&txn, Direction::Forward, has(1)).unwrap());
-    assert!(cursor.is_after_last(&txn).unwrap());
+    assert!(cursor.ends(&txn).unwrap().is_after_last);
 }
 
 /// `cursor_distance`, `cursor_scroll`, `cursor_distribute`.

@@ -3,8 +3,8 @@
 use super::{Fixture, fixture};
 use std::cmp::Ordering;
 use teak::{
-    DeleteScope, DetachedCursor, Direction, Error, MultiTable, Result, SeekOp, SeekTarget,
-    TableOptions, ValueSize, WriteTxn, codec::Bytes,
+    DeleteScope, DetachedCursor, Direction, Error, InsertMode, KeyStep, MultiTable, MultiTableDef,
+    Result, SeekOp, SeekTarget, TableOptions, ValueSize, WriteTxn, codec::Bytes,
 };
 
 type Raw = MultiTable<Bytes, Bytes>;
@@ -12,7 +12,10 @@ type Raw = MultiTable<Bytes, Bytes>;
 /// The pairs a1 a3 a5 b2 c2 c4.
 fn pairs(txn: &mut WriteTxn) -> Raw {
     let options = TableOptions::new().value_size(ValueSize::Bytes(1));
-    let table: Raw = txn.create_multi_table_with("sets", options).unwrap();
+    let table: Raw = MultiTableDef::new("sets")
+        .options(options)
+        .create(txn)
+        .unwrap();
     for (key, values) in [(b"a", "135"), (b"b", "2"), (b"c", "24")] {
         table.insert_packed(txn, key, values.as_bytes()).unwrap();
     }
@@ -44,6 +47,7 @@ fn cursor_position_operations_of_values() {
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
     let mut cursor = DetachedCursor::new(&table);
+    use KeyStep::*;
     use SeekOp::*;
     use SeekTarget::Value;
     macro_rules! check_moves {
@@ -56,15 +60,16 @@ fn cursor_position_operations_of_values() {
     }
     check_moves! {
         // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP, GET_CURRENT from nowhere.
-        first_value() => "-"; last_value() => "-"; next_value() => "-"; prev_value() => "-";
-        current() => "-";
+        step(FirstValue) => "-"; step(LastValue) => "-"; step(NextValue) => "-";
+        step(PrevValue) => "-"; current() => "-";
         // NEXT, PREV, FIRST, LAST.
         next() => "a1"; next() => "a3"; prev() => "a1"; last() => "c4"; first() => "a1";
         // NEXT_NODUP, PREV_NODUP.
-        next_key() => "b2"; next_key() => "c2"; prev_key() => "b2"; prev_key() => "a5";
+        step(NextKey) => "b2"; step(NextKey) => "c2"; step(PrevKey) => "b2"; step(PrevKey) => "a5";
         // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP, and GET_CURRENT after a failed move.
-        first_value() => "a1"; prev_value() => "-"; current() => "a1"; next_value() => "a3";
-        last_value() => "a5"; next_value() => "-"; current() => "a5"; prev_value() => "a3";
+        step(FirstValue) => "a1"; step(PrevValue) => "-"; current() => "a1";
+        step(NextValue) => "a3"; step(LastValue) => "a5"; step(NextValue) => "-";
+        current() => "a5"; step(PrevValue) => "a3";
         // SET, SET_KEY, SET_RANGE.
         seek(Equal, b"c") => "c2"; seek(Equal, b"bb") => "-";
         seek(GreaterOrEqual, b"bb") => "c2"; seek(GreaterOrEqual, b"d") => "-";
@@ -115,13 +120,13 @@ fn cursor_multiple_operations() {
         cursor.read_packed(&txn, Direction::Forward).unwrap(),
         Some(&many[100..])
     );
-    assert!(!cursor.next_value(&txn).unwrap());
+    assert!(!cursor.step(&txn, KeyStep::NextValue).unwrap());
     assert_eq!(
         cursor.read_packed(&txn, Direction::Backward).unwrap(),
         Some(&many[..])
     );
-    assert!(cursor.is_first_value(&txn).unwrap());
-    assert!(cursor.next_key(&txn).unwrap());
+    assert!(cursor.ends(&txn).unwrap().is_first_value);
+    assert!(cursor.step(&txn, KeyStep::NextKey).unwrap());
     assert_eq!(
         cursor.read_packed(&txn, Direction::Forward).unwrap(),
         Some(&b"2"[..])
@@ -136,12 +141,13 @@ fn cursor_state_of_values() {
     let table = pairs(&mut txn);
     let mut cursor = DetachedCursor::new(&table);
     let state = |cursor: &DetachedCursor| {
+        let ends = cursor.ends(&txn).unwrap();
         [
-            cursor.is_first(&txn).unwrap(),
-            cursor.is_last(&txn).unwrap(),
-            cursor.is_first_value(&txn).unwrap(),
-            cursor.is_last_value(&txn).unwrap(),
-            cursor.is_after_last(&txn).unwrap(),
+            ends.is_first,
+            ends.is_last,
+            ends.is_first_value,
+            ends.is_last_value,
+            ends.is_after_last,
         ]
     };
     assert_eq!(state(&cursor), [false; 5]);
@@ -186,8 +192,8 @@ fn cursor_compare_of_values() {
     let mut other = one.clone();
     other.next(&txn).unwrap();
     assert_eq!(one.compare(&other, &txn).unwrap(), Some(Ordering::Less));
-    let by_key = one.compare_keys(&other, &txn).unwrap();
-    assert_eq!(by_key, Some(Ordering::Equal));
+    let by_key = table.compare_keys(&txn, one.key(), other.key()).unwrap();
+    assert_eq!(by_key, Ordering::Equal);
 }
 
 /// NOOVERWRITE, NODUPDATA, APPEND, APPENDDUP, CURRENT, ALLDUPS; deletion of one value and of all.
@@ -197,14 +203,22 @@ fn cursor_put_and_del_of_values() {
     let mut txn = database.begin_write().unwrap();
     let table = pairs(&mut txn);
     let mut cursor = DetachedCursor::new(&table);
-    assert!(!cursor.insert_new(&mut txn, b"a", b"9").unwrap());
+    assert!(
+        !cursor
+            .insert_as(&mut txn, InsertMode::NewKey, b"a", b"9")
+            .unwrap()
+    );
     assert_eq!(*cursor.value(&txn).unwrap(), *b"1");
     assert!(!cursor.insert(&mut txn, b"a", b"3").unwrap());
     assert!(cursor.insert(&mut txn, b"a", b"4").unwrap());
     assert!(!cursor.insert(&mut txn, b"a", b"4").unwrap());
-    cursor.append(&mut txn, b"d", b"1").unwrap();
-    cursor.append_value(&mut txn, b"b", b"3").unwrap();
-    let refused = cursor.append_value(&mut txn, b"b", b"3");
+    cursor
+        .insert_as(&mut txn, InsertMode::Last, b"d", b"1")
+        .unwrap();
+    cursor
+        .insert_as(&mut txn, InsertMode::LastValue, b"b", b"3")
+        .unwrap();
+    let refused = cursor.insert_as(&mut txn, InsertMode::LastValue, b"b", b"3");
     assert!(matches!(refused, Err(Error::NotSorted { .. })));
     assert!(cursor.update(&mut txn, b"0").unwrap());
     assert_eq!(at(&cursor, &txn, Ok(true)), "b0");
@@ -224,7 +238,7 @@ fn cursor_put_and_del_of_values() {
     );
     let moved = other.next(&txn);
     assert_eq!(at(&other, &txn, moved), "b2");
-    assert_eq!(table.set(&mut txn, b"c", b"7").unwrap(), 2);
+    assert_eq!(table.set_values(&mut txn, b"c", &[b"7"]).unwrap(), 2);
     assert_eq!(all(&table, &txn), ["b2", "c7", "d1"]);
 }
 

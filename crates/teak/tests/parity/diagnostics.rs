@@ -16,7 +16,11 @@ fn check() {
     words.insert(&mut txn, b"pine", b"to be damaged").unwrap();
     txn.commit().unwrap();
     let mut seen = 0;
-    let report = database.check(&mut |done| seen = done.pages_done).unwrap();
+    let report = database.check(&mut |done| {
+        seen = done.pages_done;
+        ControlFlow::Continue(())
+    });
+    let report = report.unwrap();
     assert!(report.is_clean() && seen > 0);
     assert_eq!((report.tables, report.records), (1, 6));
     database.close().unwrap();
@@ -26,7 +30,7 @@ fn check() {
     bytes[at] = b'T';
     fs::write(&path, &bytes).unwrap();
     let database = Database::open(&path).unwrap();
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(report.damages.len(), 1, "{report:?}");
     let damage = &report.damages[0];
     assert_eq!(damage.table.as_deref(), Some(&b"words"[..]));
@@ -89,7 +93,11 @@ fn copy() {
     for (copy, records) in [(&exact, 2005), (&dense, 2005), (&empty, 0)] {
         let copy = Database::open(copy).unwrap();
         assert_eq!(words.len(&copy.begin_read().unwrap()).unwrap(), records);
-        assert!(copy.check(&mut |_| {}).unwrap().is_clean());
+        assert!(
+            copy.check(&mut |_| ControlFlow::Continue(()))
+                .unwrap()
+                .is_clean()
+        );
     }
     let there = database.backup(&exact, None, &mut |_| ControlFlow::Continue(()));
     assert!(matches!(there, Err(Error::AlreadyExists(_))));

@@ -1,7 +1,7 @@
 //! Databases: opening, closing, the length of their files, and their limits.
 
 use super::{Fixture, TREES, fixture, table};
-use std::fs;
+use std::{fs, ops::ControlFlow};
 use teak::{Create, Database, Durability, Error, Geometry, Options, Table, codec::Bytes};
 
 #[test]
@@ -13,7 +13,7 @@ fn page_size() {
         options.open(&path).unwrap().close().unwrap();
         // It belongs to the file, whatever else is requested.
         let database = Database::open(&path).unwrap();
-        assert_eq!(database.page_size(), page_size);
+        assert_eq!(database.info().page_size, page_size);
     }
     for wrong in [0, 512, 2048, 5000, 131_072] {
         let directory = tempfile::tempdir().unwrap();
@@ -82,7 +82,12 @@ fn tree_height() {
     assert!(depth >= 3, "{depth}");
     assert!((0..600).all(|number| words.contains_key(&txn, key(number)).unwrap()));
     txn.commit().unwrap();
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 #[test]

@@ -17,10 +17,10 @@ mod transactions;
 mod values;
 
 use std::path::PathBuf;
-use teak::{Database, Table, WriteTxn, codec::Bytes};
+use teak::{Database, Table, WriteTxn};
 use tempfile::TempDir;
 
-type Raw = Table<Bytes, Bytes>;
+type Raw = Table<Vec<u8>, Vec<u8>>;
 
 /// A database in a directory of its own.
 struct Fixture {
@@ -41,7 +41,7 @@ fn fixture() -> Fixture {
 
 /// A table with these keys, whose values are their numbers.
 fn table(txn: &mut WriteTxn, keys: &[&str]) -> Raw {
-    let table = txn.create_table::<Bytes, Bytes>("words").unwrap();
+    let table = txn.create_table::<Vec<u8>, Vec<u8>>("words").unwrap();
     for (number, key) in keys.iter().enumerate() {
         table.insert(txn, key.as_bytes(), [number as u8]).unwrap();
     }

@@ -1,8 +1,9 @@
 //! Operations on single records.
 
 use super::{fixture, table};
+use std::cmp::Ordering;
 use teak::{
-    CacheOutcome, CachedLookup, Durability, Error, Exactness, Swap, Table, Transaction,
+    CachedLookup, Durability, Error, Table, Transaction,
     codec::{Bytes, Str},
 };
 
@@ -28,8 +29,9 @@ fn get_ex() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a"]);
-    let record = table.get_record(&txn, b"a").unwrap();
-    assert_eq!(record, Some((b"a".to_vec(), &[0][..])));
+    let record = table.get_or_next(&txn, b"a").unwrap();
+    let expected = (Ordering::Equal, b"a".to_vec(), &[0][..]);
+    assert_eq!(record, Some(expected));
     let sets = txn.create_multi_table::<Str, Str>("sets").unwrap();
     sets.insert_values(&mut txn, "a", &["x", "y"]).unwrap();
     assert_eq!(sets.count(&txn, "a").unwrap(), 2);
@@ -44,8 +46,8 @@ fn lower_bound_get() {
         let found = table.get_or_next(&txn, key).unwrap();
         found.map(|(exactness, key, _)| (exactness, key))
     };
-    assert_eq!(found(b"b"), Some((Exactness::Exact, b"b".to_vec())));
-    assert_eq!(found(b"c"), Some((Exactness::Greater, b"d".to_vec())));
+    assert_eq!(found(b"b"), Some((Ordering::Equal, b"b".to_vec())));
+    assert_eq!(found(b"c"), Some((Ordering::Greater, b"d".to_vec())));
     assert_eq!(found(b"e"), None);
 }
 
@@ -63,18 +65,14 @@ fn cached_get() {
         let (value, freshness) = table.get_cached(txn, b"a", &mut cached).unwrap();
         (value.map(<[u8]>::to_vec), freshness)
     };
-    assert_eq!(get(&txn), (Some(vec![0]), CacheOutcome::Miss));
-    assert_eq!(get(&txn), (Some(vec![0]), CacheOutcome::Hit));
+    assert_eq!(get(&txn), (Some(vec![0]), false));
+    assert_eq!(get(&txn), (Some(vec![0]), true));
     let mut change = fixture.database.begin_write().unwrap();
     table.remove(&mut change, b"a").unwrap();
     change.commit().unwrap();
     let txn = fixture.database.begin_read().unwrap();
-    assert_eq!(get(&txn), (None, CacheOutcome::Miss));
-    assert_eq!(
-        get(&txn),
-        (None, CacheOutcome::Hit),
-        "a missing record is cached, too"
-    );
+    assert_eq!(get(&txn), (None, false));
+    assert_eq!(get(&txn), (None, true), "a missing record is cached, too");
 }
 
 /// The flags of a put are methods.
@@ -135,7 +133,7 @@ fn put_among_several_values() {
     ));
     table.append(&mut txn, "a", b"7").unwrap();
     // ALLDUPS: all by one.
-    assert_eq!(table.set(&mut txn, "a", b"only").unwrap(), 4);
+    assert_eq!(table.set_values(&mut txn, "a", &[b"only"]).unwrap(), 4);
     assert_eq!(table.count(&txn, "a").unwrap(), 1);
 }
 
@@ -153,9 +151,9 @@ fn replace() {
     assert_eq!(remove(), None);
     // Conditional changes.
     let swap = table.compare_and_swap(&mut txn, "a", Some("2"), Some("3"));
-    assert_eq!(swap.unwrap(), Swap::Other(None));
+    assert_eq!(swap.unwrap(), Err(None));
     let swap = table.compare_and_swap(&mut txn, "a", None, Some("3"));
-    assert_eq!(swap.unwrap(), Swap::Done);
+    assert_eq!(swap.unwrap(), Ok(()));
     let entry = table.entry(&mut txn, "a").unwrap();
     let entry = entry.and_modify(|old| format!("longer than {old}"));
     assert_eq!(entry.unwrap().get().unwrap(), Some("longer than 3"));
@@ -168,8 +166,8 @@ fn del() {
     let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a", "b"]);
     let mut remove_if = |value: &[u8]| table.compare_and_swap(&mut txn, b"a", Some(value), None);
-    assert!(matches!(remove_if(b"another value"), Ok(Swap::Other(_))));
-    assert_eq!(remove_if(&[0]).unwrap(), Swap::Done);
+    assert!(matches!(remove_if(b"another value"), Ok(Err(_))));
+    assert_eq!(remove_if(&[0]).unwrap(), Ok(()));
     assert!(table.remove(&mut txn, b"b").unwrap());
     assert!(!table.remove(&mut txn, b"b").unwrap());
     let sets = txn.create_multi_table::<Str, Str>("sets").unwrap();

@@ -1,7 +1,7 @@
 //! Ranges and bunches of records, and whole tables.
 
 use super::{Fixture, Raw, TREES, fixture, table};
-use teak::{DeleteScope, DetachedCursor, Error, SeekOp, TableOptions, codec::Bytes};
+use teak::{DeleteScope, DetachedCursor, Error, SeekOp, TableDef, TableOptions};
 
 /// After all others, bottom-up, and in batches.
 #[test]
@@ -28,7 +28,10 @@ fn estimates() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let counted = TableOptions::new().counted(true);
-    let exact: Raw = txn.create_table_with("exact", counted).unwrap();
+    let exact: Raw = TableDef::new("exact")
+        .options(counted)
+        .create(&mut txn)
+        .unwrap();
     let about: Raw = txn.create_table("about").unwrap();
     for table in [&exact, &about] {
         let sorted = (0..50_000u32).map(|number| (number.to_be_bytes(), [7; 20]));
@@ -107,7 +110,7 @@ fn copying_and_moving() {
     let Fixture { database, .. } = &fixture();
     let mut txn = database.begin_write().unwrap();
     let words = table(&mut txn, &TREES);
-    let others = txn.create_table::<Bytes, Bytes>("others").unwrap();
+    let others = txn.create_table::<Vec<u8>, Vec<u8>>("others").unwrap();
     assert_eq!(words.range(..).copy_to(&mut txn, &others).unwrap(), 5);
     assert_eq!(
         others.range(&b"f"[..]..).move_to(&mut txn, &words).unwrap(),

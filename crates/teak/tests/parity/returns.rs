@@ -1,10 +1,10 @@
 //! Results in the situations whose return codes were observed with libmdbx.
 
 use super::{fixture, table};
-use std::ops::Bound;
+use std::{ops::Bound, time::Duration};
 use teak::{
-    Deletion, DetachedCursor, Error, KeyOrder, Options, SeekOp, Table, TableOptions, Transaction,
-    ValueSize, WriteOptions,
+    Deletion, DetachedCursor, Error, KeyOrder, MultiTableDef, Options, SeekOp, Table, TableDef,
+    TableOptions, Transaction, ValueSize, WriteOptions,
     codec::{Bytes, Str},
 };
 
@@ -17,7 +17,9 @@ fn values_of_one_size_without_several() {
         TableOptions::new().value_size(ValueSize::Bytes(8)),
         TableOptions::new().value_order(KeyOrder::Integer),
     ] {
-        let refused = txn.create_table_with::<Bytes, Bytes>("words", options);
+        let refused = TableDef::<Bytes, Bytes>::new("words")
+            .options(options)
+            .create(&mut txn);
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     }
     assert!(txn.tables().unwrap().is_empty());
@@ -49,9 +51,9 @@ fn a_cursor_where_its_record_was_removed() {
     assert!(cursor.remove(&mut txn).unwrap());
     assert!(cursor.current(&txn).unwrap() && cursor.key() == b"c");
     assert!(cursor.next(&txn).unwrap() && cursor.key() == b"d");
-    assert!(cursor.is_last(&txn).unwrap());
+    assert!(cursor.ends(&txn).unwrap().is_last);
     assert!(!cursor.next(&txn).unwrap());
-    assert!(cursor.is_after_last(&txn).unwrap());
+    assert!(cursor.ends(&txn).unwrap().is_after_last);
 }
 
 /// `mdbx_estimate_range`, forwards and in the wrong direction.
@@ -94,7 +96,7 @@ fn sizes_that_do_not_fit() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let plain = table(&mut txn, &[]);
-    let max = fixture.database.max_key_len();
+    let max = fixture.database.info().max_key_len;
     plain.insert(&mut txn, vec![1; max], b"").unwrap();
     let refused = plain.insert(&mut txn, vec![1; max + 1], b"");
     assert!(
@@ -105,15 +107,17 @@ fn sizes_that_do_not_fit() {
     let refused = sets.insert(&mut txn, "key", vec![1; max + 1]);
     assert!(matches!(refused, Err(Error::ValueTooLong { .. })));
     let first = TableOptions::new().value_size(ValueSize::AsFirst);
-    let sets = txn
-        .create_multi_table_with::<Str, Bytes>("first", first)
+    let sets = MultiTableDef::<Str, Bytes>::new("first")
+        .options(first)
+        .create(&mut txn)
         .unwrap();
     sets.insert(&mut txn, "key", b"four").unwrap();
     let refused = sets.insert(&mut txn, "key", b"fives");
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     let integers = TableOptions::new().order(KeyOrder::Integer);
-    let integers = txn
-        .create_table_with::<Bytes, Str>("integers", integers)
+    let integers = TableDef::<Bytes, Str>::new("integers")
+        .options(integers)
+        .create(&mut txn)
         .unwrap();
     integers
         .insert(&mut txn, 1_u64.to_ne_bytes(), "eight bytes")
@@ -135,7 +139,7 @@ fn transactions_of_one_thread() {
     assert!(
         fixture
             .database
-            .begin_write_with(WriteOptions::new().no_wait())
+            .begin_write_with(WriteOptions::new().timeout(Duration::ZERO))
             .unwrap()
             .is_none()
     );
@@ -143,7 +147,7 @@ fn transactions_of_one_thread() {
     assert!(
         fixture
             .database
-            .begin_write_with(WriteOptions::new().no_wait())
+            .begin_write_with(WriteOptions::new().timeout(Duration::ZERO))
             .unwrap()
             .is_some()
     );
@@ -173,7 +177,7 @@ fn del_of_another_value() {
     let mut txn = fixture.database.begin_write().unwrap();
     let table = table(&mut txn, &["a"]);
     let swapped = table.compare_and_swap(&mut txn, b"a", Some(b"other"), None);
-    assert!(matches!(swapped, Ok(teak::Swap::Other(Some(_)))));
+    assert!(matches!(swapped, Ok(Err(Some(_)))));
     assert_eq!(table.len(&txn).unwrap(), 1);
 }
 
@@ -187,7 +191,11 @@ fn current_of_several_values() {
         !sets.replace(&mut txn, "b", "1", "3").unwrap(),
         "no such key"
     );
-    assert_eq!(sets.set(&mut txn, "a", "3").unwrap(), 2, "all by one");
+    assert_eq!(
+        sets.set_values(&mut txn, "a", &["3"]).unwrap(),
+        2,
+        "all by one"
+    );
     let there = sets
         .insert_values(&mut txn, "a", &["1"])
         .and_then(|_| sets.replace(&mut txn, "a", "1", "3"));

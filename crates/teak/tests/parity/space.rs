@@ -1,6 +1,7 @@
 //! Free space: when it is reused, and information about it.
 
 use super::{Fixture, fixture};
+use std::ops::ControlFlow;
 use teak::{Database, PageUse, Table, codec::Bytes};
 
 type Numbers = Table<u64, Bytes>;
@@ -70,7 +71,12 @@ fn many_deaths_at_once() {
     }
     let (first, last) = (file_bytes[1], file_bytes[5]);
     assert!(last <= first + (first >> 3), "{file_bytes:?}");
-    assert!(database.check(&mut |_| {}).unwrap().is_clean());
+    assert!(
+        database
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }
 
 /// Free and pending pages, as counts and page by page.

@@ -3,7 +3,8 @@
 use super::{fixture, table};
 use std::cmp::Ordering;
 use teak::{
-    Comparison, Database, Error, KeyOrder, Options, Table, TableOptions, Transaction, ValueSize,
+    Comparison, Database, Error, KeyOrder, MultiTableDef, Options, Table, TableDef, TableOptions,
+    Transaction, ValueSize,
     codec::{Bytes, NativeU32, Str},
 };
 
@@ -24,7 +25,9 @@ fn open_and_create() {
     let name = [0, 0xff, b'x'];
     let table = txn.create_table::<Str, Str>(name).unwrap();
     let other = TableOptions::new().counted(true);
-    let refused = txn.create_table_with::<Str, Str>(name, other);
+    let refused = TableDef::<Str, Str>::from_bytes(&name)
+        .options(other)
+        .create(&mut txn);
     assert!(matches!(refused, Err(Error::TableMismatch { .. })));
     txn.commit().unwrap();
     // A handle belongs to the database, and serves all transactions from then on.
@@ -55,7 +58,10 @@ fn custom_comparators() {
     let database = options.open(&fixture.path).unwrap();
     let mut txn = database.begin_write().unwrap();
     let order = TableOptions::new().order(KeyOrder::Custom(&BY_LENGTH));
-    let table = txn.create_table_with::<Str, Str>("words", order).unwrap();
+    let table = TableDef::<Str, Str>::new("words")
+        .options(order)
+        .create(&mut txn)
+        .unwrap();
     for key in ["bb", "a", "ccc", "b"] {
         table.insert(&mut txn, key, "").unwrap();
     }
@@ -80,15 +86,19 @@ fn key_and_value_flags() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let reverse = TableOptions::new().order(KeyOrder::ReverseBytes);
-    let table = txn
-        .create_table_with::<Str, Str>("reverse", reverse)
+    let table = TableDef::<Str, Str>::new("reverse")
+        .options(reverse)
+        .create(&mut txn)
         .unwrap();
     for key in ["ab", "ba"] {
         table.insert(&mut txn, key, "").unwrap();
     }
     assert_eq!(table.first(&txn).unwrap().unwrap().0, "ba");
     let integer = TableOptions::new().order(KeyOrder::Integer);
-    let table: Table<Bytes, Str> = txn.create_table_with("integers", integer).unwrap();
+    let table: Table<Bytes, Str> = TableDef::new("integers")
+        .options(integer)
+        .create(&mut txn)
+        .unwrap();
     // The first key decides the length.
     table.insert(&mut txn, 7_u32.to_ne_bytes(), "").unwrap();
     let refused = table.insert(&mut txn, 7_u64.to_ne_bytes(), "");
@@ -103,12 +113,16 @@ fn key_and_value_flags() {
     assert_eq!(first, Some((7, "")));
     // Contradictory options are refused.
     let values = TableOptions::new().value_size(ValueSize::Bytes(8));
-    let refused = txn.create_table_with::<Str, Str>("plain", values);
+    let refused = TableDef::<Str, Str>::new("plain")
+        .options(values)
+        .create(&mut txn);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     let odd = values
         .value_order(KeyOrder::Integer)
         .value_size(ValueSize::Bytes(3));
-    let refused = txn.create_multi_table_with::<Str, Bytes>("odd", odd);
+    let refused = MultiTableDef::<Str, Bytes>::new("odd")
+        .options(odd)
+        .create(&mut txn);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
 }
 
@@ -183,7 +197,7 @@ fn stat() {
     assert_eq!((stat.records, stat.depth, stat.leaf_pages), (3, 1, 1));
     assert_eq!(
         stat.value_pages,
-        50_000_u64.div_ceil(fixture.database.page_size() as u64)
+        50_000_u64.div_ceil(fixture.database.info().page_size as u64)
     );
     assert_eq!(stat.changed, id, "the transaction of the last change");
 }
@@ -211,7 +225,7 @@ fn sequence() {
         0,
         "the first of them"
     );
-    assert_eq!(table.sequence(&txn).unwrap(), 5);
+    assert_eq!(table.stat(&txn).unwrap().sequence, 5);
     let refused = table.draw_sequence(&mut txn, u64::MAX);
     assert!(matches!(refused, Err(Error::SequenceExhausted { .. })));
     assert_eq!(

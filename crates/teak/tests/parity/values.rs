@@ -3,14 +3,18 @@
 use super::fixture;
 use std::ops::{Bound, ControlFlow};
 use teak::{
-    Error, KeyOrder, MultiTable, SeekOp, SeekTarget, TableOptions, ValueSize, WriteTxn,
-    codec::{Bytes, NativeU64, Str},
+    Error, KeyOrder, KeyStep, MultiTable, MultiTableDef, SeekOp, SeekTarget, TableOptions,
+    ValueSize, WriteTxn,
+    codec::{NativeU64, Str},
 };
 
-type Raw = MultiTable<Bytes, Bytes>;
+type Raw = MultiTable<Vec<u8>, Vec<u8>>;
 
 fn create(txn: &mut WriteTxn, options: TableOptions) -> Raw {
-    txn.create_multi_table_with("sets", options).unwrap()
+    MultiTableDef::new("sets")
+        .options(options)
+        .create(txn)
+        .unwrap()
 }
 
 fn values(table: &Raw, txn: &WriteTxn, key: &[u8]) -> Vec<Vec<u8>> {
@@ -70,8 +74,10 @@ fn integerdup_and_reversedup() {
     let fixture = fixture();
     let mut txn = fixture.database.begin_write().unwrap();
     let options = TableOptions::new().value_order(KeyOrder::Integer);
-    let table: MultiTable<Str, NativeU64> =
-        txn.create_multi_table_with("integers", options).unwrap();
+    let table: MultiTable<Str, NativeU64> = MultiTableDef::new("integers")
+        .options(options)
+        .create(&mut txn)
+        .unwrap();
     table
         .insert_values(&mut txn, "key", &[256, 1, 1 << 40])
         .unwrap();
@@ -160,13 +166,13 @@ fn positions_among_values() {
     );
     assert_eq!(at(&cursor).unwrap(), b"a5");
     // FIRST_DUP, LAST_DUP, NEXT_DUP, PREV_DUP.
-    assert!(cursor.first_value().unwrap() && at(&cursor).unwrap() == b"a1");
-    assert!(cursor.last_value().unwrap() && at(&cursor).unwrap() == b"a5");
-    assert!(!cursor.next_value().unwrap() && at(&cursor).unwrap() == b"a5");
-    assert!(cursor.prev_value().unwrap() && at(&cursor).unwrap() == b"a3");
+    assert!(cursor.step(KeyStep::FirstValue).unwrap() && at(&cursor).unwrap() == b"a1");
+    assert!(cursor.step(KeyStep::LastValue).unwrap() && at(&cursor).unwrap() == b"a5");
+    assert!(!cursor.step(KeyStep::NextValue).unwrap() && at(&cursor).unwrap() == b"a5");
+    assert!(cursor.step(KeyStep::PrevValue).unwrap() && at(&cursor).unwrap() == b"a3");
     // NEXT_NODUP, PREV_NODUP, NEXT, PREV.
-    assert!(cursor.next_key().unwrap() && at(&cursor).unwrap() == b"c2");
-    assert!(cursor.prev_key().unwrap() && at(&cursor).unwrap() == b"a5");
+    assert!(cursor.step(KeyStep::NextKey).unwrap() && at(&cursor).unwrap() == b"c2");
+    assert!(cursor.step(KeyStep::PrevKey).unwrap() && at(&cursor).unwrap() == b"a5");
     assert!(cursor.next().unwrap() && at(&cursor).unwrap() == b"c2");
     assert!(cursor.prev().unwrap() && at(&cursor).unwrap() == b"a5");
     // SET, SET_RANGE, TO_PAIR.

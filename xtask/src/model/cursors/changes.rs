@@ -12,7 +12,7 @@ use super::{
     steps::{CursorChange, CursorPosition, DELETE_SCOPES},
 };
 use std::cmp::Ordering;
-use teak::{DeleteScope, Error, WriteTxn};
+use teak::{DeleteScope, Error, InsertMode, WriteTxn};
 
 impl ModelCursor {
     /// Changes the table of a cursor, if it exists, and its model.
@@ -40,12 +40,13 @@ impl ModelCursor {
             }
             CursorChange::Append(pair, record) => {
                 let value = given(model, &pair.1, record);
-                let appended = self.cursor.append(txn, &pair.0, value);
+                let appended = self.cursor.insert_as(txn, InsertMode::Last, &pair.0, value);
                 let last = prev(model, None);
                 self.arrive(model, (pair, record), last, appended)?;
             }
             CursorChange::AppendValue(pair, record) => {
-                let appended = self.cursor.append_value(txn, &pair.0, &pair.1);
+                let (cursor, (key, value)) = (&mut self.cursor, pair);
+                let appended = cursor.insert_as(txn, InsertMode::LastValue, key, value);
                 let last = values(model, &pair.0).pop();
                 let last = last.map(|value| (pair.0.clone(), value));
                 self.arrive(model, (pair, record), last, appended)?;
@@ -114,9 +115,9 @@ impl ModelCursor {
         ((key, value), record): (&Pair, &ModelValue),
     ) -> ModelResult {
         let there = values(model, key).into_iter().next();
-        let is_new = self
-            .cursor
-            .insert_new(txn, key, given(model, value, record))?;
+        let is_new =
+            self.cursor
+                .insert_as(txn, InsertMode::NewKey, key, given(model, value, record))?;
         expect_same("insert_new", is_new, there.is_none())?;
         let pair = (key.clone(), there.unwrap_or_else(|| value.clone()));
         if is_new {
@@ -159,7 +160,7 @@ impl ModelCursor {
         model: &mut AnyModel,
         (pair, record): (&Pair, &ModelValue),
         last: Option<Pair>,
-        appended: teak::Result<()>,
+        appended: teak::Result<bool>,
     ) -> ModelResult {
         if last.is_some_and(|last| compare(model, &last, pair).is_ge()) {
             return expect_refused!(

@@ -10,7 +10,7 @@ use crate::model::{
     oracle::AnyModel,
     violation::{ModelResult, expect_bytes, expect_same},
 };
-use teak::{Cursor, Transaction, codec::Raw};
+use teak::{Cursor, KeyStep, Transaction, codec::Raw};
 
 /// A cursor of the engine, and its expected position.
 struct Walker<'m, 't> {
@@ -108,12 +108,12 @@ impl Walker<'_, '_> {
             prev(model, Some(pair)).is_none(),
             next(model, Some(pair)).is_none(),
         ];
-        let cursor = &self.cursor;
-        let is_at_end = [cursor.is_first(), cursor.is_last()];
+        let (cursor, at) = (&self.cursor, self.cursor.ends());
+        let is_at_end = [at.is_first, at.is_last];
         expect_same("whether it is at an end", is_at_end, ends)?;
         let all = values(model, &pair.0);
         expect_same("count of a walk", cursor.count(), all.len() as u64)?;
-        let of_key = [cursor.is_first_value(), cursor.is_last_value()];
+        let of_key = [at.is_first_value, at.is_last_value];
         let ends = [all.first(), all.last()].map(|end| end == Some(&pair.1));
         expect_same("whether it is at an end of its key", of_key, ends)
     }
@@ -127,12 +127,12 @@ fn go(cursor: &mut Cursor<'_>, step: &CursorStep) -> ModelResult<Option<bool>> {
         CursorStep::Next => cursor.next(),
         CursorStep::Prev => cursor.prev(),
         CursorStep::Current => return Ok(None),
-        CursorStep::NextKey => cursor.next_key(),
-        CursorStep::PrevKey => cursor.prev_key(),
-        CursorStep::NextValue => cursor.next_value(),
-        CursorStep::PrevValue => cursor.prev_value(),
-        CursorStep::FirstValue => cursor.first_value(),
-        CursorStep::LastValue => cursor.last_value(),
+        CursorStep::NextKey => cursor.step(KeyStep::NextKey),
+        CursorStep::PrevKey => cursor.step(KeyStep::PrevKey),
+        CursorStep::NextValue => cursor.step(KeyStep::NextValue),
+        CursorStep::PrevValue => cursor.step(KeyStep::PrevValue),
+        CursorStep::FirstValue => cursor.step(KeyStep::FirstValue),
+        CursorStep::LastValue => cursor.step(KeyStep::LastValue),
         CursorStep::Seek(op, target) => cursor.seek(*op, target.as_target()),
     };
     Ok(Some(found?))

@@ -14,8 +14,10 @@ use crate::{
     },
 };
 use fastrand::Rng;
-use teak::{KeyOrder, WarmUp};
+use teak::{KeyOrder, TableTypes, WarmUp};
 
+/// The length of the longest name of a type.
+const TYPE_NAME_MAX: usize = 255;
 const READERS_MAX: usize = 6;
 const SAVEPOINTS_MAX: usize = 5;
 const SNAPSHOTS_MAX: usize = 5;
@@ -131,6 +133,10 @@ impl DrawContext<'_> {
                 let (name, _) = pick(rng, self.tables, Some)?;
                 ModelOperation::DrawSequence(name.clone(), rng.u64(0..100))
             }
+            OperationKind::SetTypes => {
+                let (name, _) = pick(rng, self.tables, Some)?;
+                ModelOperation::SetTypes(name.clone(), draw_types(rng))
+            }
             OperationKind::SetGeometry => {
                 ModelOperation::SetGeometry(draw::geometry(rng, self.settings.page_size))
             }
@@ -232,4 +238,14 @@ impl DrawContext<'_> {
 
 fn pick_name(rng: &mut Rng, names: &[&str]) -> String {
     names[rng.usize(0..names.len())].to_owned()
+}
+
+/// Names of types: of the usual length, of the greatest one, or none.
+fn draw_types(rng: &mut Rng) -> TableTypes {
+    let mut name = || match rng.u8(0..4) {
+        0 => String::new(),
+        1 => "t".repeat(TYPE_NAME_MAX),
+        _ => format!("type {}", rng.u8(..)),
+    };
+    TableTypes::new(name(), name())
 }

@@ -7,11 +7,12 @@ use crate::model::{
     shape::SWAPPED,
     violation::{ModelResult, ModelViolation, expect_refused, expect_same},
 };
+use std::ops::ControlFlow;
 use teak::{Error, Options, Recovery, codec::Raw};
 
 impl ModelEpisode {
     pub(super) fn check(&self) -> ModelResult {
-        let report = self.database()?.check(&mut |_| ())?;
+        let report = self.database()?.check(&mut |_| ControlFlow::Continue(()))?;
         if !report.is_clean() {
             bail!("check found damage: {:?}", report.damages);
         }
@@ -36,7 +37,7 @@ impl ModelEpisode {
             .map_err(|error| ModelViolation::Other(format!("copying the file: {error}")))?;
         let database = self.settings.open(&path)?;
         reads::verify(&database.begin_read()?, &self.committed)?;
-        let report = database.check(&mut |_| ())?;
+        let report = database.check(&mut |_| ControlFlow::Continue(()))?;
         expect_same("damages in a copy", report.damages, Vec::new())?;
         let mut txn = database.begin_write()?;
         match txn.create_table::<Raw, Raw>("copied") {
@@ -71,10 +72,10 @@ impl ModelEpisode {
         }
         self.database = Some(self.settings.open(&self.path)?);
         let database = self.database()?;
-        if !matches!(database.recovery(), Recovery::Clean) {
+        if !matches!(database.info().recovery, Recovery::Clean) {
             bail!(
                 "after a regular close, opening found {:?}",
-                database.recovery()
+                database.info().recovery
             );
         }
         reads::verify(&database.begin_read()?, &self.committed)

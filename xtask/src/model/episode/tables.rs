@@ -1,6 +1,6 @@
 //! Operations of an episode on the set of tables.
 
-use super::{ModelEpisode, ModelWriter};
+use super::{ModelEpisode, ModelWriter, no_such_table};
 use crate::model::{
     multi::oracle::MultiKind,
     oracle::{AnyModel, AnyTableKind, TableKind},
@@ -9,7 +9,10 @@ use crate::model::{
     violation::{ModelResult, expect_error, expect_refused, expect_same},
 };
 use std::sync::Arc;
-use teak::{Error, Transaction, codec::Raw};
+use teak::{
+    Error, MultiTableDef, TableDef, TableTypes, Transaction,
+    codec::{Raw, Str},
+};
 
 impl ModelEpisode {
     pub(super) fn create_table(&mut self, name: &[u8], kind: &AnyTableKind) -> ModelResult {
@@ -18,23 +21,31 @@ impl ModelEpisode {
         let description = "a table with other options";
         match kind {
             AnyTableKind::Plain(kind) => {
-                txn.create_table_with::<Raw, Raw>(name, kind.options())?;
+                TableDef::<Raw, Raw>::from_bytes(name)
+                    .options(kind.options())
+                    .create(txn)?;
                 let other = TableKind {
                     share_prefixes: !kind.share_prefixes,
                     ..kind.clone()
                 };
-                let result = txn.create_table_with::<Raw, Raw>(name, other.options());
+                let result = TableDef::<Raw, Raw>::from_bytes(name)
+                    .options(other.options())
+                    .create(txn);
                 expect_error(description, result, is_refused)?;
                 let result = txn.open_multi_table::<Raw, Raw>(name);
                 expect_error("a table of another kind", result, is_refused)?;
             }
             AnyTableKind::Multi(kind) => {
-                txn.create_multi_table_with::<Raw, Raw>(name, kind.options())?;
+                MultiTableDef::<Raw, Raw>::from_bytes(name)
+                    .options(kind.options())
+                    .create(txn)?;
                 let other = MultiKind {
                     counted: !kind.counted,
                     ..kind.clone()
                 };
-                let result = txn.create_multi_table_with::<Raw, Raw>(name, other.options());
+                let result = MultiTableDef::<Raw, Raw>::from_bytes(name)
+                    .options(other.options())
+                    .create(txn);
                 expect_error(description, result, is_refused)?;
                 let result = txn.open_table::<Raw, Raw>(name);
                 expect_error("a table of another kind", result, is_refused)?;
@@ -91,6 +102,24 @@ impl ModelEpisode {
                 Ok(result?)
             }
         }
+    }
+
+    pub(super) fn set_types(&mut self, name: &[u8], types: &TableTypes) -> ModelResult {
+        let ModelWriter { txn, tables, .. } = self.writing()?;
+        txn.set_table_types(name, types)?;
+        let model = tables.get_mut(name).map(Arc::make_mut);
+        *model.ok_or_else(no_such_table)?.types_mut() = types.clone();
+        if types.keys.is_empty() {
+            return Ok(());
+        }
+        let result = txn.open_table::<Str, Raw>(name);
+        let is_refused = |error: &Error| {
+            matches!(
+                error,
+                Error::TableTypeMismatch { .. } | Error::TableMismatch { .. }
+            )
+        };
+        expect_error("a table of other types", result, is_refused)
     }
 
     pub(super) fn list_tables(&self, source: ReadSource) -> ModelResult {

@@ -17,8 +17,8 @@ use super::{
 use crate::Context;
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
 use teak::{
-    CacheOutcome, CompactOptions, Error, Geometry, PageUse, Transaction, TransactionId, WarmUp,
-    WriteOptions, WriteTxn, codec::Raw,
+    CompactOptions, Error, Geometry, PageUse, Transaction, TransactionId, WarmUp, WriteOptions,
+    WriteTxn, codec::Raw,
 };
 
 /// Cached lookups that are kept.
@@ -82,7 +82,7 @@ impl ModelEpisode {
         let database = self.database()?;
         let options = WriteOptions::new();
         let begun = match self.begins % 3 {
-            0 => database.begin_write_with(options.no_wait())?,
+            0 => database.begin_write_with(options.timeout(Duration::ZERO))?,
             1 => database.begin_write_with(options.timeout(Duration::from_secs(1)))?,
             _ => Some(database.begin_write()?),
         };
@@ -153,7 +153,7 @@ impl ModelEpisode {
         self.syncs += 1;
         let database = self.database()?;
         match self.syncs % 3 {
-            0 if !database.is_flush_due()? => {}
+            0 if !database.info().is_flush_due => {}
             1 => database.begin_sync()?.wait()?,
             _ => database.sync()?,
         }
@@ -221,9 +221,8 @@ impl ModelEpisode {
         let value = model.ok_or_else(no_such_table)?.get(key);
         let table: RawTable = txn.open_table(name)?;
         for is_again in [false, true] {
-            let (found, freshness) = table.get_cached(txn, key, hint)?;
+            let (found, is_kept) = table.get_cached(txn, key, hint)?;
             expect_bytes("get_cached", found, value.map(ModelValue::bytes))?;
-            let is_kept = freshness == CacheOutcome::Hit;
             expect_same("whether a hint is kept", is_kept || !is_again, true)?;
         }
         self.cached = cached;
@@ -259,11 +258,11 @@ impl ModelEpisode {
         let (first, next) = match model {
             AnyModel::Plain(_) => {
                 let table: RawTable = txn.open_table(name)?;
-                (table.draw_sequence(txn, count)?, table.sequence(txn)?)
+                (table.draw_sequence(txn, count)?, table.stat(txn)?.sequence)
             }
             AnyModel::Multi(_) => {
                 let table: RawMultiTable = txn.open_multi_table(name)?;
-                (table.draw_sequence(txn, count)?, table.sequence(txn)?)
+                (table.draw_sequence(txn, count)?, table.stat(txn)?.sequence)
             }
         };
         let sequence = model.sequence_mut();
@@ -299,7 +298,7 @@ impl ModelEpisode {
         let database = self.database()?;
         let mut options = WriteOptions::new().at(txn);
         if !self.begins.is_multiple_of(2) {
-            options = options.no_wait();
+            options = options.timeout(Duration::ZERO);
         }
         let begun = database.begin_write_with(options);
         let begun = begun.map(|begun| begun.expect("there is no other writer"));

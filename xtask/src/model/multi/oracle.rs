@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
 };
-use teak::{KeyOrder, TableOptions, ValueSize};
+use teak::{KeyOrder, TableOptions, TableTypes, ValueSize};
 
 /// A key and one of its values.
 pub(crate) type Pair = (ModelKey, ModelKey);
@@ -54,6 +54,7 @@ pub(crate) struct MultiModel {
     keys: BTreeMap<ModelKey, BTreeSet<ModelKey>>,
     len: usize,
     pub(crate) sequence: u64,
+    pub(crate) types: TableTypes,
 }
 
 impl MultiModel {
@@ -63,6 +64,7 @@ impl MultiModel {
             keys: BTreeMap::new(),
             len: 0,
             sequence: 0,
+            types: TableTypes::default(),
         }
     }
 

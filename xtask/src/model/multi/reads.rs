@@ -13,11 +13,12 @@ use super::{
     oracle::{MultiModel, Pair, PairRange, borrowed_pairs},
 };
 use std::{
+    cmp::Ordering,
     collections::BTreeSet,
     ops::{Bound, ControlFlow},
     sync::Arc,
 };
-use teak::{DetachedCursor, Exactness, ReadTxn, SeekOp, SeekTarget, Transaction};
+use teak::{DetachedCursor, ReadTxn, SeekOp, SeekTarget, Transaction};
 
 /// A read of one table.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ pub(crate) fn perform<T: Transaction>(
             let is_there = table.contains(txn, &pair.0, &pair.1)?;
             expect_same("contains", is_there, model.contains(pair))?;
             let next = table.get_or_next(txn, &pair.0, &pair.1)?;
-            let is_exact = |exactness| exactness == Exactness::Exact;
+            let is_exact = |exactness| exactness == Ordering::Equal;
             let next = next.map(|(exactness, key, value)| (is_exact(exactness), key, value));
             let expected = model.at_or_after(pair);
             let expected = expected.map(|(key, value)| (is_there, key.to_vec(), value.to_vec()));

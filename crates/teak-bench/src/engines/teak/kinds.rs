@@ -11,8 +11,8 @@ use crate::{
 use anyhow::{Result, bail};
 use std::{ops::ControlFlow, path::Path};
 use teak::{
-    Cursor, Database, Direction, Durability, MultiTable, Options, ReadTxn, SeekOp, Table,
-    TableOptions, ValueSize, Verification, codec::Bytes,
+    Cursor, Database, Direction, Durability, MultiTable, MultiTableDef, Options, ReadTxn, SeekOp,
+    Table, TableDef, TableOptions, ValueSize, Verification, codec::Bytes,
 };
 
 /// An open database with a table of some kind.
@@ -50,16 +50,22 @@ impl TeakKinds {
         let options = TableOptions::new();
         let table = match kind {
             TableKind::Plain => OpenTable::Plain(txn.create_table(TABLE_NAME)?),
-            TableKind::Counted => {
-                OpenTable::Plain(txn.create_table_with(TABLE_NAME, options.counted(true))?)
-            }
+            TableKind::Counted => OpenTable::Plain(
+                TableDef::new(TABLE_NAME)
+                    .options(options.counted(true))
+                    .create(&mut txn)?,
+            ),
             TableKind::Pairs(values) => {
                 let size = match values {
                     ValueKind::Fixed => ValueSize::Bytes(FIXED_LEN as u16),
                     ValueKind::Variable => ValueSize::Any,
                 };
                 let options = options.value_size(size);
-                OpenTable::Pairs(txn.create_multi_table_with(TABLE_NAME, options)?)
+                OpenTable::Pairs(
+                    MultiTableDef::new(TABLE_NAME)
+                        .options(options)
+                        .create(&mut txn)?,
+                )
             }
         };
         txn.commit()?;
@@ -93,7 +99,7 @@ impl KindsEngine for TeakKinds {
 
     fn insert_batch(&mut self, batch: &PairBatch) -> Result<()> {
         let (mut txn, table) = (self.database.begin_write()?, self.pairs()?);
-        let is_fixed = table.options(&txn)?.size_of_values() != Some(ValueSize::Any);
+        let is_fixed = table.options(&txn)?.value_size != Some(ValueSize::Any);
         match batch.pairs.first() {
             Some(first) if batch.per_key >= batch.pairs.len() && is_fixed => {
                 table.insert_packed(&mut txn, &first.key[..], &batch.packed)?;

@@ -8,7 +8,7 @@ use crate::checksum::Checksum;
 use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
 use crate::text::printable;
-use std::fs::File;
+use std::{fs::File, ops::ControlFlow};
 use teak::{Database, ReadTxn};
 use teak_foreign::{Records, TableScan};
 
@@ -22,6 +22,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let report = database.check(&mut |at| {
         progress.checked(engine::wide(at.pages_done), engine::wide(at.pages_total));
+        ControlFlow::Continue(())
     })?;
     if !report.is_clean() {
         let text = "the new database differs from what was written; nothing was imported";

@@ -21,6 +21,7 @@ Tab-separated text has a key, a tab and a value on each line, with the escapes \
 
 Records go into the table that the input names, or else into `main`. The database and its tables \
 are created if they do not exist. An existing key gets the new value. Each batch is one transaction. \
+A table that exists must have the types that the input names, if both have any. \
 If a load is interrupted or fails, the committed batches stay; to complete it, load the input again \
 from the beginning. At the end all records are read back and compared.
 
@@ -64,6 +65,10 @@ pub(crate) struct LoadArguments {
     /// The input is sorted by key, so --bulk need not sort it
     #[arg(long, requires = "bulk")]
     pub(super) sorted: bool,
+
+    /// Load into existing tables even if their recorded types differ from those in the input
+    #[arg(long)]
+    pub(super) any_types: bool,
 
     /// Do not read the records back at the end
     #[arg(long)]

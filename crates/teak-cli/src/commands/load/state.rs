@@ -10,7 +10,7 @@ use crate::text::{Header, printable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use teak::Transaction as _;
-use teak::{Database, ReadTxn, TransactionId, WriteTxn};
+use teak::{Database, ReadTxn, TableTypes, TransactionId, WriteTxn};
 
 /// The expected contents of a table after the load.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +86,9 @@ pub(super) struct LoadState<'a> {
     /// The newest state that the expectations include: the one before the load, or that of its last
     /// commit. It is read back at the end.
     seen: Option<ReadTxn>,
+    /// The recorded types of the tables: of those before the load, once the input names types, and
+    /// of those that the load has created.
+    types: Option<BTreeMap<Vec<u8>, TableTypes>>,
     /// The tables of the input so far.
     pub(super) table_names: BTreeSet<Vec<u8>>,
 }
@@ -99,6 +102,7 @@ impl<'a> LoadState<'a> {
             tally: LoadTally::default(),
             expectations,
             seen: None,
+            types: None,
             table_names: BTreeSet::new(),
         }
     }
@@ -118,8 +122,37 @@ impl<'a> LoadState<'a> {
             (None, Some(name)) => name.clone(),
             (None, None) => DEFAULT_TABLE.as_bytes().to_vec(),
         };
+        self.refuse_other_types(&name, &header.types)?;
         self.table_names.insert(name.clone());
         Ok(name)
+    }
+
+    /// Refuses a table that exists and has other types than the input.
+    fn refuse_other_types(&mut self, name: &[u8], types: &TableTypes) -> Result<(), Failure> {
+        if self.arguments.any_types || *types == TableTypes::default() {
+            return Ok(());
+        }
+        let recorded = match &mut self.types {
+            Some(recorded) => recorded,
+            None => {
+                let tables = self.database.begin_read()?.tables()?.into_iter();
+                let types = tables.map(|info| (info.name, info.types));
+                self.types.insert(types.collect())
+            }
+        };
+        let recorded = recorded.entry(name.to_vec());
+        let recorded = recorded.or_insert_with(|| types.clone());
+        let agree = |a: &str, b: &str| a.is_empty() || b.is_empty() || a == b;
+        if agree(&recorded.keys, &types.keys) && agree(&recorded.values, &types.values) {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "table \"{}\" has the types {}, and the records of the input have the types {}; load them \
+             into another table (--table), or into this one all the same (--any-types)",
+            printable(name),
+            printable(recorded.to_string().as_bytes()),
+            printable(types.to_string().as_bytes()),
+        )))
     }
 
     /// Includes a table in the final comparison, with its contents before the load.

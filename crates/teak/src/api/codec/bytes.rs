@@ -1,6 +1,9 @@
 //! Bytes and text.
 
-use super::{Codec, CodecOrder, EncodeAs, KeyPart, undecodable};
+use super::{
+    Codec, CodecOrder, EncodeAs, KeyPart,
+    small::{Small, text},
+};
 use crate::{Result, api::ValueGuard};
 use std::{borrow::Cow, sync::Arc};
 
@@ -30,7 +33,10 @@ pub type Bytes = &'static [u8];
 pub struct Raw;
 
 macro_rules! slice_codec {
-    ($codec:ty, $slice:ty, $owned:ty, $name:literal, $decode:expr, $($source:ty),*) => {
+    (
+        $codec:ty, $slice:ty, $owned:ty, $to_owned:expr, $name:literal, $decode:expr,
+        $($source:ty),*
+    ) => {
         impl Codec for $codec {
             type Item<'a> = &'a $slice;
             type Owned = $owned;
@@ -40,13 +46,14 @@ macro_rules! slice_codec {
                 $name.into()
             }
 
-            #[inline]
+            #[inline(always)]
             fn decode(bytes: &[u8]) -> Result<&$slice> {
                 $decode(bytes)
             }
 
+            #[inline(always)]
             fn to_owned(item: &$slice) -> $owned {
-                item.to_owned().into()
+                $to_owned(item)
             }
         }
 
@@ -62,7 +69,10 @@ macro_rules! slice_codec {
             }
 
             fn part_to_owned(part: Cow<'_, $slice>) -> $owned {
-                part.into_owned().into()
+                match part {
+                    Cow::Borrowed(item) => $to_owned(item),
+                    Cow::Owned(item) => item.into(),
+                }
             }
         }
 
@@ -77,20 +87,19 @@ macro_rules! slice_codec {
 }
 
 macro_rules! text_codec {
-    ($($codec:ty),*) => {$(
+    ($($codec:ty, $owned:ty;)*) => {$(
         slice_codec!(
-            $codec, str, String, "str",
-            |bytes| std::str::from_utf8(bytes).map_err(undecodable::<Self>),
-            str, String, Box<str>, Arc<str>, Cow<'_, str>
+            $codec, str, $owned, <$owned>::from, "str", text::<Self>,
+            str, String, Box<str>, Arc<str>, Cow<'_, str>, Small<str>
         );
     )*};
 }
 
 macro_rules! bytes_codec {
-    ($($codec:ty, $owned:ty, $name:literal;)*) => {$(
+    ($($codec:ty, $owned:ty, $to_owned:expr, $name:literal;)*) => {$(
         slice_codec!(
-            $codec, [u8], $owned, $name, Ok,
-            [u8], Vec<u8>, Box<[u8]>, Arc<[u8]>, Cow<'_, [u8]>, ValueGuard
+            $codec, [u8], $owned, $to_owned, $name, Ok,
+            [u8], Vec<u8>, Box<[u8]>, Arc<[u8]>, Cow<'_, [u8]>, Small<[u8]>, ValueGuard
         );
 
         impl<const N: usize> EncodeAs<$codec> for [u8; N] {
@@ -109,14 +118,17 @@ macro_rules! bytes_codec {
     )*};
 }
 
-text_codec!(&'static str, String);
+text_codec! {
+    &'static str, Small<str>;
+    String, String;
+}
 bytes_codec! {
-    &'static [u8], Vec<u8>, "bytes";
-    Vec<u8>, Vec<u8>, "bytes";
-    Raw, Vec<u8>, "";
+    &'static [u8], Small<[u8]>, Small::from, "bytes";
+    Vec<u8>, Vec<u8>, Vec::from, "bytes";
+    Raw, Vec<u8>, Vec::from, "";
 }
 #[cfg(feature = "bytes")]
-bytes_codec!(bytes::Bytes, bytes::Bytes, "bytes";);
+bytes_codec!(bytes::Bytes, bytes::Bytes, bytes::Bytes::copy_from_slice, "bytes";);
 
 #[cfg(feature = "bytes")]
 macro_rules! encode_shared_bytes {

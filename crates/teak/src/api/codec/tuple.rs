@@ -23,7 +23,7 @@ use std::borrow::Cow;
 /// }
 /// let in_york = by_city.range(("York", 0)..=("York", u64::MAX));
 /// let people: Vec<_> = in_york.keys(&txn)?.collect::<teak::Result<_>>()?;
-/// assert_eq!(people, [("York".to_owned(), 1), ("York".to_owned(), 3)]);
+/// assert_eq!(people, [("York".into(), 1), ("York".into(), 3)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

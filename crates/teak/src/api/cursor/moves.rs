@@ -1,7 +1,8 @@
-//! Cursor moves to the ends of a table, to neighbouring records, and among the values of a key.
+//! Cursor moves to the ends of a table, to neighbouring records and keys, and among the values of
+//! a key.
 
 use super::Cursor;
-use crate::Result;
+use crate::{Result, api::KeyStep};
 
 impl Cursor<'_> {
     /// Moves to the first record; `false` if there is none.
@@ -47,63 +48,22 @@ impl Cursor<'_> {
         self.located(moved)
     }
 
-    /// Moves to the first value of the next key; `false` if there is none.
+    /// Moves to another key, or among the values of the key; returns whether there is such a
+    /// record.
     ///
     /// # Errors
     ///
     /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn next_key(&mut self) -> Result<bool> {
-        let moved = self.inner.next_key();
-        self.located(moved)
-    }
-
-    /// Moves to the last value of the previous key; `false` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn prev_key(&mut self) -> Result<bool> {
-        let moved = self.inner.prev_key();
-        self.located(moved)
-    }
-
-    /// Moves to the next value of the key. If there is none, returns `false` and does not move.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn next_value(&mut self) -> Result<bool> {
-        let moved = self.inner.next_value();
-        self.located(moved)
-    }
-
-    /// Moves to the previous value of the key. If there is none, returns `false` and does not move.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn prev_value(&mut self) -> Result<bool> {
-        let moved = self.inner.prev_value();
-        self.located(moved)
-    }
-
-    /// Moves to the first value of the key; `false` if the cursor is not on a record.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn first_value(&mut self) -> Result<bool> {
-        let moved = self.inner.first_value();
-        self.located(moved)
-    }
-
-    /// Moves to the last value of the key; `false` if the cursor is not on a record.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Corrupted`](crate::Error::Corrupted) if a page is damaged.
-    pub fn last_value(&mut self) -> Result<bool> {
-        let moved = self.inner.last_value();
+    #[inline]
+    pub fn step(&mut self, step: KeyStep) -> Result<bool> {
+        let moved = match step {
+            KeyStep::NextKey => self.inner.next_key(),
+            KeyStep::PrevKey => self.inner.prev_key(),
+            KeyStep::NextValue => self.inner.next_value(),
+            KeyStep::PrevValue => self.inner.prev_value(),
+            KeyStep::FirstValue => self.inner.first_value(),
+            KeyStep::LastValue => self.inner.last_value(),
+        };
         self.located(moved)
     }
 }

@@ -55,11 +55,12 @@ impl Cursor<'_> {
     /// `false` and moves after the last one.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions};
+    /// # use teak::{Database, TableDef, TableOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_table_with::<&str, u64>("words", TableOptions::new().counted(true))?;
+    /// let options = TableOptions::new().counted(true);
+    /// let words = TableDef::<&str, u64>::new("words").options(options).create(&mut txn)?;
     /// words.insert_many(&mut txn, &[("ash", 1), ("elm", 2), ("oak", 3), ("teak", 4)])?;
     /// let mut cursor = words.cursor(&txn)?;
     /// assert!(cursor.seek_nth(2)?);

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Result,
-    api::{WriteTxn, key_checks::check_key, sealed::Sealed, table_handle::wrong_kind},
+    api::{InsertMode, WriteTxn, key_checks::check_key, sealed::Sealed, table_handle::wrong_kind},
     btree::PageSource,
     page::key::KeyOrder,
 };
@@ -48,82 +48,67 @@ impl DetachedCursor {
         Ok(is_changed)
     }
 
-    /// Inserts a record if no record has this key; returns whether it did. In both cases the cursor
-    /// moves to the record of the key, to the first one if the key has several values.
+    /// Inserts a record under a condition, and moves to it; returns whether it is new. With
+    /// [`InsertMode::NewKey`] a key that exists is no error: the cursor moves to its first record.
     ///
     /// ```
-    /// # use teak::{Database, DetachedCursor, codec::Bytes};
+    /// # use teak::{Database, DetachedCursor, Error, InsertMode, codec::Bytes};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let words = txn.create_table::<&str, Bytes>("words")?;
     /// let mut cursor = DetachedCursor::new(&words);
-    /// assert!(cursor.insert_new(&mut txn, b"ash", b"a tree")?);
-    /// assert!(!cursor.insert_new(&mut txn, b"ash", b"what a fire leaves")?);
+    /// assert!(cursor.insert_as(&mut txn, InsertMode::NewKey, b"ash", b"a tree")?);
+    /// assert!(!cursor.insert_as(&mut txn, InsertMode::NewKey, b"ash", b"what a fire leaves")?);
     /// assert_eq!(*cursor.value(&txn)?, *b"a tree");
+    /// assert!(cursor.insert_as(&mut txn, InsertMode::Last, b"elm", b"a tree")?);
+    /// let refused = cursor.insert_as(&mut txn, InsertMode::Last, b"box", b"a shrub");
+    /// assert!(matches!(refused, Err(Error::NotSorted { .. })));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`Error::NotSorted`](crate::Error::NotSorted) if the record is not after those that the mode
+    /// names; [`Error::TableMismatch`](crate::Error::TableMismatch) for [`InsertMode::LastValue`]
+    /// if keys have one value; [`Error::KeyTooLong`](crate::Error::KeyTooLong),
     /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
     /// [`Error::TableNotFound`](crate::Error::TableNotFound);
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
     /// size of the table's values; [`Error::Io`](crate::Error::Io) or
-    /// [`Error::Full`](crate::Error::Full) if there is no space.
-    pub fn insert_new(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<bool> {
-        let first = match &self.table {
-            CursorTable::Records(table) => {
-                let is_new = table.insert_new(txn, key, value)?;
-                self.arrive(txn, key, value)?;
-                return Ok(is_new);
+    /// [`Error::Full`](crate::Error::Full) if there is no space. After an error the position is
+    /// unchanged.
+    pub fn insert_as(
+        &mut self,
+        txn: &mut WriteTxn,
+        mode: InsertMode,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<bool> {
+        let mut existing = None;
+        let is_new = match (mode, &self.table) {
+            (InsertMode::NewKey, CursorTable::Records(table)) => {
+                table.insert_new(txn, key, value)?
             }
-            CursorTable::Pairs(table) => table.insert_new_key(txn, key, value)?,
+            (InsertMode::NewKey, CursorTable::Pairs(table)) => {
+                existing = table.insert_new_key(txn, key, value)?;
+                existing.is_none()
+            }
+            (InsertMode::Last, CursorTable::Records(table)) => {
+                table.append(txn, key, value).map(|()| true)?
+            }
+            (InsertMode::Last, CursorTable::Pairs(table)) => {
+                table.append(txn, key, value).map(|()| true)?
+            }
+            (InsertMode::LastValue, CursorTable::Records(table)) => {
+                return Err(wrong_kind(table.name(), false));
+            }
+            (InsertMode::LastValue, CursorTable::Pairs(table)) => {
+                table.append_value(txn, key, value).map(|()| true)?
+            }
         };
-        self.arrive(txn, key, first.as_deref().unwrap_or(value))?;
-        Ok(first.is_none())
-    }
-
-    /// Inserts a record after the last one, and moves to it; in a plain table without a search.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSorted`](crate::Error::NotSorted) if it is not after the last record.
-    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
-    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
-    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
-    /// [`Error::Full`](crate::Error::Full) if there is no space. After an error the position is
-    /// unchanged.
-    pub fn append(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
-        match &self.table {
-            CursorTable::Records(table) => table.append(txn, key, value)?,
-            CursorTable::Pairs(table) => table.append(txn, key, value)?,
-        }
-        self.arrive(txn, key, value)
-    }
-
-    /// Inserts a pair after all others of its key, and moves to it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotSorted`](crate::Error::NotSorted) if it is not after the others of its key;
-    /// [`Error::TableMismatch`](crate::Error::TableMismatch) if the cursor is over a plain table;
-    /// [`Error::KeyTooLong`](crate::Error::KeyTooLong),
-    /// [`Error::ValueTooLong`](crate::Error::ValueTooLong) or
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the value does not have the
-    /// size of the table's values; [`Error::Io`](crate::Error::Io) or
-    /// [`Error::Full`](crate::Error::Full) if there is no space. After an error the position is
-    /// unchanged.
-    pub fn append_value(&mut self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
-        match &self.table {
-            CursorTable::Records(table) => return Err(wrong_kind(table.name(), false)),
-            CursorTable::Pairs(table) => table.append_value(txn, key, value)?,
-        }
-        self.arrive(txn, key, value)
+        self.arrive(txn, key, existing.as_deref().unwrap_or(value))?;
+        Ok(is_new)
     }
 
     /// Replaces the value of the current record. If the cursor is not on a record, returns `false`

@@ -3,7 +3,7 @@
 use super::cursor_position::CursorPosition;
 use crate::{
     Result,
-    api::key_checks::check_probes,
+    api::{CursorEnds, key_checks::check_probes},
     btree::{
         PageSource, TreeRoot, cursor,
         multi::{cursor::PairCursor, position::PairPosition, seek::PairSearchKey},
@@ -25,31 +25,23 @@ pub(super) enum TreePath {
 }
 
 impl TreePath {
-    pub(super) fn is_first(&self) -> bool {
+    /// The ends that the record is at.
+    pub(super) fn ends(&self) -> CursorEnds {
         match self {
-            Self::Record(position) => position.is_first(),
-            Self::Pair(position) => position.is_first(),
-        }
-    }
-
-    pub(super) fn is_last(&self) -> bool {
-        match self {
-            Self::Record(position) => position.is_last(),
-            Self::Pair(position) => position.is_last(),
-        }
-    }
-
-    pub(super) fn is_first_value(&self) -> bool {
-        match self {
-            Self::Record(_) => true,
-            Self::Pair(position) => position.is_first_value(),
-        }
-    }
-
-    pub(super) fn is_last_value(&self) -> bool {
-        match self {
-            Self::Record(_) => true,
-            Self::Pair(position) => position.is_last_value(),
+            Self::Record(position) => CursorEnds {
+                is_first: position.is_first(),
+                is_last: position.is_last(),
+                is_first_value: true,
+                is_last_value: true,
+                is_after_last: false,
+            },
+            Self::Pair(position) => CursorEnds {
+                is_first: position.is_first(),
+                is_last: position.is_last(),
+                is_first_value: position.is_first_value(),
+                is_last_value: position.is_last_value(),
+                is_after_last: false,
+            },
         }
     }
 

@@ -137,7 +137,7 @@ impl DetachedCursor {
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.seek(&txn, SeekOp::Equal, b"elm")?;
     /// assert_eq!(cursor.remove_scope(&mut txn, DeleteScope::After)?, 2);
-    /// assert!(cursor.is_last(&txn)?);
+    /// assert!(cursor.ends(&txn)?.is_last);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -86,7 +86,7 @@ impl DetachedCursor {
             TreePath::Record(position) => position.step_in_leaf(direction),
             TreePath::Pair(_) => false,
         };
-        let is_there = self.step(direction, step, |path, key, _| match path {
+        let is_there = self.take_step(direction, step, |path, key, _| match path {
             TreePath::Record(position) => {
                 let read = reading(source, || cursor::record_at(source, position, key));
                 read.map(|read| read.is_some())
@@ -110,7 +110,7 @@ impl DetachedCursor {
             TreePath::Pair(position) => position.step_in_leaf(direction),
             TreePath::Record(_) => false,
         };
-        let is_there = self.step(direction, step, |path, _, value| match path {
+        let is_there = self.take_step(direction, step, |path, _, value| match path {
             TreePath::Pair(position) => {
                 reading(source, || position.read_value(source, root, value))
             }
@@ -134,7 +134,7 @@ impl DetachedCursor {
             TreePath::Pair(position) => position.step_to_key(direction),
             TreePath::Record(_) => false,
         };
-        let is_there = self.step(direction, step, |path, key, value| match path {
+        let is_there = self.take_step(direction, step, |path, key, value| match path {
             TreePath::Pair(position) => {
                 reading(source, || position.read_only_pair(source, root, key, value))
             }
@@ -150,7 +150,7 @@ impl DetachedCursor {
     /// Makes a step, and calls `read` to read the new key and value, or one of them; the step is
     /// undone if they cannot be read.
     #[inline(always)]
-    fn step(
+    fn take_step(
         &mut self,
         direction: Direction,
         step: impl Fn(&mut TreePath, Direction) -> bool,

@@ -1,7 +1,7 @@
 //! Steps within a leaf find the same records as steps that leave it.
 
 use super::DetachedCursor;
-use crate::{Database, Transaction, btree::position::Direction, codec::Bytes};
+use crate::{Database, KeyStep, Transaction, btree::position::Direction, codec::Bytes};
 use fastrand::Rng;
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -28,9 +28,9 @@ fn walk<T: Transaction>(txn: &T, cursor: &mut DetachedCursor, pairs: &Pairs, rng
             moves += 1;
             quick[usize::from(of_key)] += u32::from(cursor.clone().step_in_leaf(txn, side));
             let moved = match (is_forward, is_value) {
-                (true, true) => cursor.next_value(txn),
+                (true, true) => cursor.step(txn, KeyStep::NextValue),
                 (true, false) => cursor.next(txn),
-                (false, true) => cursor.prev_value(txn),
+                (false, true) => cursor.step(txn, KeyStep::PrevValue),
                 (false, false) => cursor.prev(txn),
             };
             assert!(moved.unwrap());
@@ -39,7 +39,10 @@ fn walk<T: Transaction>(txn: &T, cursor: &mut DetachedCursor, pairs: &Pairs, rng
             assert_eq!(*cursor.value(txn).unwrap(), pairs[at].1[..]);
         }
         if at + 1 < pairs.len() && pairs[at + 1].0 != pairs[at].0 {
-            assert!(!cursor.next_value(txn).unwrap(), "the cursor does not move");
+            assert!(
+                !cursor.step(txn, KeyStep::NextValue).unwrap(),
+                "the cursor does not move"
+            );
             assert_eq!(cursor.key(), pairs[at].0);
         }
     }

@@ -1,7 +1,10 @@
 //! Queries on the position of a detached cursor.
 
 use super::{DetachedCursor, cursor_position::CursorPosition};
-use crate::{Result, api::Transaction, btree::TreeRoot};
+use crate::{
+    Result,
+    api::{CursorEnds, KeyStep, Transaction},
+};
 use std::{borrow::Cow, cmp::Ordering};
 
 impl DetachedCursor {
@@ -62,19 +65,7 @@ impl DetachedCursor {
         Ok(self.inspect(txn, |_, _, _| Ok(()))?.is_some())
     }
 
-    /// Whether the cursor is on the first record of the table.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
-    /// [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn is_first<T: Transaction>(&self, txn: &T) -> Result<bool> {
-        let is_first = self.inspect(txn, |_, _, path| Ok(path.is_first()))?;
-        Ok(is_first == Some(true))
-    }
-
-    /// Whether the cursor is on the last record of the table.
+    /// Returns which ends the cursor is at.
     ///
     /// ```
     /// # use teak::{Database, DetachedCursor};
@@ -85,9 +76,9 @@ impl DetachedCursor {
     /// words.insert(&mut txn, "ash", 1)?;
     /// let mut cursor = DetachedCursor::new(&words);
     /// cursor.first(&txn)?;
-    /// assert!(cursor.is_first(&txn)? && cursor.is_last(&txn)?);
+    /// assert!(cursor.ends(&txn)?.is_first && cursor.ends(&txn)?.is_last);
     /// words.insert(&mut txn, "oak", 1)?;
-    /// assert!(cursor.is_first(&txn)? && !cursor.is_last(&txn)?);
+    /// assert!(cursor.ends(&txn)?.is_first && !cursor.ends(&txn)?.is_last);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -96,30 +87,24 @@ impl DetachedCursor {
     /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
     /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn is_last<T: Transaction>(&self, txn: &T) -> Result<bool> {
-        let is_last = self.inspect(txn, |_, _, path| Ok(path.is_last()))?;
-        Ok(is_last == Some(true))
-    }
-
-    /// Returns whether the cursor is not on a record and there is none after it either. For an
-    /// unset cursor it is `false`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
-    /// [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn is_after_last<T: Transaction>(&self, txn: &T) -> Result<bool> {
-        self.table.root(txn)?;
-        match self.position {
-            CursorPosition::Unset | CursorPosition::BeforeFirst => Ok(false),
-            CursorPosition::AfterLast => Ok(true),
-            CursorPosition::At => Ok(!self.clone().current(txn)?),
+    pub fn ends<T: Transaction>(&self, txn: &T) -> Result<CursorEnds> {
+        if let Some(ends) = self.inspect(txn, |_, _, path| Ok(path.ends()))? {
+            return Ok(ends);
         }
+        let is_after_last = match self.position {
+            CursorPosition::Unset | CursorPosition::BeforeFirst => false,
+            CursorPosition::AfterLast => true,
+            CursorPosition::At => !self.clone().current(txn)?,
+        };
+        Ok(CursorEnds {
+            is_after_last,
+            ..CursorEnds::default()
+        })
     }
 
     /// Compares the positions of two cursors in the order of the table; `None` if they belong to
-    /// different tables, or one of them is unset.
+    /// different tables, or one of them is unset. [`Table::compare_keys`](crate::Table::compare_keys)
+    /// compares their keys alone.
     ///
     /// ```
     /// # use std::cmp::Ordering;
@@ -143,28 +128,6 @@ impl DetachedCursor {
     /// [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
     pub fn compare<T: Transaction>(&self, other: &Self, txn: &T) -> Result<Option<Ordering>> {
-        self.compare_by(other, txn, |root| {
-            root.compare_pairs((&self.key, &self.value), (&other.key, &other.value))
-        })
-    }
-
-    /// Compares only the keys of the positions: positions among the values of one key are equal.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
-    /// [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn compare_keys<T: Transaction>(&self, other: &Self, txn: &T) -> Result<Option<Ordering>> {
-        self.compare_by(other, txn, |root| root.order.compare(&self.key, &other.key))
-    }
-
-    fn compare_by<T: Transaction>(
-        &self,
-        other: &Self,
-        txn: &T,
-        compare: impl FnOnce(&TreeRoot) -> Ordering,
-    ) -> Result<Option<Ordering>> {
         let root = self.table.root(txn)?;
         let has_no_position =
             self.position == CursorPosition::Unset || other.position == CursorPosition::Unset;
@@ -172,7 +135,9 @@ impl DetachedCursor {
             return Ok(None);
         }
         Ok(Some(match (self.position, other.position) {
-            (CursorPosition::At, CursorPosition::At) => compare(&root),
+            (CursorPosition::At, CursorPosition::At) => {
+                root.compare_pairs((&self.key, &self.value), (&other.key, &other.value))
+            }
             (one, other) => one.cmp(&other),
         }))
     }
@@ -205,50 +170,11 @@ impl DetachedCursor {
             return Ok(count);
         }
         let mut other = self.clone();
-        match other.first_value(txn)? {
+        match other.step(txn, KeyStep::FirstValue)? {
             true => Ok(other
                 .inspect(txn, |_, _, path| Ok(path.count()))?
                 .unwrap_or(0)),
             false => Ok(0),
         }
-    }
-
-    /// Whether the cursor is on the first value of its key.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
-    /// [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn is_first_value<T: Transaction>(&self, txn: &T) -> Result<bool> {
-        let is_first = self.inspect(txn, |_, _, path| Ok(path.is_first_value()))?;
-        Ok(is_first == Some(true))
-    }
-
-    /// Whether the cursor is on the last value of its key.
-    ///
-    /// ```
-    /// # use teak::{Database, DetachedCursor, SeekOp};
-    /// # let directory = tempfile::tempdir()?;
-    /// # let database = Database::open(directory.path().join("x.teak"))?;
-    /// # let mut txn = database.begin_write()?;
-    /// let words = txn.create_multi_table::<&str, &str>("words")?;
-    /// words.insert_many(&mut txn, &[("ash", "1"), ("ash", "2"), ("oak", "3")])?;
-    /// let mut cursor = DetachedCursor::new(&words);
-    /// cursor.seek(&txn, SeekOp::Equal, (b"ash", b"2"))?;
-    /// assert!(cursor.is_last_value(&txn)? && !cursor.is_first_value(&txn)?);
-    /// cursor.next(&txn)?;
-    /// assert!(cursor.is_last_value(&txn)? && cursor.is_first_value(&txn)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if the table does not exist;
-    /// [`Error::Corrupted`](crate::Error::Corrupted);
-    /// [`Error::SnapshotLost`](crate::Error::SnapshotLost) if the read transaction was cancelled.
-    pub fn is_last_value<T: Transaction>(&self, txn: &T) -> Result<bool> {
-        let is_last = self.inspect(txn, |_, _, path| Ok(path.is_last_value()))?;
-        Ok(is_last == Some(true))
     }
 }

@@ -2,7 +2,8 @@
 
 use super::DetachedCursor;
 use crate::{
-    Database, DeleteScope, MultiTable, SeekOp, SeekTarget, Table, Transaction, codec::Bytes,
+    Database, DeleteScope, KeyStep, MultiTable, SeekOp, SeekTarget, Table, Transaction,
+    codec::Bytes,
 };
 
 fn is_known<T: Transaction>(cursor: &DetachedCursor, txn: &T) -> bool {
@@ -151,9 +152,9 @@ fn a_hint_to_a_pair_is_valid_among_the_values_of_a_key() {
     }
     let mut cursor = DetachedCursor::new(&table);
     let mut seen = 0;
-    while cursor.next_key(&txn).unwrap() {
+    while cursor.step(&txn, KeyStep::NextKey).unwrap() {
         assert!(is_known(&cursor, &txn));
-        while cursor.next_value(&txn).unwrap() {
+        while cursor.step(&txn, KeyStep::NextValue).unwrap() {
             assert!(is_known(&cursor, &txn));
             seen += 1;
         }
@@ -172,7 +173,7 @@ fn a_hint_to_a_pair_is_valid_among_the_values_of_a_key() {
             .unwrap()
     );
     assert!(!is_known(&cursor, &txn), "the search has moved the cursor");
-    assert!(cursor.prev_value(&txn).unwrap() && is_known(&cursor, &txn));
+    assert!(cursor.step(&txn, KeyStep::PrevValue).unwrap() && is_known(&cursor, &txn));
     let before = cursor.clone();
     assert_eq!(
         cursor
@@ -181,6 +182,6 @@ fn a_hint_to_a_pair_is_valid_among_the_values_of_a_key() {
         1999
     );
     assert!(!is_known(&cursor, &txn) && !is_known(&before, &txn));
-    assert!(cursor.next_value(&txn).unwrap() && is_known(&cursor, &txn));
+    assert!(cursor.step(&txn, KeyStep::NextValue).unwrap() && is_known(&cursor, &txn));
     assert_eq!(*cursor.value(&txn).unwrap(), 1999_u32.to_be_bytes());
 }

@@ -3,7 +3,7 @@
 use crate::{
     Error, Result,
     api::{
-        Action, Exactness, MultiTable, Transaction, WriteTxn,
+        Action, MultiTable, Transaction, WriteTxn,
         codec::{Codec, EncodeAs},
         key_checks::{RecordCheck, check_probe, check_value_probe},
         point::Verdict,
@@ -14,20 +14,22 @@ use crate::{
         reading::{reading, reading_twice},
     },
 };
+use std::cmp::Ordering;
 
 impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// Returns a pair or, if it is absent, the first one that is greater, by key and then by value,
-    /// and which of both it is.
+    /// and how it compares with the requested one.
     ///
     /// ```
-    /// # use teak::{Database, Exactness};
+    /// # use std::cmp::Ordering;
+    /// # use teak::Database;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_many(&mut txn, &[("oak", 7), ("teak", 3)])?;
     /// let found = lines.get_or_next(&txn, "oak", 8)?;
-    /// assert_eq!(found, Some((Exactness::Greater, "teak".to_owned(), 3)));
+    /// assert_eq!(found, Some((Ordering::Greater, "teak".into(), 3)));
     /// assert_eq!(lines.get_or_next(&txn, "teak", 4)?, None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -42,7 +44,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         txn: &T,
         key: impl EncodeAs<K>,
         value: impl EncodeAs<V>,
-    ) -> Result<Option<(Exactness, K::Owned, V::Owned)>> {
+    ) -> Result<Option<(Ordering, K::Owned, V::Owned)>> {
         let (root, source) = (*self.root(txn)?, txn.source());
         let (key, value) = (key.encode_as()?, value.encode_as()?);
         check_probe(&root, key.as_ref())?;
@@ -50,8 +52,8 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         let found = reading(source, || {
             let mut cursor = PairCursor::new(source, root);
             let exactness = match cursor.seek_pair(key.as_ref(), value.as_ref())? {
-                Some(true) => Exactness::Exact,
-                Some(false) => Exactness::Greater,
+                Some(true) => Ordering::Equal,
+                Some(false) => Ordering::Greater,
                 None => return Ok(None),
             };
             let key = K::to_owned(K::decode(cursor.key())?);

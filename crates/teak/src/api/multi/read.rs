@@ -127,15 +127,15 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// among the values of the key.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions};
+    /// # use teak::{Database, MultiTableDef, TableOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().counted(true);
-    /// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
+    /// let lines = MultiTableDef::<&str, u32>::new("lines").options(options).create(&mut txn)?;
     /// lines.insert_many(&mut txn, &[("ash", 7), ("oak", 1), ("oak", 4), ("teak", 2)])?;
     /// assert_eq!(lines.rank(&txn, "oak", 4)?, 2);
-    /// assert_eq!(lines.nth(&txn, 2)?, Some(("oak".to_owned(), 4)));
+    /// assert_eq!(lines.nth(&txn, 2)?, Some(("oak".into(), 4)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -196,13 +196,13 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// time, until `take` breaks. For tables whose values have a fixed size.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions, ValueSize};
+    /// # use teak::{Database, MultiTableDef, TableOptions, ValueSize};
     /// # use std::ops::ControlFlow;
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().value_size(ValueSize::Bytes(4));
-    /// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
+    /// let lines = MultiTableDef::<&str, u32>::new("lines").options(options).create(&mut txn)?;
     /// lines.insert_values(&mut txn, "teak", &(0..10_000).collect::<Vec<_>>())?;
     /// let mut sum = 0;
     /// lines.for_each_packed(&txn, "teak", |values| {

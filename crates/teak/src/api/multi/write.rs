@@ -89,12 +89,12 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// fixed size.
     ///
     /// ```
-    /// # use teak::{Database, TableOptions, ValueSize};
+    /// # use teak::{Database, MultiTableDef, TableOptions, ValueSize};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// # let mut txn = database.begin_write()?;
     /// let options = TableOptions::new().value_size(ValueSize::Bytes(4));
-    /// let lines = txn.create_multi_table_with::<&str, u32>("lines", options)?;
+    /// let lines = MultiTableDef::<&str, u32>::new("lines").options(options).create(&mut txn)?;
     /// assert_eq!(lines.insert_packed(&mut txn, "teak", &[0, 0, 0, 7, 0, 0, 0, 3])?, 2);
     /// assert_eq!(lines.first_value(&txn, "teak")?, Some(3));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -222,22 +222,6 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
         }
     }
 
-    /// Makes this the only value of a key; returns how many values it had.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::KeyTooLong`], [`Error::ValueTooLong`] or [`Error::TableNotFound`];
-    /// [`Error::InvalidArgument`] if the value does not have the size of the table's values;
-    /// [`Error::Io`] or [`Error::Full`] if there is no space.
-    pub fn set(
-        &self,
-        txn: &mut WriteTxn,
-        key: impl EncodeAs<K>,
-        value: impl EncodeAs<V>,
-    ) -> Result<u64> {
-        self.set_values(txn, key, &[value])
-    }
-
     /// Replaces all values of a key by these, in any order; an empty slice removes the key. Returns
     /// how many values it had.
     ///
@@ -249,7 +233,7 @@ impl<K: Codec, V: Codec> MultiTable<K, V> {
     /// let lines = txn.create_multi_table::<&str, u32>("lines")?;
     /// lines.insert_values(&mut txn, "teak", &[1, 2])?;
     /// assert_eq!(lines.set_values(&mut txn, "teak", &[9, 8, 7])?, 2);
-    /// assert_eq!(lines.set(&mut txn, "teak", 5)?, 3);
+    /// assert_eq!(lines.set_values(&mut txn, "teak", &[5])?, 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

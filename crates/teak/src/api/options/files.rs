@@ -25,7 +25,7 @@ impl Options {
     ///
     /// let reading = Options::new().read_only(true).sharing(Sharing::Unlocked);
     /// let database = reading.open(&path)?;
-    /// assert!(!database.has_lock_file());
+    /// assert!(!database.info().has_lock_file);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn sharing(mut self, sharing: Sharing) -> Self {

@@ -14,7 +14,8 @@ use crate::{
 };
 
 impl WriteTxn {
-    /// Opens a table, or creates it with default options.
+    /// Opens a table, or creates it with default options. [`TableDef`](crate::TableDef) creates it
+    /// with others.
     ///
     /// # Errors
     ///
@@ -29,54 +30,22 @@ impl WriteTxn {
         TableDef::from_bytes(name.as_ref()).create(self)
     }
 
-    /// Opens a table, or creates it with these options.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableMismatch`] if it exists with other options, and [`Error::TableTypeMismatch`]
-    /// with other types; [`Error::KeyTooLong`] if the name is longer than the longest key;
-    /// [`Error::InvalidArgument`] if the options are
-    /// contradictory, or if the keys or values do not sort in the order of the table;
-    /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
-    pub fn create_table_with<K: Codec, V: Codec>(
-        &mut self,
-        name: impl AsRef<[u8]>,
-        options: TableOptions,
-    ) -> Result<Table<K, V>> {
-        TableDef::from_bytes(name.as_ref())
-            .options(options)
-            .create(self)
-    }
-
     /// Opens a multi-value table, or creates it with default options: values of any length, in byte
-    /// order.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TableMismatch`] if it exists with other options, and [`Error::TableTypeMismatch`]
-    /// with other types; [`Error::KeyTooLong`] if the name is longer than the longest key;
-    /// [`Error::InvalidArgument`] if the options are
-    /// contradictory, or if the keys or values do not sort in the order of the table;
-    /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
-    pub fn create_multi_table<K: Codec, V: Codec>(
-        &mut self,
-        name: impl AsRef<[u8]>,
-    ) -> Result<MultiTable<K, V>> {
-        TableDef::from_bytes(name.as_ref()).create(self)
-    }
-
-    /// Opens a multi-value table, or creates it with these options. Versions
-    /// of Teak without such tables cannot open a database that has ever had one.
+    /// order. [`MultiTableDef`](crate::MultiTableDef) creates it with others. Versions of Teak
+    /// without such tables cannot open a database that has ever had one.
     ///
     /// ```
-    /// # use teak::{Database, KeyOrder, TableOptions, ValueSize, codec::NativeU64};
+    /// # use teak::{Database, KeyOrder, MultiTableDef, TableOptions, ValueSize, codec::NativeU64};
     /// # let directory = tempfile::tempdir()?;
     /// # let database = Database::open(directory.path().join("x.teak"))?;
     /// let mut txn = database.begin_write()?;
+    /// let words = txn.create_multi_table::<&str, &str>("words")?;
+    /// words.insert(&mut txn, "teak", "a tree")?;
     /// let options = TableOptions::new()
     ///     .value_order(KeyOrder::Integer)
     ///     .value_size(ValueSize::Bytes(8));
-    /// let postings = txn.create_multi_table_with::<&str, NativeU64>("postings", options)?;
+    /// let postings = MultiTableDef::<&str, NativeU64>::new("postings").options(options);
+    /// let postings = postings.create(&mut txn)?;
     /// postings.insert(&mut txn, "teak", 700_000)?;
     /// postings.insert(&mut txn, "teak", 3)?;
     /// let all: Vec<_> = postings.values(&txn, "teak")?.collect::<teak::Result<_>>()?;
@@ -91,14 +60,11 @@ impl WriteTxn {
     /// [`Error::InvalidArgument`] if the options are
     /// contradictory, or if the keys or values do not sort in the order of the table;
     /// [`Error::ComparisonMissing`] or [`Error::ComparisonMismatch`].
-    pub fn create_multi_table_with<K: Codec, V: Codec>(
+    pub fn create_multi_table<K: Codec, V: Codec>(
         &mut self,
         name: impl AsRef<[u8]>,
-        options: TableOptions,
     ) -> Result<MultiTable<K, V>> {
-        TableDef::from_bytes(name.as_ref())
-            .options(options)
-            .create(self)
+        TableDef::from_bytes(name.as_ref()).create(self)
     }
 
     /// Opens or creates a table of any kind, and returns its root.

@@ -11,6 +11,11 @@ use crate::{
 use std::cmp::Ordering;
 
 impl Position {
+    /// Whether the position is after the last record.
+    pub(crate) fn is_after_last(&self) -> bool {
+        self.state == PositionState::After
+    }
+
     /// Moves to record `number`, counted from 0, in a counted tree; after the last one if there are
     /// not that many.
     pub(crate) fn seek_nth<S: PageSource + ?Sized>(

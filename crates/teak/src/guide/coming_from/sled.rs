@@ -31,7 +31,7 @@
 //! | `watch_prefix(p)` | [`Database::follow`]: the differences of a table after each commit of any process |
 //! | `generate_id` | [`Table::draw_sequence`] |
 //! | `flush`, `flush_async().await` | [`Database::sync`]; [`WriteTxn::commit_async`] and its [`Ticket`], or [`Database::begin_sync`] |
-//! | `was_recovered` | [`Database::recovery`] |
+//! | `was_recovered` | [`Database::info`] |
 //! | `size_on_disk` | [`Database::stat`] |
 //! | `export`, `import` | [`Database::backup`]; `teak dump` and `teak load` |
 //! | `checksum` | [`Database::check`] |

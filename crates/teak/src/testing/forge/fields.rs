@@ -6,7 +6,7 @@ use crate::{
         header::{HEADER_LEN, Header, PageKind, arrays_start},
         inner::COUNTED,
         leaf::Leaf,
-        value::ValueKind,
+        value::{TREE_ROOT_LEN, ValueKind},
     },
     record::{Record, SLOT_COUNT},
 };
@@ -99,6 +99,10 @@ const TREE_ROOT: Layout = &[
     ("value size", 60, 2),
     ("zero", 62, 2),
 ];
+
+/// The byte of a root with the flag that names of types follow it, and the flag.
+const FLAGS: usize = 6;
+const TYPED: u8 = 64;
 
 const VALUE_EXTENT: Layout = &[
     ("start", 0, 4),
@@ -280,6 +284,7 @@ fn all(image: &[u8], anatomy: &Anatomy) -> Vec<Field> {
                     "root of a tree"
                 };
                 fields.layout(of, pointer.at, TREE_ROOT);
+                fields.type_names(pointer.at);
             }
         }
     }
@@ -301,6 +306,24 @@ impl Fields<'_> {
     fn layout(&mut self, of: &'static str, start: usize, layout: Layout) {
         for (name, at, len) in layout {
             self.push(of, name, start + at, *len);
+        }
+    }
+
+    /// The names of types after the root of a table. (If the table has names of comparisons, too,
+    /// these are the first.)
+    fn type_names(&mut self, root: usize) {
+        let flags = self.image.get(root + FLAGS).copied().unwrap_or_default();
+        if flags & TYPED == 0 {
+            return;
+        }
+        let mut at = root + TREE_ROOT_LEN;
+        for _ in 0..2 {
+            let len = self.image.get(at).copied().unwrap_or_default();
+            self.push("names of types", "length", at, 1);
+            for byte in 0..usize::from(len) {
+                self.push("names of types", "byte", at + 1 + byte, 1);
+            }
+            at += 1 + usize::from(len);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::sample::{KEY_STEP, RECORDS_MAX};
 use crate::{
-    Direction, Multi, MultiTable, Range, ReadTxn, Result, SeekOp, SeekTarget, Transaction,
+    Direction, KeyStep, Multi, MultiTable, Range, ReadTxn, Result, SeekOp, SeekTarget, Transaction,
     WriteTxn, codec::Raw,
 };
 use std::ops::{Bound, ControlFlow};
@@ -47,8 +47,16 @@ pub(super) fn read<T: Transaction>(txn: &T, name: &[u8]) -> Result<()> {
             let _ = (cursor.seek(SeekOp::GreaterOrEqual, target), cursor.next());
             let _ = (cursor.read_packed(Direction::Forward), cursor.prev());
         }
-        let _ = (cursor.next_value(), cursor.prev_value(), cursor.count());
-        let _ = (cursor.last_value(), cursor.next_key(), cursor.prev_key());
+        let _ = (
+            cursor.step(KeyStep::NextValue),
+            cursor.step(KeyStep::PrevValue),
+            cursor.count(),
+        );
+        let _ = (
+            cursor.step(KeyStep::LastValue),
+            cursor.step(KeyStep::NextKey),
+            cursor.step(KeyStep::PrevKey),
+        );
         let _ = (cursor.key().len(), cursor.value().is_ok());
     }
     Ok(())
@@ -139,7 +147,7 @@ fn change_table(txn: &mut WriteTxn, table: &RawPairs, pairs: &[Pair], step: usiz
         3 => pairs
             .iter()
             .step_by(5)
-            .try_for_each(|(key, value)| table.set(txn, key, value).map(drop)),
+            .try_for_each(|(key, value)| table.set_values(txn, key, &[value]).map(drop)),
         4 => (1..pairs.len()).step_by(3).try_for_each(|index| {
             table
                 .remove(txn, &pairs[index].0, &pairs[index].1)

@@ -237,7 +237,7 @@ fn names_of_snapshots_in_the_wrong_order_are_damage() {
     for disk in [with_names(in_one_leaf), with_names(elsewhere)] {
         let database = open(&disk);
         let done = within("check and backup", move || {
-            let checked = database.check(&mut |_| {});
+            let checked = database.check(&mut |_| ControlFlow::Continue(()));
             let mut copy = Vec::new();
             let txn = database.begin_read().unwrap();
             let written = txn.write_backup(&mut copy, None, &mut |_| ControlFlow::Continue(()));
@@ -381,7 +381,7 @@ fn other_operations(database: &Database) -> Vec<(&'static str, Result<()>)> {
         ("split", table.range(..).split(&txn, 60_000).map(drop)),
         ("kinds", database.page_kinds().map(drop)),
     ];
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(!report.is_clean());
     done
 }

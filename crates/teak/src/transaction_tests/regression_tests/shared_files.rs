@@ -2,7 +2,7 @@
 
 use super::BOOT;
 use crate::{Database, Durability, Geometry, Options, codec::Bytes, io::sim::SimDisk, testing};
-use std::path::PathBuf;
+use std::{ops::ControlFlow, path::PathBuf};
 use tempfile::TempDir;
 
 /// A disk, and the lock file by which several processes have it open.
@@ -71,5 +71,10 @@ fn come_while_the_last_one_goes(commits: u8) {
     drop(last);
     commit(&comes, b"comes", 5, Durability::Durable);
     next.close().unwrap();
-    assert!(comes.check(&mut |_| ()).unwrap().is_clean());
+    assert!(
+        comes
+            .check(&mut |_| ControlFlow::Continue(()))
+            .unwrap()
+            .is_clean()
+    );
 }

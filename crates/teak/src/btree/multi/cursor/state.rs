@@ -68,4 +68,9 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     pub(crate) fn is_last(&self) -> bool {
         self.outer.position().is_last() && self.is_last_value()
     }
+
+    /// Whether the cursor is after the last pair of the tree.
+    pub(crate) fn is_after_last(&self) -> bool {
+        self.outer.position().is_after_last()
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{record::durability::Durability, transaction_tests::test_kit::put, types::TypeNames};
+use std::ops::ControlFlow;
 
 /// A leaf of table `a` has a birth this many transactions too late, and a snapshot uses it.
 fn with_birth(later: u64) -> (SimDisk, Arc<Engine>) {
@@ -96,7 +97,7 @@ fn a_page_born_later_than_a_snapshot_that_has_it_is_found() {
     let past = database.open_snapshot("forged").unwrap();
     let table: Raw = past.open_table("a").unwrap();
     assert!(is_damage(&table.get(&past, b"key")));
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(
         report
             .damages
@@ -156,7 +157,7 @@ fn a_page_of_a_snapshot_that_was_overwritten_is_found() {
     let past = database.open_snapshot("old").unwrap();
     let read = values(&past);
     assert!(is_damage(&read), "{read:?}");
-    let report = database.check(&mut |_| {}).unwrap();
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(
         report
             .damages
@@ -202,7 +203,9 @@ fn a_dead_page_older_than_the_states_it_is_kept_for_is_found() {
     birth.copy_from_slice(&1u64.to_le_bytes());
     testing::repair(&mut image);
     let disk = SimDisk::from_image(image, 4 << 20);
-    let report = open(&disk).check(&mut |_| {}).unwrap();
+    let report = open(&disk)
+        .check(&mut |_| ControlFlow::Continue(()))
+        .unwrap();
     let is_named =
         |damage: &crate::Damage| damage.page == Some(page) && damage.detail.contains("\"second\"");
     assert!(report.damages.iter().any(is_named), "{report:?}");

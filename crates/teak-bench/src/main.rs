@@ -170,29 +170,6 @@
 //! in a temporary file, and on the disk. `disk, lazy` commits lazily, closes without a flush and
 //! leaves the lock file.
 //!
-//! # Measurements of `typed`
-//!
-//! Nanoseconds per record of loops over typed records, written as the users of each interface write
-//! them, and compared with Teak's raw cursor. The values are `u64`. Keys are text of 18 bytes with
-//! long common prefixes (`texts`) or `u64` (`numbers`).
-//!
-//! | work | one operation |
-//! |---|---|
-//! | `scan_typed` | a record of a scan of all |
-//! | `range_typed` | a record of a range of 50, from a random record on, with both bounds given |
-//!
-//! | loop | how it reads |
-//! |---|---|
-//! | `teak-cursor` | `Cursor::next`, bytes; the value is decoded |
-//! | `teak` | `for record in table.iter(&txn)?`, and `table.range(..).iter(&txn)?` |
-//! | `teak-lend` | `while let Some((key, value)) = records.lend()?` |
-//! | `heed` | `for record in table.iter(&txn)?`, with `types::Str`, `types::U64` |
-//! | `redb` | `for record in table.iter()?`, and `value()` of both guards |
-//! | `fjall` | it has no types: `for record in keyspace.iter()`, then `str::from_utf8` and `u64::from_be_bytes` |
-//!
-//! All are in one process and take turns after each scan, or after all ranges. Each loop computes a
-//! sum over all keys and values, which is compared. All data are in memory, and read once before.
-//!
 //! # Measurements of `backup`
 //!
 //! Copies of a whole open database: the bytes read from and written to the disk, and the time until
@@ -290,7 +267,7 @@ mod workloads;
 use anyhow::{Context, Result, ensure};
 use arguments::{
     Arguments, BackupArguments, Cold, Command, Commits, Flushes, Handover, Kinds, OpeningArguments,
-    Quick, Readers, RunPaths, SpaceArguments, TransactionArguments, TypedArguments, Values,
+    Quick, Readers, RunPaths, SpaceArguments, TransactionArguments, Values,
 };
 use clap::Parser;
 use compare::Compare;
@@ -337,9 +314,9 @@ fn main() -> Result<()> {
         Command::Opening(opening) => {
             in_directory(&opening.paths, |directory| run_opening(&opening, directory))
         }
-        Command::Typed(typed) => {
-            in_directory(&typed.paths, |directory| run_typed(&typed, directory))
-        }
+        Command::Typed(typed) => in_directory(&typed.paths, |directory| {
+            write_figures(&typed.paths, &typed::run_and_print(&typed, directory)?)
+        }),
         Command::Backup(backup) => {
             in_directory(&backup.paths, |directory| run_backup(&backup, directory))
         }
@@ -484,13 +461,6 @@ fn run_opening(opening: &OpeningArguments, directory: &Path) -> Result<()> {
     let figures = opening::run(opening, directory)?;
     println!("\n{}", opening::table(&figures));
     write_figures(&opening.paths, &figures)
-}
-
-fn run_typed(typed: &TypedArguments, directory: &Path) -> Result<()> {
-    println!("{}", typed::describe_run(typed));
-    let figures = typed::run(typed, directory)?;
-    println!("\n{}", typed::table(&figures));
-    write_figures(&typed.paths, &figures)
 }
 
 fn run_backup(backup: &BackupArguments, directory: &Path) -> Result<()> {

@@ -1,8 +1,8 @@
 //! The command line: the subcommands, and the options that all of them have.
 
 use crate::commands::{
-    backup, check, compact, completions, del, diff, dump, get, import, load, man, page, put,
-    readers, restore, salvage, scan, snapshot, stat, table, tables,
+    backup, check, compact, completions, del, diff, dump, export, get, import, load, man, page,
+    put, readers, restore, salvage, scan, snapshot, stat, table, tables,
 };
 use crate::failure::Failure;
 use crate::locking::{self, Locking};
@@ -47,6 +47,7 @@ enum Command {
     Load(load::LoadArguments),
     Import(import::ImportArguments),
     Dump(dump::DumpArguments),
+    Export(export::ExportArguments),
     Get(get::GetArguments),
     Put(put::PutArguments),
     Del(del::DelArguments),
@@ -73,6 +74,7 @@ impl Command {
         match self {
             Self::Load(_)
             | Self::Import(_)
+            | Self::Export(_)
             | Self::Put(_)
             | Self::Del(_)
             | Self::Table(_)
@@ -108,6 +110,7 @@ impl Arguments {
             Command::Load(arguments) => load::run(&arguments, style),
             Command::Import(arguments) => import::run(&arguments, style),
             Command::Dump(arguments) => dump::run(&arguments),
+            Command::Export(arguments) => export::run(&arguments, style),
             Command::Get(arguments) => get::run(&arguments, style),
             Command::Put(arguments) => put::run(&arguments, style),
             Command::Del(arguments) => del::run(&arguments, style),

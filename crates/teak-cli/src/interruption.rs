@@ -14,7 +14,8 @@ use std::{
     },
 };
 
-/// Notes signals while it exists.
+/// Notes signals while it exists, unless there is nothing to remove after one: an operation that
+/// reads or writes a pipe may wait there, and a signal that is only noted would not end it.
 pub(crate) struct Interruption {
     is_asked: Arc<AtomicBool>,
     /// Whether a signal ends the program.
@@ -22,7 +23,19 @@ pub(crate) struct Interruption {
 }
 
 impl Interruption {
-    /// Begins to note signals. Those that cannot be noted end the program.
+    /// Begins to note signals, unless the operation has a pipe. Those that cannot be noted end the
+    /// program.
+    pub(crate) fn begin_unless(has_pipe: bool) -> Self {
+        match has_pipe {
+            true => Self {
+                is_asked: Arc::default(),
+                ends_program: Arc::default(),
+            },
+            false => Self::begin(),
+        }
+    }
+
+    /// Begins to note signals.
     pub(crate) fn begin() -> Self {
         let interruption = Self {
             is_asked: Arc::default(),

@@ -3,7 +3,7 @@
 use std::{ops::Deref, rc::Rc};
 
 /// A slice of a page. It keeps the page in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct PageSlice {
     page: Rc<Vec<u8>>,
     start: usize,

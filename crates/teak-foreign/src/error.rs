@@ -1,6 +1,6 @@
 //! Errors of reading a foreign file.
 
-use std::io;
+use std::{io, path::PathBuf};
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -48,6 +48,55 @@ pub enum Error {
         was: u64,
         /// The current transaction of the file.
         is: u64,
+    },
+    /// The system failed to read or write a file of a directory, or a temporary file.
+    #[error("{}: the system failed", path.display())]
+    File {
+        /// The file, or the directory of temporary files.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The content of a file of a directory is impossible.
+    #[error("{}, byte {offset}: {detail}", path.display())]
+    DamagedFile {
+        /// The file.
+        path: PathBuf,
+        /// The place in the file.
+        offset: u64,
+        /// Description of the damage.
+        detail: String,
+    },
+    /// The directory is not one of LevelDB.
+    #[error("this is not a directory of LevelDB: {0}")]
+    NotLevelDb(String),
+    /// A program has the directory open.
+    #[error("another program holds the lock {}: stop it, or read a copy", path.display())]
+    InUse {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// Keys are compared by a function of the application.
+    #[error(
+        "keys are compared by \"{name}\", a function of the application, and not by their bytes"
+    )]
+    OtherComparator {
+        /// The name of the function.
+        name: String,
+    },
+    /// A key is not greater than the one before.
+    #[error("key {index} is not greater than the one before it")]
+    NotSorted {
+        /// The number of the key, from 0.
+        index: u64,
+    },
+    /// The directory was written to since it was opened.
+    #[error(
+        "{} changed while it was read; stop the programs that write to it, or read a copy", path.display()
+    )]
+    FilesChanged {
+        /// The directory.
+        path: PathBuf,
     },
 }
 

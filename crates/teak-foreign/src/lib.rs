@@ -1,7 +1,8 @@
-//! Reads the files of other engines: LMDB 0.9 and 1.0, and libmdbx. It uses none of their code, and
-//! nothing of Teak.
+//! Reads the files of other engines: LMDB 0.9 and 1.0, libmdbx, and LevelDB ([`leveldb`]), whose
+//! directories it also writes. It uses none of their code, and nothing of Teak.
 //!
-//! A file is read by offsets. It is never mapped, locked or written. Nothing in it is trusted: each
+//! A file of LMDB or libmdbx is read by offsets. It is never mapped, locked or written. Nothing in
+//! it is trusted: each
 //! number is checked against its bounds, each page is entered at most once per pass, and a tree
 //! must have the depth that its description says. Any bytes therefore give records or an [`Error`],
 //! in at most as many steps as the file has pages, with memory for a path of pages and one value.
@@ -36,6 +37,7 @@ mod bytes;
 mod environment;
 mod error;
 mod format;
+pub mod leveldb;
 mod meta;
 mod pages;
 mod records;

@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     println!("the subscriber saw {changes} changes in {batches} batches");
 
     let mut sum = 0;
-    // The stream keeps its state until it ends or is dropped.
+    // The stream keeps its state until it is dropped.
     let mut records = counts.range(..).stream(&database.begin_read()?)?;
     while let Some((_, count)) = records.try_next().await? {
         sum += count;

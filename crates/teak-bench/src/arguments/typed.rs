@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Debug, Args)]
 pub(crate) struct TypedArguments {
     /// Records of each table.
-    #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(100..=14_000_000))]
     pub(crate) records: u64,
 
     /// Ranges of 50 records in a round.

@@ -1,6 +1,6 @@
 //! fjall. It has no types: its users decode the bytes.
 
-use super::{ReadTyped, RecordSum, TypedRecords};
+use super::records::{ReadTyped, RecordSum, TypedRecords};
 use anyhow::Result;
 use fjall::{Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use std::{ops::Range, path::Path};

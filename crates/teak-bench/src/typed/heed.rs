@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{ReadTyped, RecordSum, TypedRecords};
+use super::records::{ReadTyped, RecordSum, TypedRecords};
 use anyhow::Result;
 use heed::{
     Database, Env, EnvOpenOptions,

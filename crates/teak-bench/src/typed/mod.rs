@@ -1,4 +1,25 @@
 //! Loops over typed records, as the users of each interface write them.
+//!
+//! Nanoseconds per record of loops over typed records, written as the users of each interface write
+//! them, and compared with Teak's raw cursor. The values are `u64`. Keys are text of 18 bytes with
+//! long common prefixes (`texts`) or `u64` (`numbers`).
+//!
+//! | work | one operation |
+//! |---|---|
+//! | `scan_typed` | a record of a scan of all |
+//! | `range_typed` | a record of a range of 50, from a random record on, with both bounds given |
+//!
+//! | loop | how it reads |
+//! |---|---|
+//! | `teak-cursor` | `Cursor::next`, bytes; the value is decoded |
+//! | `teak` | `for record in table.iter(&txn)?`, and `table.range(..).iter(&txn)?` |
+//! | `teak-lend` | `while let Some((key, value)) = records.lend()?` |
+//! | `heed` | `for record in table.iter(&txn)?`, with `types::Str`, `types::U64` |
+//! | `redb` | `for record in table.iter()?`, and `value()` of both guards |
+//! | `fjall` | it has no types: `for record in keyspace.iter()`, then `str::from_utf8` and `u64::from_be_bytes` |
+//!
+//! All are in one process and take turns after each scan, or after all ranges. Each loop computes a
+//! sum over all keys and values, which is compared. All data are in memory, and read once before.
 
 #[cfg(feature = "fjall")]
 mod fjall;
@@ -10,45 +31,28 @@ mod redb;
 mod report;
 mod teak;
 
-pub(crate) use report::{describe_run, table};
+use report::{TypedFigure, describe_run, table};
 
 use crate::{
     arguments::{TypedArguments, TypedLoop},
     bench::{add_round, turn_order},
-    statistics::{Samples, Spread},
+    statistics::Samples,
 };
 use anyhow::{Context, Result, ensure};
-use records::{RANGE_LEN, RecordSum, TypedRecords};
-use serde::Serialize;
+use records::{RANGE_LEN, ReadTyped, RecordSum, TypedRecords};
 use std::{
     fs,
     hint::black_box,
-    ops::Range,
     path::Path,
     time::{Duration, Instant},
 };
 
-/// The figures of a loop.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct TypedFigure {
-    work: &'static str,
-    keys: &'static str,
-    #[serde(rename = "loop")]
-    reader: TypedLoop,
-    /// The median over the rounds, for one record.
-    ns_per_op: f64,
-    spread: Spread,
-}
-
-/// A database with both tables, and the loops over them.
-trait ReadTyped {
-    fn scan_texts(&self) -> Result<RecordSum>;
-
-    fn scan_numbers(&self) -> Result<RecordSum>;
-
-    fn range_texts(&self, ranges: &[Range<String>]) -> Result<RecordSum>;
-
-    fn range_numbers(&self, ranges: &[Range<u64>]) -> Result<RecordSum>;
+/// Measures all loops, and prints the figures.
+pub(crate) fn run_and_print(typed: &TypedArguments, directory: &Path) -> Result<Vec<TypedFigure>> {
+    println!("{}", describe_run(typed));
+    let figures = run(typed, directory)?;
+    println!("\n{}", table(&figures));
+    Ok(figures)
 }
 
 /// The records that a loop reads.
@@ -107,7 +111,7 @@ impl TypedWork {
 }
 
 /// Runs `typed` with databases below `directory`. Reports progress on standard error.
-pub(crate) fn run(typed: &TypedArguments, directory: &Path) -> Result<Vec<TypedFigure>> {
+fn run(typed: &TypedArguments, directory: &Path) -> Result<Vec<TypedFigure>> {
     let records = TypedRecords::new(typed);
     let mut readers: Vec<Box<dyn ReadTyped>> = Vec::new();
     for reader in &typed.loops {

@@ -1,12 +1,13 @@
 //! The records of `typed`, and sums over them.
 
 use crate::arguments::TypedArguments;
+use anyhow::Result;
 use fastrand::Rng;
 use std::ops::Range;
 
 /// Records of a range.
 pub(super) const RANGE_LEN: usize = 50;
-const SEED: u64 = 0x7479_7065_64;
+const SEED: u64 = 0x0074_7970_6564;
 
 /// The records of both tables in the order of their keys, with the numbers from zero as values, and
 /// the ranges that are read.
@@ -48,6 +49,17 @@ impl TypedRecords {
     pub(super) fn add_numbers(&self, indexes: Range<usize>, sum: &mut RecordSum) {
         indexes.for_each(|index| sum.add_number(number(index), index as u64));
     }
+}
+
+/// A database with both tables, and the loops over them.
+pub(super) trait ReadTyped {
+    fn scan_texts(&self) -> Result<RecordSum>;
+
+    fn scan_numbers(&self) -> Result<RecordSum>;
+
+    fn range_texts(&self, ranges: &[Range<String>]) -> Result<RecordSum>;
+
+    fn range_numbers(&self, ranges: &[Range<u64>]) -> Result<RecordSum>;
 }
 
 /// Ranges that begin at records with these indexes.

@@ -1,6 +1,6 @@
 //! redb, with types.
 
-use super::{ReadTyped, RecordSum, TypedRecords};
+use super::records::{ReadTyped, RecordSum, TypedRecords};
 use anyhow::Result;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::{ops::Range, path::Path};

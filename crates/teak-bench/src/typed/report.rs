@@ -1,11 +1,24 @@
 //! The table of `typed`.
 
-use super::TypedFigure;
 use crate::{
     arguments::{TypedArguments, TypedLoop},
     report::{align_right, plain_table, ratio_of_times, time_with_spread},
+    statistics::Spread,
 };
 use comfy_table::Table;
+use serde::Serialize;
+
+/// The figures of a loop.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct TypedFigure {
+    pub(super) work: &'static str,
+    pub(super) keys: &'static str,
+    #[serde(rename = "loop")]
+    pub(super) reader: TypedLoop,
+    /// The median over the rounds, for one record.
+    pub(super) ns_per_op: f64,
+    pub(super) spread: Spread,
+}
 
 /// A line that describes the run.
 pub(crate) fn describe_run(typed: &TypedArguments) -> String {

@@ -1,6 +1,6 @@
 //! Teak: its cursor, which gives bytes, and its iterators.
 
-use super::{ReadTyped, RecordSum, TypedRecords};
+use super::records::{ReadTyped, RecordSum, TypedRecords};
 use anyhow::Result;
 use std::{ops::Range, path::Path};
 use teak::{Cursor, Database, ReadTxn, SeekOp, Table, codec::Str};

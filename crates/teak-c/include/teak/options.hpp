@@ -317,6 +317,13 @@ public:
   /// Calls a function with the number of pages read and the total: `void` or `step (std::uint64_t
   /// done, std::uint64_t total)`. The function throws nothing.
   template <class Function> salvage_options &progress(Function tell) {
+    if constexpr (std::is_class_v<Function> && std::is_constructible_v<bool, const Function &>) {
+      // An empty std::function is no function.
+      if (!static_cast<bool>(tell)) {
+        progress_ = nullptr;
+        return *this;
+      }
+    }
     progress_ = [tell = std::move(tell)](std::uint64_t done, std::uint64_t total) mutable {
       if constexpr (std::is_void_v<std::invoke_result_t<Function &, std::uint64_t, std::uint64_t>>) {
         tell(done, total);

@@ -255,7 +255,7 @@ fn write_pages(
     bar: &ProgressBar,
 ) -> Result<BackupProgress, Failure> {
     let limiter = RateLimiter::new(arguments.max_rate);
-    let interruption = Interruption::begin();
+    let interruption = Interruption::begin_unless(arguments.is_to_pipe());
     let mut progress = |progress: BackupProgress| {
         bar.set_length(progress.total_bytes);
         bar.set_position(progress.bytes);

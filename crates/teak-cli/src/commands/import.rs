@@ -1,8 +1,9 @@
-//! `teak import`: copies the tables of a file of LMDB or libmdbx into a new database, and compares
-//! them at the end.
+//! `teak import`: copies the tables of a file of LMDB or libmdbx, or of a directory of LevelDB, into
+//! a new database, and compares them at the end.
 
 mod arguments;
 mod copy;
+mod leveldb;
 mod plan;
 mod progress;
 mod source;
@@ -21,9 +22,13 @@ use progress::ImportProgress;
 use source::ForeignSource;
 use staging::StagingDirectory;
 use std::time::Instant;
+use summary::ImportedState;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &ImportArguments, style: ReportStyle) -> Result<(), Failure> {
+    if let Some(path) = source::leveldb_directory(&arguments.source) {
+        return leveldb::run(path, arguments, style);
+    }
     let source = ForeignSource::open(&arguments.source)?;
     source.refuse_target(&arguments.database)?;
     let staging = StagingDirectory::next_to(&arguments.database)?;
@@ -36,7 +41,12 @@ pub(crate) fn run(arguments: &ImportArguments, style: ReportStyle) -> Result<(),
     let (copied, copy_seconds) = made.map_err(|failure| source.explain(failure))?;
     staging.finish(&arguments.database)?;
     let seconds = [copy_seconds, started.elapsed().as_secs_f64()];
-    summary::print(&source, &copied, seconds, &arguments.database, style)
+    let state = ImportedState {
+        format: source.environment.format_name(),
+        unit: "transaction",
+        number: source.environment.transaction(),
+    };
+    summary::print(&state, &copied, seconds, &arguments.database, style)
 }
 
 /// Creates the database in `staging` and compares it with the source. Returns the copied tables and
@@ -51,7 +61,7 @@ fn make(
         Some(page_size_bytes) => page_size_bytes,
         None => source.environment.page_size().max(4096),
     };
-    let progress = ImportProgress::new(&plan);
+    let progress = ImportProgress::new(plan.records());
     let started = Instant::now();
     let file_mode = outputs::mode_of(source.path.metadata().ok().as_ref(), &arguments.database);
     let database = engine::create_exclusive(&staging.path(), page_size_bytes, file_mode)?;

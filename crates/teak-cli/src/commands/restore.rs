@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &RestoreArguments, style: ReportStyle) -> Result<()
     };
     let bar = ProgressBar::new(0).with_style(bar_style());
     let total_bytes = total_bytes(backups);
-    let interruption = Interruption::begin();
+    let interruption = Interruption::begin_unless(backups.iter().any(|backup| is_pipe(backup)));
     let restored = teak::restore(
         copy,
         &mut sources.collect::<Vec<_>>(),

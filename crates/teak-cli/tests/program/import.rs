@@ -188,7 +188,7 @@ fn directories_are_searched_and_prefixes_compared() {
     import("mdbx:l").fails(2, "write lmdb:l");
     import("lmdb:m").fails(2, "write mdbx:m");
     import("lmdb:m/mdbx.dat").fails(2, "is a file of libmdbx; write mdbx:m/mdbx.dat");
-    import("l").fails(2, "write lmdb:PATH or mdbx:PATH");
+    import("l").fails(2, "write lmdb:PATH, mdbx:PATH or leveldb:PATH");
     import("lmdb:none").fails(4, "none");
     import("lmdb:a.teak").fails(4, "not a file of LMDB or libmdbx");
     assert!(!dir.path("c.teak").exists());

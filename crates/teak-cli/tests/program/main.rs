@@ -9,6 +9,7 @@ mod import;
 mod increments;
 mod inspect;
 mod interrupted;
+mod leveldb;
 mod lmdb_tools;
 mod load_and_dump;
 mod loading;

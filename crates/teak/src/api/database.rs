@@ -91,7 +91,7 @@ pub struct DatabaseInfo {
     /// [`Options::flush_after`](crate::Options::flush_after) and
     /// [`Options::flush_after_bytes`](crate::Options::flush_after_bytes), so that a background
     /// thread is about to flush them. A program that flushes at moments of its own asks this before
-    /// it calls [`Database::sync`].
+    /// it calls [`Database::sync`]. `true` after a failed flush, whose error `sync` returns.
     pub is_flush_due: bool,
 }
 
@@ -176,7 +176,8 @@ impl Database {
             has_lock_file: engine.has_lock_file(),
             recovery: engine.recovery().clone(),
             writer_process: readable.ok().and_then(|engine| engine.writer_process()),
-            is_flush_due: writable.is_ok_and(|engine| engine.is_flush_due().unwrap_or(false)),
+            // After a failed flush, `sync` returns the error.
+            is_flush_due: writable.is_ok_and(|engine| engine.is_flush_due().unwrap_or(true)),
         }
     }
 

@@ -70,10 +70,12 @@ use std::{fmt, mem};
 /// values. All of the above holds with "pair" for "key": the position is
 /// a pair, and the cursor is in a gap if the table does not have that pair now.
 ///
-/// - Operations on the values of a key, such as [`KeyStep::NextValue`](crate::KeyStep::NextValue), [`KeyStep::FirstValue`](crate::KeyStep::FirstValue) or
+/// - Operations on the values of a key, such as [`KeyStep::NextValue`](crate::KeyStep::NextValue),
+///   [`KeyStep::FirstValue`](crate::KeyStep::FirstValue) or
 ///   [`DetachedCursor::count`], use the key of the position, also in a gap. If they find no record,
 ///   the position does not change.
-/// - Operations on keys alone, such as [`KeyStep::NextKey`](crate::KeyStep::NextKey), move to the first value of a key or,
+/// - Operations on keys alone, such as [`KeyStep::NextKey`](crate::KeyStep::NextKey), move to the
+///   first value of a key or,
 ///   backwards, to the last one.
 /// - In a plain table a key has one value for all of these. Only operations that take a value of a
 ///   key are refused there.

@@ -48,7 +48,7 @@ impl<K: Codec, V: Codec, M: Kind> Range<'_, K, V, M> {
     ///     while let Some(record) = poll_fn(|context| records.as_mut().poll_next(context)).await {
     ///         sum += record?.1;
     ///     }
-    ///     teak::Result::Ok(sum)
+    ///     Ok::<_, teak::Error>(sum)
     /// };
     /// # let Poll::Ready(sum) = pin!(sum).poll(&mut Context::from_waker(Waker::noop())) else {
     /// #     panic!("a batch takes one poll");

@@ -101,6 +101,9 @@ impl TableOptions {
     /// default is byte order.
     pub const fn value_order(mut self, order: KeyOrder) -> Self {
         self.value_order = Some(order);
+        if self.value_size.is_none() {
+            self.value_size = Some(ValueSize::Any);
+        }
         self
     }
 
@@ -108,6 +111,9 @@ impl TableOptions {
     /// any length; in the order [`KeyOrder::Integer`] it is the length of the first value.
     pub const fn value_size(mut self, size: ValueSize) -> Self {
         self.value_size = Some(size);
+        if self.value_order.is_none() {
+            self.value_order = Some(KeyOrder::Bytes);
+        }
         self
     }
 

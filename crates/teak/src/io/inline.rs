@@ -1,14 +1,11 @@
-//! Short bytes and short text in place, and the check that bytes are text.
+//! Short bytes and short text in place.
 //!
 //! Invariant: an [`InlineText`] is made of whole text only, so its bytes are UTF-8.
 
-use std::str::{self, Utf8Error};
+use std::str;
 
 /// The most bytes that are stored in place.
 pub(crate) const INLINE_LEN: usize = 32;
-
-/// The highest bit of each byte: ASCII has none of them.
-const HIGH_BITS: u128 = u128::MAX / 255 * 128;
 
 /// Up to 32 bytes.
 #[derive(Clone, Copy)]
@@ -33,11 +30,16 @@ impl InlineBytes {
             pairs.for_each(|(target, source)| *target = *source);
         }
         let len = source.len() as u8;
+        debug_assert!(bytes.starts_with(source), "all bytes are copied");
         Some(Self { len, bytes })
     }
 
     #[inline]
     pub(crate) fn as_slice(&self) -> &[u8] {
+        debug_assert!(
+            usize::from(self.len) <= INLINE_LEN,
+            "the length is one of bytes in place"
+        );
         let bytes = self.bytes.get(..usize::from(self.len));
         bytes.unwrap_or_default()
     }
@@ -73,49 +75,13 @@ impl InlineText {
 
     #[inline]
     pub(crate) fn as_str(&self) -> &str {
+        debug_assert!(
+            str::from_utf8(self.0.as_slice()).is_ok(),
+            "it is whole text"
+        );
         // SAFETY: they are the bytes of a whole `str`, and nothing changes them.
         unsafe { str::from_utf8_unchecked(self.0.as_slice()) }
     }
-}
-
-/// Checks that bytes are UTF-8. Short ASCII takes a few instructions and no call.
-#[inline(always)]
-pub(crate) fn checked_text(bytes: &[u8]) -> Result<&str, Utf8Error> {
-    match is_short_ascii(bytes) {
-        // SAFETY: ASCII is UTF-8.
-        true => Ok(unsafe { str::from_utf8_unchecked(bytes) }),
-        false => str::from_utf8(bytes),
-    }
-}
-
-/// Whether these are 4 to 32 bytes of ASCII.
-#[inline(always)]
-fn is_short_ascii(bytes: &[u8]) -> bool {
-    let bits = match bytes.len() {
-        16..=INLINE_LEN => {
-            let ends = (bytes.first_chunk(), bytes.last_chunk());
-            let (Some(&first), Some(&last)) = ends else {
-                return false;
-            };
-            u128::from_ne_bytes(first) | u128::from_ne_bytes(last)
-        }
-        8..16 => {
-            let ends = (bytes.first_chunk(), bytes.last_chunk());
-            let (Some(&first), Some(&last)) = ends else {
-                return false;
-            };
-            (u64::from_ne_bytes(first) | u64::from_ne_bytes(last)).into()
-        }
-        4..8 => {
-            let ends = (bytes.first_chunk(), bytes.last_chunk());
-            let (Some(&first), Some(&last)) = ends else {
-                return false;
-            };
-            (u32::from_ne_bytes(first) | u32::from_ne_bytes(last)).into()
-        }
-        _ => return false,
-    };
-    bits & HIGH_BITS == 0
 }
 
 #[cfg(test)]

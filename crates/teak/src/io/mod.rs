@@ -55,7 +55,7 @@ pub(crate) use file::{
 };
 pub(crate) use file_id::id_of;
 pub(crate) use forks::ForkGeneration;
-pub(crate) use inline::{InlineBytes, InlineText, checked_text};
+pub(crate) use inline::{InlineBytes, InlineText};
 pub(crate) use io_wait::IoWaitEstimator;
 pub(crate) use lock_file::{GateGuard, LockFile};
 pub(crate) use lock_file_name::is_open_here;

@@ -9,8 +9,14 @@ use crate::{TransactionId, record::durability::Durability};
 use std::path::Path;
 #[cfg(feature = "tracing")]
 use {
-    std::time::{Duration, Instant},
-    tracing::{Level, Span, field::Empty, level_filters::LevelFilter, span::EnteredSpan},
+    std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        time::{Duration, Instant},
+    },
+    tracing::{
+        Dispatch, Level, Span, dispatcher, field::Empty, level_filters::LevelFilter,
+        span::EnteredSpan,
+    },
 };
 
 #[cfg(feature = "tracing")]
@@ -22,6 +28,12 @@ macro_rules! span {
     ($($arguments:tt)*) => {
         TraceSpan::default()
     };
+}
+
+/// Calls a subscriber. Its panics must not end a transaction halfway.
+#[cfg(feature = "tracing")]
+fn caught<T: Default>(call: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_default()
 }
 
 /// Whether a subscriber may want events of this importance.
@@ -83,7 +95,7 @@ impl TraceSpan {
     fn note_outcome(&self, outcome: &'static str) {
         #[cfg(feature = "tracing")]
         if let Some(span) = &self.0 {
-            span.record("outcome", outcome);
+            caught(|| drop(span.record("outcome", outcome)));
         }
     }
 
@@ -91,21 +103,24 @@ impl TraceSpan {
     pub(crate) fn enter(&self) -> TraceGuard {
         TraceGuard {
             #[cfg(feature = "tracing")]
-            _entered: self.0.clone().map(Span::entered),
+            _entered: caught(|| self.0.clone().map(Span::entered)),
         }
     }
 }
 
-/// When, and in which span, a write transaction was asked for.
+/// When, and in which span of which subscriber, a write transaction was asked for. Another thread,
+/// with another subscriber, may begin it.
 #[derive(Clone, Debug)]
-pub(crate) struct TraceOrigin(#[cfg(feature = "tracing")] Option<(Instant, Span)>);
+pub(crate) struct TraceOrigin(#[cfg(feature = "tracing")] Option<(Instant, Dispatch, Span)>);
 
 impl TraceOrigin {
     #[inline]
     pub(crate) fn now() -> Self {
         #[cfg(feature = "tracing")]
-        let origin =
-            Self(is_wanted(Importance::Routine).then(|| (Instant::now(), Span::current())));
+        let origin = Self(is_wanted(Importance::Routine).then(|| {
+            let subscriber = dispatcher::get_default(Dispatch::clone);
+            (Instant::now(), subscriber, Span::current())
+        }));
         #[cfg(not(feature = "tracing"))]
         let origin = Self();
         origin
@@ -115,6 +130,9 @@ impl TraceOrigin {
 /// The spans of a write transaction.
 #[derive(Debug, Default)]
 pub(crate) struct WriteSpans {
+    /// The subscriber that has these spans.
+    #[cfg(feature = "tracing")]
+    subscriber: Dispatch,
     transaction: TraceSpan,
     /// The span of its commit.
     commit: TraceSpan,
@@ -126,12 +144,16 @@ impl WriteSpans {
     pub(crate) fn begun(path: &Path, origin: TraceOrigin) -> Self {
         let mut spans = Self::default();
         #[cfg(feature = "tracing")]
-        if let TraceOrigin(Some((asked, parent))) = origin {
+        if let TraceOrigin(Some((asked, subscriber, parent))) = origin {
             let waited_us = microseconds(asked.elapsed());
-            spans.transaction = span!(
-                parent: &parent, Level::DEBUG, "write",
-                database = %path.display(), waited_us, outcome = Empty
-            );
+            let open = || {
+                span!(
+                    parent: &parent, Level::DEBUG, "write",
+                    database = %path.display(), waited_us, outcome = Empty
+                )
+            };
+            spans.transaction = caught(|| dispatcher::with_default(&subscriber, open));
+            spans.subscriber = subscriber;
         }
         spans
     }
@@ -150,12 +172,22 @@ impl WriteSpans {
     pub(crate) fn enter_commit(&mut self, durability: Durability) -> TraceGuard {
         #[cfg(feature = "tracing")]
         if let TraceSpan(Some(parent)) = &self.transaction {
-            self.commit = span!(
-                parent: parent, Level::DEBUG, "commit",
-                durability = name_of(durability), transaction = Empty, pages = Empty, bytes = Empty
-            );
+            let durability = name_of(durability);
+            let open = || {
+                span!(
+                    parent: parent, Level::DEBUG, "commit",
+                    durability, transaction = Empty, pages = Empty, bytes = Empty
+                )
+            };
+            self.commit = caught(|| dispatcher::with_default(&self.subscriber, open));
         }
         self.commit.enter()
+    }
+
+    /// Closes the span of a commit after which the transaction continues.
+    #[inline]
+    pub(crate) fn end_commit(&mut self) {
+        self.commit = TraceSpan::default();
     }
 
     /// Notes what a commit has written.
@@ -163,9 +195,11 @@ impl WriteSpans {
     pub(crate) fn note_commit(&self, transaction: TransactionId, pages: u64, bytes: u64) {
         #[cfg(feature = "tracing")]
         if let TraceSpan(Some(commit)) = &self.commit {
-            commit.record("transaction", transaction.0);
-            commit.record("pages", pages);
-            commit.record("bytes", bytes);
+            caught(|| {
+                commit.record("transaction", transaction.0);
+                commit.record("pages", pages);
+                commit.record("bytes", bytes);
+            });
         }
     }
 

@@ -67,6 +67,7 @@ impl WriteTransaction {
             self.engine
                 .named(self.engine.committer.wait_without_waking(transaction))?;
         }
+        self.timing.spans.end_commit();
         Ok(transaction)
     }
 

@@ -1,6 +1,6 @@
 //! How far an import is, on terminals.
 
-use super::plan::{ImportPlan, PlannedTable};
+use super::plan::PlannedTable;
 use crate::output::table_name;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -10,30 +10,39 @@ const INTERVAL: u64 = 10_000;
 /// A progress bar for copying, then checking, then comparing. Dropping this removes it.
 pub(super) struct ImportProgress {
     bar: ProgressBar,
-    records: u64,
+    len: u64,
 }
 
 impl ImportProgress {
-    pub(super) fn new(plan: &ImportPlan) -> Self {
+    /// The bar of a source with `len` records, or bytes if it does not know the number of records.
+    pub(super) fn new(len: u64) -> Self {
         let style = ProgressStyle::with_template("{msg} {wide_bar} {percent} %, {eta} left");
-        let bar = ProgressBar::new(plan.records());
+        let bar = ProgressBar::new(len);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self {
-            bar,
-            records: plan.records(),
-        }
+        Self { bar, len }
     }
 
     /// Begins to copy or compare records.
     pub(super) fn begin_records(&self) {
         self.bar.reset();
-        self.bar.set_length(self.records);
+        self.bar.set_length(self.len);
     }
 
     /// Says which table it is at.
     pub(super) fn begin_table(&self, description: &'static str, item: &PlannedTable) {
         self.bar
             .set_message(format!("{description} \"{}\"", table_name(&item.name)));
+    }
+
+    /// Says what is done with the bytes of the source.
+    pub(super) fn begin_bytes(&self, description: &'static str) {
+        self.begin_records();
+        self.bar.set_message(description);
+    }
+
+    /// Shows how many bytes were read.
+    pub(super) fn read(&self, bytes: u64) {
+        self.bar.set_position(bytes);
     }
 
     /// Counts a record, of which there were `records` in this table before.

@@ -9,6 +9,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use teak_foreign::{Engine, Environment, Error};
 
+/// The directory that `leveldb:PATH` names.
+pub(super) fn leveldb_directory(argument: &OsStr) -> Option<&Path> {
+    let path = argument.as_bytes().strip_prefix(b"leveldb:")?;
+    Some(Path::new(OsStr::from_bytes(path)))
+}
+
 /// A file of another engine.
 pub(super) struct ForeignSource {
     pub(super) path: PathBuf,
@@ -25,7 +31,7 @@ impl ForeignSource {
             (Engine::Mdbx, path)
         } else {
             return Err(Failure::Usage(format!(
-                "the source {argument:?} has no prefix; write lmdb:PATH or mdbx:PATH"
+                "the source {argument:?} has no prefix; write lmdb:PATH, mdbx:PATH or leveldb:PATH"
             )));
         };
         let path = file_of(Path::new(OsStr::from_bytes(path)), engine)?;
@@ -120,11 +126,19 @@ fn file_of(path: &Path, engine: Engine) -> Result<PathBuf, Failure> {
 }
 
 /// The failure for an error of a foreign file.
-fn failure(path: &Path, error: Error) -> Failure {
+pub(super) fn failure(path: &Path, error: Error) -> Failure {
     match error {
         Error::Io { source, .. } => Failure::file("reading", path)(source),
+        Error::File { path, source } => Failure::file("reading", &path)(source),
         error @ (Error::Damaged { .. } | Error::CutShort { .. }) => Failure::Damaged(format!(
             "{}: {error}; nothing was imported. Have the engine's own programs check it, or restore a backup of it",
+            shown_path(path)
+        )),
+        error @ Error::DamagedFile { .. } => Failure::Damaged(format!(
+            "{error}; nothing was imported. Have LevelDB repair a copy of the directory, or restore a backup of it",
+        )),
+        error @ Error::OtherComparator { .. } => Failure::Source(format!(
+            "{}: {error}; nothing was imported. With --unordered the records are sorted in byte order",
             shown_path(path)
         )),
         error => Failure::Source(format!(

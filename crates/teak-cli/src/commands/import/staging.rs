@@ -42,6 +42,11 @@ impl StagingDirectory {
         }
     }
 
+    /// The directory, in which temporary files may be made.
+    pub(super) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// Where the database is made.
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path().join(FILE)

@@ -1,7 +1,6 @@
 //! The summary at the end of an import.
 
 use super::copy::CopiedTable;
-use super::source::ForeignSource;
 use crate::failure::Failure;
 use crate::output::{self, ReportStyle, counted, table_name};
 use crate::text::shown_path;
@@ -9,6 +8,15 @@ use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
+
+/// The state of the source that was imported.
+pub(super) struct ImportedState {
+    /// The name of the format.
+    pub(super) format: &'static str,
+    /// The noun for the number.
+    pub(super) unit: &'static str,
+    pub(super) number: u64,
+}
 
 #[derive(Serialize)]
 struct ImportOutput {
@@ -33,15 +41,15 @@ struct ImportedTableReport {
 
 /// Prints the copied tables, and the seconds spent copying and comparing.
 pub(super) fn print(
-    source: &ForeignSource,
+    state: &ImportedState,
     copied: &[CopiedTable],
     [copy_seconds, seconds]: [f64; 2],
     database: &Path,
     style: ReportStyle,
 ) -> Result<(), Failure> {
     let report = ImportOutput {
-        format: source.environment.format_name(),
-        source_transaction: source.environment.transaction(),
+        format: state.format,
+        source_transaction: state.number,
         tables: copied.iter().map(ImportedTableReport::new).collect(),
         records: copied.iter().map(|table| table.records).sum(),
         data_bytes: copied.iter().map(|table| table.data_bytes).sum(),
@@ -51,7 +59,7 @@ pub(super) fn print(
     match style {
         ReportStyle::Json => output::print_json(&report),
         ReportStyle::Text => output::print(|output| {
-            write_text(&report, copied, database, output).map_err(Failure::Output)
+            write_text(&report, (state.unit, copied), database, output).map_err(Failure::Output)
         }),
     }
 }
@@ -70,7 +78,7 @@ impl ImportedTableReport {
 
 fn write_text(
     report: &ImportOutput,
-    copied: &[CopiedTable],
+    (unit, copied): (&str, &[CopiedTable]),
     database: &Path,
     output: &mut impl Write,
 ) -> io::Result<()> {
@@ -85,7 +93,7 @@ fn write_text(
     }
     writeln!(
         output,
-        "imported {} in {} of {}, transaction {}, into {}",
+        "imported {} in {} of {}, {unit} {}, into {}",
         counted(report.records, "record"),
         counted(copied.len() as u64, "table"),
         report.format,

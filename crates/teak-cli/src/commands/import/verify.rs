@@ -20,14 +20,7 @@ pub(super) fn run(
     database: &Database,
     progress: &ImportProgress,
 ) -> Result<(), Failure> {
-    let report = database.check(&mut |at| {
-        progress.checked(engine::wide(at.pages_done), engine::wide(at.pages_total));
-        ControlFlow::Continue(())
-    })?;
-    if !report.is_clean() {
-        let text = "the new database differs from what was written; nothing was imported";
-        return Err(Failure::Unverified(text.to_owned()));
-    }
+    check(database, progress)?;
     progress.begin_records();
     let txn = database.begin_read()?;
     let mut pass = source.environment.pass();
@@ -36,6 +29,21 @@ pub(super) fn run(
         compare(source, item, &mut pass, &txn, progress)?;
     }
     source.refuse_changed()
+}
+
+/// Checks all pages of the database.
+pub(super) fn check(database: &Database, progress: &ImportProgress) -> Result<(), Failure> {
+    let report = database.check(&mut |at| {
+        progress.checked(engine::wide(at.pages_done), engine::wide(at.pages_total));
+        ControlFlow::Continue(())
+    })?;
+    match report.is_clean() {
+        true => Ok(()),
+        false => {
+            let text = "the new database differs from what was written; nothing was imported";
+            Err(Failure::Unverified(text.to_owned()))
+        }
+    }
 }
 
 fn compare(

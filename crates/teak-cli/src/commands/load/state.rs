@@ -141,7 +141,11 @@ impl<'a> LoadState<'a> {
             }
         };
         let recorded = recorded.entry(name.to_vec());
-        let recorded = recorded.or_insert_with(|| types.clone());
+        // An earlier section of the input, without types, may have created the table.
+        let recorded = recorded.or_insert_with(|| match self.table_names.contains(name) {
+            true => TableTypes::default(),
+            false => types.clone(),
+        });
         let agree = |a: &str, b: &str| a.is_empty() || b.is_empty() || a == b;
         if agree(&recorded.keys, &types.keys) && agree(&recorded.values, &types.values) {
             return Ok(());

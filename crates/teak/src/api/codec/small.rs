@@ -1,11 +1,9 @@
 //! Text and bytes that own their data, without the heap if they are short.
 
-#[cfg(doc)]
-use super::{Bytes, Str};
 use super::{Codec, undecodable};
 use crate::{
     Result,
-    io::{InlineBytes, InlineText, checked_text},
+    io::{InlineBytes, InlineText},
 };
 use std::{
     borrow::Borrow,
@@ -15,7 +13,8 @@ use std::{
     ops::Deref,
 };
 
-/// A key or value of the codec [`Str`] or [`Bytes`] that owns its data: `Small<str>` or
+/// A key or value of the codec [`Str`](crate::codec::Str) or
+/// [`Bytes`](crate::codec::Bytes) that owns its data: `Small<str>` or
 /// `Small<[u8]>`. Iterators return it. Up to 32 bytes are in the value itself, longer ones on the
 /// heap.
 ///
@@ -102,7 +101,7 @@ impl Inline for [u8] {
 /// Decodes text.
 #[inline(always)]
 pub(super) fn text<C: Codec>(bytes: &[u8]) -> Result<&str> {
-    checked_text(bytes).map_err(undecodable::<C>)
+    str::from_utf8(bytes).map_err(undecodable::<C>)
 }
 
 impl<T: Inline + ?Sized> From<&T> for Small<T> {

@@ -10,7 +10,10 @@ fn it_is_the_text_that_it_was_made_of() {
     for len in 0..=LONG {
         let text = "teak".repeat(len)[..len].to_owned();
         let small = Small::from(&*text);
-        assert!(small == text && text == small && small == *text && small.clone() == small);
+        assert_eq!(small, text);
+        assert_eq!(text, small);
+        assert_eq!(small, *text);
+        assert_eq!(small.clone(), small);
         assert_eq!(small.to_string(), text);
         assert_eq!(format!("{small:?}"), format!("{text:?}"));
         assert_eq!(String::from(Small::from(text.clone())), text);
@@ -19,7 +22,10 @@ fn it_is_the_text_that_it_was_made_of() {
         assert_eq!(Vec::from(Small::from(text.clone().into_bytes())), bytes);
         assert_eq!(HashMap::from([(small, len)]).get(&*text), Some(&len));
     }
-    assert!(Small::from("a") < Small::from("b") && Small::from(b"ab") == *b"ab");
+    let (first, second) = (Small::from("a"), Small::from("b"));
+    assert!(first < second);
+    let bytes = Small::from(b"ab");
+    assert_eq!(bytes, *b"ab");
 }
 
 /// A value is 40 bytes long, so that iterators return it quickly.

@@ -1,0 +1,299 @@
+//! Opening a directory, or a database in memory.
+//!
+//! A directory has `CURRENT`, `LOCK` and the Teak file that `CURRENT` names. LevelDB refuses such a
+//! `CURRENT`, and its own names a manifest: each recognises the other's directories.
+
+use crate::{
+    comparator::{BYTEWISE, KeyComparator},
+    failure::{Failure, Kind, Result},
+    files::{DATA, data_files, remove_leveldb_files},
+    lock_file::LockFile,
+    long_keys::Tables,
+    store::{MAIN, PROPERTIES, RESTS, Store},
+};
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    path::Path,
+};
+use teak::{Create, Database, KeyOrder, Options, Sharing, TableOptions, WriteTxn};
+use teak_foreign::leveldb::LevelDb;
+
+/// The content of `CURRENT`.
+const CURRENT: &[u8] = b"TEAK data.teak\n";
+const CURRENT_MAX: u64 = 1 << 10;
+/// Other programs may use a directory at the same time if this is 1.
+const SHARED_VARIABLE: &str = "TEAK_LEVELDB_SHARED";
+/// A directory of LevelDB is converted when it is opened: `1` removes its files at the end,
+/// `keep` does not.
+const IMPORT_VARIABLE: &str = "TEAK_LEVELDB_IMPORT";
+/// The key of the comparator's name among the properties.
+const COMPARATOR_KEY: &[u8] = b"comparator";
+
+/// How a database is opened.
+pub(crate) struct OpenOptions {
+    pub(crate) create_if_missing: bool,
+    pub(crate) error_if_exists: bool,
+    pub(crate) comparator: KeyComparator,
+}
+
+/// The kinds of directories.
+enum Content {
+    Nothing,
+    Teak,
+    LevelDb,
+}
+
+/// Opens a directory.
+pub(crate) fn open(directory: &Path, options: OpenOptions) -> Result<Store> {
+    let is_shared = std::env::var_os(SHARED_VARIABLE).is_some_and(|value| value == "1");
+    let path = directory.join("LOCK");
+    let mut lock = LockFile::take(&path, is_shared)?;
+    let mut found = content(directory)?;
+    if is_shared && !matches!(found, Content::Teak) {
+        // One program makes the database, and shares it afterwards.
+        drop(lock);
+        lock = LockFile::take(&path, false)?;
+        found = content(directory)?;
+    }
+    let is_there = !matches!(found, Content::Nothing);
+    refuse_wrong_existence(directory, is_there, &options)?;
+    let data = directory.join(DATA);
+    let name = options.comparator.name().to_vec();
+    let id = directory.canonicalize().map_err(Failure::file(directory))?;
+    let order = options.comparator.order(&id);
+    match found {
+        Content::LevelDb => convert(directory, &data, &name)?,
+        Content::Nothing => {
+            let database = engine_options().open(&data)?;
+            create_tables(&database, &name, order)?;
+            database.sync()?;
+            write_current(directory)?;
+        }
+        Content::Teak => {}
+    }
+    let database = engine_options().create(Create::Never).open(&data)?;
+    let tables = open_tables(&database, &name, order)?;
+    if is_shared {
+        lock.share()?;
+    }
+    Ok(Store::new(database, tables, Some(lock)))
+}
+
+/// Opens a database in memory, which `database` keeps between openings.
+///
+/// `id` tells it from all others of the process.
+pub(crate) fn open_in_memory(
+    (name, id): (&Path, &Path),
+    database: &mut Option<Database>,
+    options: OpenOptions,
+) -> Result<Store> {
+    refuse_wrong_existence(name, database.is_some(), &options)?;
+    let comparator = options.comparator.name().to_vec();
+    let order = options.comparator.order(id);
+    let opened = match database {
+        Some(database) => database.clone(),
+        None => {
+            let created = Database::in_memory()?;
+            create_tables(&created, &comparator, order)?;
+            database.insert(created).clone()
+        }
+    };
+    let tables = open_tables(&opened, &comparator, order)?;
+    Ok(Store::new(opened, tables, None))
+}
+
+fn refuse_wrong_existence(name: &Path, is_there: bool, options: &OpenOptions) -> Result<()> {
+    let name = name.display();
+    match (is_there, options.create_if_missing, options.error_if_exists) {
+        (false, false, _) => Err(Failure::invalid_argument(format!(
+            "{name}: does not exist (create_if_missing is false)"
+        ))),
+        (true, _, true) => Err(Failure::invalid_argument(format!(
+            "{name}: exists (error_if_exists is true)"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn engine_options() -> Options {
+    Options::new().sharing(Sharing::Processes).file_mode(0o644)
+}
+
+/// Tells the database its comparison, if it has one.
+fn add_comparison(database: &Database, order: KeyOrder) -> Result<()> {
+    if let KeyOrder::Custom(comparison) = order {
+        database.add_comparison(comparison)?;
+    }
+    Ok(())
+}
+
+/// Reads `CURRENT`.
+fn content(directory: &Path) -> Result<Content> {
+    let path = directory.join("CURRENT");
+    let file = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Nothing),
+        opened => opened.map_err(Failure::file(&path))?,
+    };
+    let mut current = Vec::new();
+    let read = file.take(CURRENT_MAX).read_to_end(&mut current);
+    read.map_err(Failure::file(&path))?;
+    if current == CURRENT {
+        return Ok(Content::Teak);
+    }
+    if current.starts_with(b"MANIFEST-") {
+        return Ok(Content::LevelDb);
+    }
+    let shown = String::from_utf8_lossy(&current);
+    let text = format!(
+        "{}: CURRENT names no database: {shown:?}",
+        directory.display()
+    );
+    Err(Failure::corruption(text))
+}
+
+/// Writes `CURRENT` of a complete database.
+pub(crate) fn write_current(directory: &Path) -> Result<()> {
+    let temporary = directory.join("CURRENT.dbtmp");
+    let written = File::create(&temporary)
+        .and_then(|mut file| {
+            file.write_all(CURRENT)?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&temporary, directory.join("CURRENT")))
+        .and_then(|()| File::open(directory)?.sync_all());
+    written.map_err(Failure::file(&temporary))
+}
+
+fn create_tables(database: &Database, comparator: &[u8], order: KeyOrder) -> Result<()> {
+    add_comparison(database, order)?;
+    let mut txn = database.begin_write()?;
+    if MAIN.open(&txn).is_err() {
+        create_in(&mut txn, comparator, order)?;
+    }
+    txn.commit()?;
+    Ok(())
+}
+
+fn create_in(txn: &mut WriteTxn, comparator: &[u8], order: KeyOrder) -> Result<()> {
+    MAIN.options(TableOptions::new().order(order)).create(txn)?;
+    RESTS.create(txn)?;
+    let properties = PROPERTIES.create(txn)?;
+    properties.insert(txn, COMPARATOR_KEY, comparator)?;
+    Ok(())
+}
+
+pub(crate) fn open_tables(
+    database: &Database,
+    comparator: &[u8],
+    order: KeyOrder,
+) -> Result<Tables> {
+    let txn = database.begin_read()?;
+    let properties = PROPERTIES.open(&txn)?;
+    let stored = properties.get(&txn, COMPARATOR_KEY)?.unwrap_or(BYTEWISE);
+    if stored != comparator {
+        let stored = String::from_utf8_lossy(stored);
+        let comparator = String::from_utf8_lossy(comparator);
+        return Err(Failure::invalid_argument(format!(
+            "{stored} does not match existing comparator : {comparator}"
+        )));
+    }
+    let is_bytewise = stored == BYTEWISE;
+    add_comparison(database, order)?;
+    Ok(Tables {
+        main: MAIN.open(&txn)?,
+        rests: is_bytewise.then(|| RESTS.open(&txn)).transpose()?,
+        max_len: database.info().max_key_len,
+    })
+}
+
+/// Makes a Teak file of a directory of LevelDB, and removes LevelDB's files.
+fn convert(directory: &Path, data: &Path, comparator: &[u8]) -> Result<()> {
+    let wish = std::env::var_os(IMPORT_VARIABLE);
+    let keeps = wish.as_deref() == Some(OsStr::new("keep"));
+    let not_supported = |text| Err(Failure::new(Kind::NotSupported, text));
+    if !keeps && wish.as_deref() != Some(OsStr::new("1")) {
+        return not_supported(format!(
+            "{0}: is a directory of LevelDB; set {IMPORT_VARIABLE}=1 to convert it when it is \
+             opened, or run: teak import leveldb:{0} FILE",
+            directory.display()
+        ));
+    }
+    let source = LevelDb::open_unlocked(directory)?;
+    if source.comparator() != comparator {
+        let stored = String::from_utf8_lossy(source.comparator());
+        let comparator = String::from_utf8_lossy(comparator);
+        return Err(Failure::invalid_argument(format!(
+            "{stored} does not match existing comparator : {comparator}"
+        )));
+    }
+    if !source.is_bytewise() {
+        // Which of several entries is the newest of a key is known by its bytes only.
+        return not_supported(format!(
+            "{}: only directories with LevelDB's own comparator are converted",
+            directory.display()
+        ));
+    }
+    // An earlier conversion may have ended early.
+    remove_data(directory)?;
+    let database = engine_options().open(data)?;
+    create_tables(&database, comparator, KeyOrder::Bytes)?;
+    let tables = open_tables(&database, comparator, KeyOrder::Bytes)?;
+    copy(&source, directory, &database, &tables)?;
+    database.sync()?;
+    database.close()?;
+    write_current(directory)?;
+    if !keeps {
+        remove_leveldb_files(directory);
+    }
+    Ok(())
+}
+
+/// Copies all records. Long keys come in a second pass, after the others, which are built
+/// bottom-up.
+fn copy(source: &LevelDb, temporary: &Path, database: &Database, tables: &Tables) -> Result<()> {
+    let mut txn = database.begin_write()?;
+    let mut long_keys = 0_u64;
+    let mut failure = None;
+    let mut records = source.records(temporary, false)?;
+    let short = std::iter::from_fn(|| {
+        loop {
+            match records.next_record() {
+                Ok(Some((key, _))) if key.len() >= tables.max_len => long_keys += 1,
+                Ok(record) => return record.map(|(key, value)| (key, value.to_vec())),
+                Err(error) => {
+                    failure = Some(error);
+                    return None;
+                }
+            }
+        }
+    });
+    let loaded = tables.main.bulk_load(&mut txn, short);
+    if let Some(failure) = failure {
+        return Err(failure.into());
+    }
+    loaded?;
+    if long_keys > 0 {
+        let mut records = source.records(temporary, false)?;
+        while let Some((key, value)) = records.next_record()? {
+            if key.len() >= tables.max_len {
+                tables.insert(&mut txn, &key, &value)?;
+            }
+        }
+    }
+    txn.commit()?;
+    Ok(())
+}
+
+fn remove_data(directory: &Path) -> Result<()> {
+    for path in data_files(directory) {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Failure::file(&path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

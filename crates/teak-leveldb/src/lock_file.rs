@@ -1,0 +1,85 @@
+//! `LOCK`: one program uses a directory at a time, as with LevelDB.
+
+use crate::failure::{Failure, Kind, Result};
+use rustix::{
+    fs::{FlockOperation, fcntl_lock},
+    io::Errno,
+};
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    io,
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+/// The device and the number of each lock file that this process holds. The system's locks are
+/// those of a process: a second opening would get the lock too, and closing it would release both.
+static HELD: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
+
+/// A held lock. Dropping it releases the lock; the file stays.
+#[derive(Debug)]
+pub struct LockFile {
+    /// `None` only while it is dropped.
+    file: Option<File>,
+    id: (u64, u64),
+}
+
+impl LockFile {
+    /// Takes a lock. With `is_shared` other programs that share may have it too.
+    pub(crate) fn take(path: &Path, is_shared: bool) -> Result<Self> {
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        let id_of = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        if path
+            .metadata()
+            .is_ok_and(|found| held.contains(&id_of(found)))
+        {
+            let text = format!("lock {}: already held by process", path.display());
+            return Err(Failure::new(Kind::Io, text));
+        }
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(Failure::file(path))?;
+        let id = id_of(file.metadata().map_err(Failure::file(path))?);
+        let operation = match is_shared {
+            true => FlockOperation::NonBlockingLockShared,
+            false => FlockOperation::NonBlockingLockExclusive,
+        };
+        fcntl_lock(&file, operation).map_err(|error| {
+            // Systems may say either if another process has it.
+            let error = if error == Errno::ACCESS {
+                Errno::AGAIN
+            } else {
+                error
+            };
+            let context = format!("lock {}", path.display());
+            Failure::system(context, &io::Error::from(error))
+        })?;
+        held.insert(id);
+        Ok(Self {
+            file: Some(file),
+            id,
+        })
+    }
+
+    /// Lets other programs that share have an exclusive lock, too.
+    pub(crate) fn share(&self) -> Result<()> {
+        let shared = (self.file.as_ref()).map_or(Ok(()), |file| {
+            fcntl_lock(file, FlockOperation::NonBlockingLockShared)
+        });
+        shared.map_err(|error| Failure::system("sharing the lock", &error.into()))
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.file.take());
+        held.remove(&self.id);
+    }
+}

@@ -1,0 +1,141 @@
+//! An open database.
+
+use crate::{
+    batch::{self, Entry},
+    failure::Result,
+    iterator::StoreIterator,
+    lock_file::LockFile,
+    long_keys::Tables,
+    writers::Writers,
+};
+use std::ops::{Bound, ControlFlow};
+use teak::{CompactOptions, Database, Durability, ReadTxn, TableDef, WriteTxn, codec::Raw};
+
+/// The share of free pages, in hundredths, from which on a file is worth compacting.
+const FREE_PERCENT: u64 = 5;
+
+/// An open database. All methods may be called by several threads.
+pub struct Store {
+    database: Database,
+    tables: Tables,
+    writers: Writers,
+    /// Held while it is open; none for databases in memory.
+    _lock: Option<LockFile>,
+}
+
+impl Store {
+    pub(crate) fn new(database: Database, tables: Tables, lock: Option<LockFile>) -> Self {
+        Self {
+            database,
+            tables,
+            writers: Writers::default(),
+            _lock: lock,
+        }
+    }
+
+    /// The newest state.
+    pub(crate) fn snapshot(&self) -> Result<ReadTxn> {
+        Ok(self.database.begin_read()?)
+    }
+
+    /// Shows the value of a key in a state to `found`. Returns whether there is one.
+    #[inline]
+    pub(crate) fn get(
+        &self,
+        snapshot: Option<&ReadTxn>,
+        key: &[u8],
+        found: impl FnOnce(&[u8]),
+    ) -> Result<bool> {
+        let newest;
+        let txn = match snapshot {
+            Some(snapshot) => snapshot,
+            None => {
+                newest = self.database.begin_read()?;
+                &newest
+            }
+        };
+        let value = self.tables.get(txn, key)?;
+        value.map(found).map_or(Ok(false), |()| Ok(true))
+    }
+
+    pub(crate) fn iterator(&self, snapshot: Option<&ReadTxn>) -> Result<StoreIterator> {
+        match snapshot {
+            Some(snapshot) => StoreIterator::new(snapshot, &self.tables),
+            None => StoreIterator::new(&self.database.begin_read()?, &self.tables),
+        }
+    }
+
+    /// Writes a batch. With `is_synced` it and all earlier ones are durable afterwards. Without, it
+    /// survives the end of the process, but perhaps not that of the system.
+    pub(crate) fn write(&self, batch: &[u8], is_synced: bool) -> Result<()> {
+        // A malformed batch fails alone, and not the others that are written with it.
+        for entry in batch::entries(batch)? {
+            let (Entry::Put(key, _) | Entry::Delete(key)) = entry?;
+            self.tables.refuse_too_long(key)?;
+        }
+        self.writers.write(batch, is_synced, |batches, is_synced| {
+            let mut txn = self.database.begin_write()?;
+            txn.set_durability(match is_synced {
+                true => Durability::Durable,
+                false => Durability::Lazy,
+            });
+            for batch in batches {
+                self.apply(&mut txn, batch)?;
+            }
+            txn.commit()?;
+            Ok(())
+        })
+    }
+
+    fn apply(&self, txn: &mut WriteTxn, batch: &[u8]) -> Result<()> {
+        for entry in batch::entries(batch)? {
+            match entry? {
+                Entry::Put(key, value) => self.tables.insert(txn, key, value)?,
+                Entry::Delete(key) => self.tables.remove(txn, key)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// An estimate of the bytes of the file that the records from `start` up to `limit` take.
+    pub(crate) fn approximate_size(&self, start: &[u8], limit: &[u8]) -> Result<u64> {
+        let txn = self.database.begin_read()?;
+        let table = &self.tables.main;
+        let cut = |key: &[u8]| key[..key.len().min(self.tables.max_len)].to_vec();
+        let (start, limit) = (cut(start), cut(limit));
+        if table.compare_keys(&txn, &start, &limit)?.is_ge() {
+            return Ok(0);
+        }
+        let stat = table.stat(&txn)?;
+        let pages = stat.leaf_pages + stat.value_pages;
+        let bytes = pages.saturating_mul(self.database.stat()?.page_size as u64);
+        let range = (Bound::Included(&start[..]), Bound::Excluded(&limit[..]));
+        let records = table.range(range).estimate(&txn)?.records;
+        let share = bytes as f64 * records as f64 / stat.records.max(1) as f64;
+        Ok(share as u64)
+    }
+
+    /// Makes the file as short as possible, if that is worth the work: pages that writers left half
+    /// empty are filled, and free ones at the end given back.
+    pub(crate) fn compact(&self) -> Result<()> {
+        let stat = self.database.stat()?;
+        if stat.free_pages + stat.pending_pages >= stat.page_count * FREE_PERCENT / 100 {
+            self.database
+                .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of memory that the database has for itself. Pages of the file are the system's.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        // A transaction keeps changed pages in the file's mapping, and little besides.
+        1 << 16
+    }
+}
+
+/// The table of the records.
+pub(crate) const MAIN: TableDef<'_, Raw, Raw> = TableDef::new("main");
+/// Rests of long keys.
+pub(crate) const RESTS: TableDef<'_, Raw, Raw> = TableDef::new("leveldb.long-keys");
+/// Properties without which a database cannot be opened.
+pub(crate) const PROPERTIES: TableDef<'_, Raw, Raw> = TableDef::new("leveldb.properties");

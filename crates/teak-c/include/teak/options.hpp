@@ -317,8 +317,9 @@ public:
   /// Calls a function with the number of pages read and the total: `void` or `step (std::uint64_t
   /// done, std::uint64_t total)`. The function throws nothing.
   template <class Function> salvage_options &progress(Function tell) {
-    if constexpr (std::is_class_v<Function> && std::is_constructible_v<bool, const Function &>) {
-      // An empty std::function is no function.
+    // An empty std::function is no function. A lambda is never empty.
+    if constexpr (std::is_constructible_v<bool, const Function &> &&
+                  !std::is_convertible_v<const Function &, bool>) {
       if (!static_cast<bool>(tell)) {
         progress_ = nullptr;
         return *this;

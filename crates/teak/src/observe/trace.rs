@@ -95,7 +95,9 @@ impl TraceSpan {
     fn note_outcome(&self, outcome: &'static str) {
         #[cfg(feature = "tracing")]
         if let Some(span) = &self.0 {
-            caught(|| drop(span.record("outcome", outcome)));
+            caught(|| {
+                span.record("outcome", outcome);
+            });
         }
     }
 

@@ -116,16 +116,35 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
 impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
     type Item = Result<ReadRecord<'t, K, V, M>>;
 
+    // Not by a function that gets `M::record`, which would be called and not inlined.
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.ends.next(M::record::<K, V>)
+        match self.ends.advance() {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => return Some(Err(*error)),
+        }
+        let (progress, front) = (&mut self.ends.progress, &self.ends.front);
+        match M::record::<K, V>(front) {
+            Ok(record) => Some(Ok(record)),
+            Err(error) => Some(Err(*progress.fail(error, &self.ends.name, front))),
+        }
     }
 }
 
 impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for Iter<'_, K, V, M> {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.ends.next_back(M::record::<K, V>)
+        match self.ends.retreat() {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => return Some(Err(*error)),
+        }
+        let (progress, back) = (&mut self.ends.progress, &self.ends.back);
+        match M::record::<K, V>(back) {
+            Ok(record) => Some(Ok(record)),
+            Err(error) => Some(Err(*progress.fail(error, &self.ends.name, back))),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `teak export`: writes a table to a directory of LevelDB, and compares them at the end.
 
+use super::staging::StagingDirectory;
 use crate::common_arguments::{DatabaseArgument, SnapshotArgument, TableArgument};
 use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
@@ -9,15 +10,14 @@ use clap::{Args, ValueEnum};
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 use teak::ReadTxn;
 use teak_foreign::leveldb::{LevelDb, LevelDbOptions, LevelDbWriter};
-use tempfile::TempDir;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,12 +90,13 @@ pub(crate) fn run(arguments: &ExportArguments, style: ReportStyle) -> Result<(),
     let database = engine::open_for_reading(&arguments.database.path)?;
     let txn = engine::begin_read(&database, arguments.snapshot.name())?;
     let table = open_table(&txn, arguments.table.name())?;
-    let staging = Staging::next_to(target, &arguments.database.path)?;
+    let staging = StagingDirectory::for_directory(target)?;
+    create(&staging.path(), &arguments.database.path)?;
     let started = Instant::now();
     let mut report = write(&table, &txn, &staging.path(), arguments)?;
     compare(&table, &txn, &staging)?;
-    report.file_bytes = staging.len_bytes()?;
-    staging.finish(target)?;
+    report.file_bytes = len_bytes(&staging.path())?;
+    staging.finish_directory(target)?;
     report.seconds = started.elapsed().as_secs_f64();
     match style {
         ReportStyle::Json => output::print_json(&report),
@@ -152,14 +153,14 @@ fn write(
 }
 
 /// Reads the directory, and compares its records with those of the table.
-fn compare(table: &AnyTable, txn: &ReadTxn, staging: &Staging) -> Result<(), Failure> {
+fn compare(table: &AnyTable, txn: &ReadTxn, staging: &StagingDirectory) -> Result<(), Failure> {
     let unlike = || {
         let text = "the directory differs from what was written; nothing was exported";
         Failure::Unverified(text.to_owned())
     };
     let written = LevelDb::open(&staging.path()).map_err(failure)?;
     let mut records = written
-        .records(staging.outer.path(), false)
+        .records(staging.directory(), false)
         .map_err(failure)?;
     table.for_each(txn, |key, value| {
         let found = records.next_record().map_err(failure)?;
@@ -211,54 +212,22 @@ fn refuse_used(target: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The directory in which the target is made, next to it. Dropping this removes it.
-struct Staging {
-    outer: TempDir,
+/// Creates the directory, until it has its name. For others, it has at most the permissions of the
+/// database.
+fn create(directory: &Path, database: &Path) -> Result<(), Failure> {
+    let readers = fs::metadata(database).map_or(0, |database| database.mode()) & 0o044;
+    let mode = 0o700 | readers | readers >> 2;
+    fs::create_dir(directory)
+        .and_then(|()| fs::set_permissions(directory, Permissions::from_mode(mode)))
+        .map_err(Failure::file("creating", directory))
 }
 
-impl Staging {
-    /// For others, the target has at most the permissions of the database.
-    fn next_to(target: &Path, database: &Path) -> Result<Self, Failure> {
-        let failed = || Failure::file("creating a directory next to", target);
-        let outer = tempfile::Builder::new()
-            .prefix(".teak-export-")
-            .tempdir_in(parent(target))
-            .map_err(failed())?;
-        let staging = Self { outer };
-        fs::create_dir(staging.path()).map_err(failed())?;
-        let readers = fs::metadata(database).map_or(0, |database| database.mode()) & 0o044;
-        let mode = 0o700 | readers | readers >> 2;
-        fs::set_permissions(staging.path(), Permissions::from_mode(mode)).map_err(failed())?;
-        Ok(staging)
-    }
-
-    fn path(&self) -> PathBuf {
-        self.outer.path().join("directory")
-    }
-
-    fn len_bytes(&self) -> Result<u64, Failure> {
-        let path = self.path();
-        let sizes = fs::read_dir(&path).and_then(|entries| {
-            let len = |entry: io::Result<fs::DirEntry>| Ok(entry?.metadata()?.len());
-            entries.map(len).sum::<io::Result<u64>>()
-        });
-        sizes.map_err(Failure::file("reading", &path))
-    }
-
-    /// Gives the complete directory its name. An empty directory of that name is replaced.
-    fn finish(self, target: &Path) -> Result<(), Failure> {
-        fs::rename(self.path(), target).map_err(Failure::file("naming", target))?;
-        File::open(parent(target))
-            .and_then(|directory| directory.sync_all())
-            .map_err(Failure::file("flushing the directory of", target))
-    }
-}
-
-fn parent(target: &Path) -> &Path {
-    let parent = target.parent();
-    parent
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
+fn len_bytes(directory: &Path) -> Result<u64, Failure> {
+    let sizes = fs::read_dir(directory).and_then(|entries| {
+        let len = |entry: io::Result<fs::DirEntry>| Ok(entry?.metadata()?.len());
+        entries.map(len).sum::<io::Result<u64>>()
+    });
+    sizes.map_err(Failure::file("reading", directory))
 }
 
 /// The failure for an error of the written directory.

@@ -7,10 +7,10 @@ mod leveldb;
 mod plan;
 mod progress;
 mod source;
-mod staging;
 mod summary;
 mod verify;
 
+use crate::commands::staging::StagingDirectory;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, ReportStyle};
@@ -20,7 +20,6 @@ use copy::CopiedTable;
 use plan::ImportPlan;
 use progress::ImportProgress;
 use source::ForeignSource;
-use staging::StagingDirectory;
 use std::time::Instant;
 use summary::ImportedState;
 
@@ -31,7 +30,7 @@ pub(crate) fn run(arguments: &ImportArguments, style: ReportStyle) -> Result<(),
     }
     let source = ForeignSource::open(&arguments.source)?;
     source.refuse_target(&arguments.database)?;
-    let staging = StagingDirectory::next_to(&arguments.database)?;
+    let staging = StagingDirectory::for_database(&arguments.database)?;
     outputs::refuse_lock_names(&arguments.database)?;
     for note in source.environment.notes() {
         output::warn(note);

@@ -19,6 +19,7 @@ pub(crate) mod restore;
 pub(crate) mod salvage;
 pub(crate) mod scan;
 pub(crate) mod snapshot;
+mod staging;
 pub(crate) mod stat;
 pub(crate) mod table;
 pub(crate) mod tables;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A file that another engine has made.
-fn foreign(name: &str) -> PathBuf {
+pub(crate) fn foreign(name: &str) -> PathBuf {
     let directory = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/repository/crates/teak-foreign/tests/data"

@@ -1,26 +1,18 @@
 //! `teak import` and `teak export` of directories of LevelDB.
 
+use crate::import::foreign;
 use crate::support::TestDir;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// A directory that LevelDB has made.
-fn stored(name: &str) -> PathBuf {
-    let directory = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/repository/crates/teak-foreign/tests/data"
-    );
-    Path::new(directory).join(name)
-}
+use std::path::Path;
 
 fn source(name: &str) -> String {
-    format!("leveldb:{}", stored(name).display())
+    format!("leveldb:{}", foreign(name).display())
 }
 
 /// Copies a stored directory.
 fn copy(name: &str, to: &Path) {
     fs::create_dir(to).expect("a directory");
-    for entry in fs::read_dir(stored(name)).expect("a directory of the tests") {
+    for entry in fs::read_dir(foreign(name)).expect("a directory of the tests") {
         let entry = entry.expect("an entry");
         fs::copy(entry.path(), to.join(entry.file_name())).expect("copies");
     }
@@ -31,7 +23,7 @@ fn records_come_and_go_unchanged() {
     for name in ["leveldb", "leveldb-zstd"] {
         let dir = TestDir::new();
         let report = dir.json(&["import", &source(name), "a.teak", "--json"]);
-        let expected = fs::read_to_string(stored(&format!("{name}.expected"))).expect("is there");
+        let expected = fs::read_to_string(foreign(&format!("{name}.expected"))).expect("is there");
         let records = expected.split(' ').next().expect("a number");
         assert_eq!(report["records"].to_string(), records);
         assert_eq!(report["format"], "LevelDB");

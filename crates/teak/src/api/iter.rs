@@ -116,7 +116,7 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
 impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
     type Item = Result<ReadRecord<'t, K, V, M>>;
 
-    // Not by a function that gets `M::record`, which would be called and not inlined.
+    // Written out: through `RangeEnds::next` a record of numbers takes twice as long.
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         match self.ends.advance() {

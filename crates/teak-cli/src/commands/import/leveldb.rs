@@ -4,9 +4,9 @@ use super::arguments::ImportArguments;
 use super::copy::CopiedTable;
 use super::progress::ImportProgress;
 use super::source::failure;
-use super::staging::StagingDirectory;
 use super::summary::{self, ImportedState};
 use super::verify;
+use crate::commands::staging::StagingDirectory;
 use crate::engine;
 use crate::failure::Failure;
 use crate::output::{self, ReportStyle};
@@ -61,7 +61,7 @@ pub(super) fn run(
     refuse_inside(&arguments.database, path)?;
     let import = LevelDbImport {
         path,
-        staging: StagingDirectory::next_to(&arguments.database)?,
+        staging: StagingDirectory::for_database(&arguments.database)?,
         table_name,
         is_unordered,
         progress: ImportProgress::new(source.len_bytes()),

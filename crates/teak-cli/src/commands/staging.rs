@@ -1,6 +1,6 @@
-//! The directory in which a new database is built, next to its target. It is locked while an import
-//! works in it. A killed import therefore leaves no incomplete database under the target's name,
-//! and the next import removes its directory.
+//! The directory in which a new database, or a directory of another engine, is built, next to its
+//! target. It is locked while a command works in it. A killed command therefore leaves nothing
+//! incomplete under the target's name, and the next one removes its directory.
 
 use crate::failure::Failure;
 use std::fs::{self, File, TryLockError};
@@ -8,27 +8,38 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::{TempDir, TempPath};
 
-const PREFIX: &str = ".teak-import-";
-/// The only file in it.
+/// The beginnings of the names, by the commands.
+const IMPORT: &str = ".teak-import-";
+const EXPORT: &str = ".teak-export-";
+/// The only file or directory in it.
 const FILE: &str = "database";
 
-/// A directory for an incomplete database. Dropping this removes it.
-pub(super) struct StagingDirectory {
+/// A directory for something incomplete. Dropping this removes it.
+pub(crate) struct StagingDirectory {
     // Fields are dropped in this order: the lock goes last.
     directory: TempDir,
     _lock: Option<File>,
 }
 
 impl StagingDirectory {
-    /// Creates a directory next to `target`, which must not exist.
-    pub(super) fn next_to(target: &Path) -> Result<Self, Failure> {
+    /// Creates a directory next to the database `target`, which must not exist.
+    pub(super) fn for_database(target: &Path) -> Result<Self, Failure> {
         if target.symlink_metadata().is_ok() {
             return Err(teak::Error::AlreadyExists(target.to_path_buf()).into());
         }
-        remove_left(parent(target));
+        Self::next_to(target, IMPORT)
+    }
+
+    /// Creates a directory next to the directory `target`.
+    pub(super) fn for_directory(target: &Path) -> Result<Self, Failure> {
+        Self::next_to(target, EXPORT)
+    }
+
+    fn next_to(target: &Path, prefix: &str) -> Result<Self, Failure> {
+        remove_left(parent(target), prefix);
         loop {
             let directory = tempfile::Builder::new()
-                .prefix(PREFIX)
+                .prefix(prefix)
                 .tempdir_in(parent(target))
                 .map_err(Failure::file("creating a directory next to", target))?;
             let lock = lock(directory.path());
@@ -47,7 +58,7 @@ impl StagingDirectory {
         self.directory.path()
     }
 
-    /// Where the database is made.
+    /// The path of the database or directory until it has its name.
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path().join(FILE)
     }
@@ -62,10 +73,21 @@ impl StagingDirectory {
             }
             Err(error) => return Err(naming(error)),
         }
-        File::open(parent(target))
-            .and_then(|directory| directory.sync_all())
-            .map_err(Failure::file("flushing the directory of", target))
+        flush_name(target)
     }
+
+    /// Renames the complete and durable directory to its target. An empty directory of that name is
+    /// replaced.
+    pub(super) fn finish_directory(&self, target: &Path) -> Result<(), Failure> {
+        fs::rename(self.path(), target).map_err(Failure::file("naming", target))?;
+        flush_name(target)
+    }
+}
+
+fn flush_name(target: &Path) -> Result<(), Failure> {
+    File::open(parent(target))
+        .and_then(|directory| directory.sync_all())
+        .map_err(Failure::file("flushing the directory of", target))
 }
 
 /// Renames a file, unless the target exists.
@@ -122,17 +144,21 @@ fn lock(directory: &Path) -> StagingLock {
     }
 }
 
-/// Removes directories that no import works in. A directory with other contents stays, and so does
+/// Removes directories that no command works in. A directory with other contents stays, and so does
 /// one that cannot be removed.
-fn remove_left(parent: &Path) {
+fn remove_left(parent: &Path, prefix: &str) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let name = entry.file_name();
-        if !is_directory || !name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
+        if !is_directory || !name.as_encoded_bytes().starts_with(prefix.as_bytes()) {
             continue;
         }
         if let StagingLock::Held(_lock) = lock(&entry.path()) {
-            let _ = fs::remove_file(entry.path().join(FILE));
+            let file = entry.path().join(FILE);
+            let _ = match prefix {
+                EXPORT => fs::remove_dir_all(file),
+                _ => fs::remove_file(file),
+            };
             let _ = fs::remove_dir(entry.path());
         }
     }

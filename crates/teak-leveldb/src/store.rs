@@ -55,7 +55,7 @@ impl Store {
             }
         };
         let value = self.tables.get(txn, key)?;
-        value.map(found).map_or(Ok(false), |()| Ok(true))
+        Ok(value.map(found).is_some())
     }
 
     pub(crate) fn iterator(&self, snapshot: Option<&ReadTxn>) -> Result<StoreIterator> {
@@ -115,8 +115,8 @@ impl Store {
         Ok(share as u64)
     }
 
-    /// Makes the file as short as possible, if that is worth the work: pages that writers left half
-    /// empty are filled, and free ones at the end given back.
+    /// Makes the file as short as possible, if that is worth the work: pages at the end move to
+    /// free ones before them. Half empty pages stay so.
     pub(crate) fn compact(&self) -> Result<()> {
         let stat = self.database.stat()?;
         if stat.free_pages + stat.pending_pages >= stat.page_count * FREE_PERCENT / 100 {
@@ -126,10 +126,10 @@ impl Store {
         Ok(())
     }
 
-    /// Bytes of memory that the database has for itself. Pages of the file are the system's.
+    /// Bytes of memory of this object and of the batches that are being written or wait. Pages of
+    /// the file are the system's.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        // A transaction keeps changed pages in the file's mapping, and little besides.
-        1 << 16
+        (size_of::<Self>() + self.writers.batch_bytes()) as u64
     }
 }
 

@@ -3,7 +3,10 @@
 use crate::failure::{Failure, Result};
 use std::{
     collections::VecDeque,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 /// The greatest size of batches that are written together.
@@ -15,6 +18,20 @@ const SMALL: usize = 128 << 10;
 #[derive(Default)]
 pub(crate) struct Writers {
     queue: Mutex<Queue>,
+    /// Bytes of the batches that are being written or wait.
+    batch_bytes: AtomicUsize,
+}
+
+/// A batch that is being written or waits.
+struct CountedBatch<'w> {
+    batch_bytes: &'w AtomicUsize,
+    len: usize,
+}
+
+impl Drop for CountedBatch<'_> {
+    fn drop(&mut self) {
+        self.batch_bytes.fetch_sub(self.len, Relaxed);
+    }
 }
 
 #[derive(Default)]
@@ -34,6 +51,10 @@ struct Waiter {
 }
 
 impl Writers {
+    pub(crate) fn batch_bytes(&self) -> usize {
+        self.batch_bytes.load(Relaxed)
+    }
+
     /// Writes a batch with `write`, alone or together with others: here, or in the thread of
     /// another writer. `write` gets all batches in the order in which they came, and whether they
     /// must be durable.
@@ -43,6 +64,11 @@ impl Writers {
         is_synced: bool,
         write: impl FnOnce(&[&[u8]], bool) -> Result<()>,
     ) -> Result<()> {
+        self.batch_bytes.fetch_add(batch.len(), Relaxed);
+        let _counted = CountedBatch {
+            batch_bytes: &self.batch_bytes,
+            len: batch.len(),
+        };
         let mut queue = locked(&self.queue);
         if queue.is_busy || !queue.waiting.is_empty() {
             let waiter = Arc::new(Waiter {

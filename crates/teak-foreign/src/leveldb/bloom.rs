@@ -99,9 +99,13 @@ fn hash(key: &[u8]) -> u32 {
 mod tests {
     use super::hash;
 
-    /// The values of LevelDB's own function for its own seed were computed by hand for one word.
+    /// Values of LevelDB's own tests.
     #[test]
-    fn an_empty_key_has_the_seed_as_its_hash() {
-        assert_eq!(hash(b""), super::HASH_SEED);
+    fn hashes_are_those_of_leveldb() {
+        assert_eq!(hash(&[]), 0xbc9f_1d34);
+        assert_eq!(hash(&[0x62]), 0xef13_45c4);
+        assert_eq!(hash(&[0xc3, 0x97]), 0x5b66_3814);
+        assert_eq!(hash(&[0xe2, 0x99, 0xa5]), 0x323c_078f);
+        assert_eq!(hash(&[0xe1, 0x80, 0xb9, 0x32]), 0xed21_633a);
     }
 }

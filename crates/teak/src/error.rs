@@ -399,3 +399,15 @@ pub(crate) mod samples;
 #[cfg(test)]
 #[path = "error/document_tests.rs"]
 mod document_tests;
+
+/// The error of a call that otherwise returns a record. If the call wrote an error where the record
+/// is returned, the record would be in memory, and not in registers. A type of its own would be
+/// found when the compiler infers the error type of an application's closure.
+pub(crate) type BoxedError = Box<Error>;
+
+/// Like `Box::from`, but not inlined into the loops over records.
+#[cold]
+#[inline(never)]
+pub(crate) fn boxed(error: Error) -> BoxedError {
+    error.into()
+}

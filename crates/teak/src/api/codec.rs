@@ -66,7 +66,11 @@ pub use serde_formats::Postcard;
 pub use small::Small;
 pub use tuple::KeyPart;
 
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    error::{BoxedError, boxed},
+    page::leaf::CursorKey,
+};
 use std::borrow::Cow;
 
 /// How keys or values of a table are encoded as bytes. Plain types are codecs of themselves: see
@@ -138,8 +142,25 @@ pub trait Codec: 'static {
     /// [`Error::Decode`] if `bytes` are not the encoding of an item.
     fn decode(bytes: &[u8]) -> Result<Self::Item<'_>>;
 
+    /// Whether items are text. Cursors look for ASCII then, for [`Codec::decode_key`].
+    #[doc(hidden)]
+    const IS_TEXT: bool = false;
+
+    /// Like [`Codec::decode`], for a key that a cursor has read.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn decode_key(key: CursorKey<'_>) -> Result<Self::Item<'_>, Box<Error>> {
+        Self::decode(key.bytes()).map_err(boxed)
+    }
+
     /// Makes an item independent of the bytes it was decoded from.
     fn to_owned(item: Self::Item<'_>) -> Self::Owned;
+}
+
+/// Like [`undecodable`], in a box.
+#[cold]
+fn boxed_undecodable<C: Codec>(detail: impl ToString) -> BoxedError {
+    undecodable::<C>(detail).into()
 }
 
 /// The bytes cannot be decoded.

@@ -65,9 +65,9 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
     ///
     /// [`Error::Corrupted`] if a page is damaged, or [`Error::Decode`]. There are no more records
     /// after an error.
-    #[inline]
+    #[inline(always)]
     pub fn lend(&mut self) -> Result<Option<(K::Item<'_>, V::Item<'_>)>> {
-        match self.ends.advance() {
+        match self.ends.advance::<K>() {
             Ok(true) => {}
             Ok(false) => return Ok(None),
             Err(error) => return Err(*error),
@@ -75,7 +75,7 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
         let (progress, front) = (&mut self.ends.progress, &self.ends.front);
         match M::lend::<K, V>(front) {
             Ok(record) => Ok(Some(record)),
-            Err(error) => Err(*progress.fail(error, &self.ends.name, front)),
+            Err(error) => Err(*progress.fail(*error, &self.ends.name, front)),
         }
     }
 
@@ -98,9 +98,9 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
     ///
     /// [`Error::Corrupted`] if a page is damaged, or [`Error::Decode`]. There are no more records
     /// after an error.
-    #[inline]
+    #[inline(always)]
     pub fn lend_back(&mut self) -> Result<Option<(K::Item<'_>, V::Item<'_>)>> {
-        match self.ends.retreat() {
+        match self.ends.retreat::<K>() {
             Ok(true) => {}
             Ok(false) => return Ok(None),
             Err(error) => return Err(*error),
@@ -108,7 +108,7 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iter<'t, K, V, M> {
         let (progress, back) = (&mut self.ends.progress, &self.ends.back);
         match M::lend::<K, V>(back) {
             Ok(record) => Ok(Some(record)),
-            Err(error) => Err(*progress.fail(error, &self.ends.name, back)),
+            Err(error) => Err(*progress.fail(*error, &self.ends.name, back)),
         }
     }
 }
@@ -117,9 +117,9 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
     type Item = Result<ReadRecord<'t, K, V, M>>;
 
     // Written out: through `RangeEnds::next` a record of numbers takes twice as long.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        match self.ends.advance() {
+        match self.ends.advance::<K>() {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => return Some(Err(*error)),
@@ -127,15 +127,15 @@ impl<'t, K: Codec, V: Codec, M: Kind> Iterator for Iter<'t, K, V, M> {
         let (progress, front) = (&mut self.ends.progress, &self.ends.front);
         match M::record::<K, V>(front) {
             Ok(record) => Some(Ok(record)),
-            Err(error) => Some(Err(*progress.fail(error, &self.ends.name, front))),
+            Err(error) => Some(Err(*progress.fail(*error, &self.ends.name, front))),
         }
     }
 }
 
 impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for Iter<'_, K, V, M> {
-    #[inline]
+    #[inline(always)]
     fn next_back(&mut self) -> Option<Self::Item> {
-        match self.ends.retreat() {
+        match self.ends.retreat::<K>() {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => return Some(Err(*error)),
@@ -143,7 +143,7 @@ impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for Iter<'_, K, V, M> {
         let (progress, back) = (&mut self.ends.progress, &self.ends.back);
         match M::record::<K, V>(back) {
             Ok(record) => Some(Ok(record)),
-            Err(error) => Some(Err(*progress.fail(error, &self.ends.name, back))),
+            Err(error) => Some(Err(*progress.fail(*error, &self.ends.name, back))),
         }
     }
 }
@@ -183,14 +183,14 @@ impl<K: Codec, M: Kind> Iterator for Keys<'_, K, M> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.ends.next(M::key::<K>)
+        self.ends.next::<K, _>(M::key::<K>)
     }
 }
 
 impl<K: Codec, M: Kind> DoubleEndedIterator for Keys<'_, K, M> {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.ends.next_back(M::key::<K>)
+        self.ends.next_back::<K, _>(M::key::<K>)
     }
 }
 
@@ -270,13 +270,13 @@ impl<K: Codec, V: Codec, M: Kind> Iterator for OwnedIter<K, V, M> {
     type Item = Result<(K::Owned, M::OwnedValue<V>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(|ends, txn| ends.next(|cursor| M::owned_record::<K, V>(cursor, txn)))
+        self.step(|ends, txn| ends.next::<K, _>(|cursor| M::owned_record::<K, V>(cursor, txn)))
     }
 }
 
 impl<K: Codec, V: Codec, M: Kind> DoubleEndedIterator for OwnedIter<K, V, M> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(|ends, txn| ends.next_back(|cursor| M::owned_record::<K, V>(cursor, txn)))
+        self.step(|ends, txn| ends.next_back::<K, _>(|cursor| M::owned_record::<K, V>(cursor, txn)))
     }
 }
 

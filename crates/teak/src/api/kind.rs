@@ -23,6 +23,7 @@ use crate::{
         },
         reading::reading,
     },
+    error::{BoxedError, boxed},
 };
 
 /// The kind of a [`Table`](crate::Table) in which a key has one value.
@@ -87,23 +88,25 @@ pub(super) trait TableKind: Sized + 'static {
     /// Decodes the record that a cursor has read.
     fn record<'t, K: Codec, V: Codec>(
         cursor: &Self::Cursor<'t>,
-    ) -> Result<ReadRecord<'t, K, V, Self>>
+    ) -> Result<ReadRecord<'t, K, V, Self>, BoxedError>
     where
         Self: Kind;
 
     /// Decodes the record that a cursor has read; the result borrows the cursor.
-    fn lend<'c, K: Codec, V: Codec>(cursor: &'c Self::Cursor<'_>) -> Result<LentRecord<'c, K, V>>;
+    fn lend<'c, K: Codec, V: Codec>(
+        cursor: &'c Self::Cursor<'_>,
+    ) -> Result<LentRecord<'c, K, V>, BoxedError>;
 
     /// Decodes the record that a cursor has read; the result holds the transaction.
     fn owned_record<K: Codec, V: Codec>(
         cursor: &Self::Cursor<'_>,
         txn: &ReadTxn,
-    ) -> Result<OwnedReadRecord<K, V, Self>>
+    ) -> Result<OwnedReadRecord<K, V, Self>, BoxedError>
     where
         Self: Kind;
 
     /// Decodes the key that a cursor over keys has read.
-    fn key<K: Codec>(cursor: &KeyCursor<'_>) -> Result<Self::Key<K>>
+    fn key<K: Codec>(cursor: &KeyCursor<'_>) -> Result<Self::Key<K>, BoxedError>
     where
         Self: Kind;
 
@@ -158,22 +161,35 @@ impl TableKind for Single {
     #[inline(always)]
     fn record<'t, K: Codec, V: Codec>(
         cursor: &Self::Cursor<'t>,
-    ) -> Result<ReadRecord<'t, K, V, Self>> {
-        cursor.decode(|value| {
-            let (key, value) = (K::decode(cursor.key())?, V::decode(value)?);
-            Ok((K::to_owned(key), value))
-        })
+    ) -> Result<ReadRecord<'t, K, V, Self>, BoxedError> {
+        let (faults, _) = cursor.faults_before();
+        let before = faults.count();
+        let (key, value) = cursor.decode(|value| {
+            let key = K::decode_key(cursor.known_key())?;
+            Ok((key, V::decode(value).map_err(boxed)?))
+        })?;
+        // Copied here, because a closure would be a call that returns the copy in memory.
+        let key = K::to_owned(key);
+        match faults.are_more_than(before) {
+            false => Ok((key, value)),
+            true => Err(cursor.fault()),
+        }
     }
 
     #[inline(always)]
-    fn lend<'c, K: Codec, V: Codec>(cursor: &'c Self::Cursor<'_>) -> Result<LentRecord<'c, K, V>> {
-        cursor.decode(|value: &'c [u8]| Ok((K::decode(cursor.key())?, V::decode(value)?)))
+    fn lend<'c, K: Codec, V: Codec>(
+        cursor: &'c Self::Cursor<'_>,
+    ) -> Result<LentRecord<'c, K, V>, BoxedError> {
+        cursor.decode(|value: &'c [u8]| {
+            let key = K::decode_key(cursor.known_key())?;
+            Ok((key, V::decode(value).map_err(boxed)?))
+        })
     }
 
     fn owned_record<K: Codec, V: Codec>(
         cursor: &Self::Cursor<'_>,
         txn: &ReadTxn,
-    ) -> Result<OwnedReadRecord<K, V, Self>> {
+    ) -> Result<OwnedReadRecord<K, V, Self>, BoxedError> {
         let key = Self::key::<K>(cursor)?;
         let guard = reading(txn.source(), || {
             ValueGuard::at(txn, cursor.position().clone())
@@ -182,8 +198,8 @@ impl TableKind for Single {
     }
 
     #[inline]
-    fn key<K: Codec>(cursor: &Self::Cursor<'_>) -> Result<K::Owned> {
-        Ok(K::to_owned(K::decode(cursor.key())?))
+    fn key<K: Codec>(cursor: &Self::Cursor<'_>) -> Result<K::Owned, BoxedError> {
+        Ok(K::to_owned(K::decode_key(cursor.known_key())?))
     }
 
     fn into_owned<V: Codec>(value: V::Item<'_>) -> V::Owned {
@@ -196,7 +212,7 @@ impl TableKind for Single {
     ) -> Result<Option<ReadRecord<'t, K, V, Self>>> {
         let mut cursor = <Self::Cursor<'t> as RangeCursor<'t>>::new(state);
         match cursor.seek_nth(number)? {
-            true => Self::record::<K, V>(&cursor).map(Some),
+            true => Ok(Some(Self::record::<K, V>(&cursor).map_err(|error| *error)?)),
             false => Ok(None),
         }
     }
@@ -256,26 +272,36 @@ impl TableKind for Multi {
     #[inline(always)]
     fn record<'t, K: Codec, V: Codec>(
         cursor: &Self::Cursor<'t>,
-    ) -> Result<ReadRecord<'t, K, V, Self>> {
+    ) -> Result<ReadRecord<'t, K, V, Self>, BoxedError> {
         cursor.decode(|key, value| {
-            let (key, value) = (K::decode(key)?, V::decode(value)?);
+            let (key, value) = (
+                K::decode(key).map_err(boxed)?,
+                V::decode(value).map_err(boxed)?,
+            );
             Ok((K::to_owned(key), V::to_owned(value)))
         })
     }
 
     #[inline(always)]
-    fn lend<'c, K: Codec, V: Codec>(cursor: &'c Self::Cursor<'_>) -> Result<LentRecord<'c, K, V>> {
-        cursor.decode(|key, value| Ok((K::decode(key)?, V::decode(value)?)))
+    fn lend<'c, K: Codec, V: Codec>(
+        cursor: &'c Self::Cursor<'_>,
+    ) -> Result<LentRecord<'c, K, V>, BoxedError> {
+        cursor.decode(|key, value| {
+            Ok((
+                K::decode(key).map_err(boxed)?,
+                V::decode(value).map_err(boxed)?,
+            ))
+        })
     }
 
     fn owned_record<K: Codec, V: Codec>(
         cursor: &Self::Cursor<'_>,
         _: &ReadTxn,
-    ) -> Result<OwnedReadRecord<K, V, Self>> {
+    ) -> Result<OwnedReadRecord<K, V, Self>, BoxedError> {
         Self::record::<K, V>(cursor)
     }
 
-    fn key<K: Codec>(cursor: &KeyCursor<'_>) -> Result<(K::Owned, u64)> {
+    fn key<K: Codec>(cursor: &KeyCursor<'_>) -> Result<(K::Owned, u64), BoxedError> {
         let root = cursor.root();
         let values = reading(cursor.source(), || {
             let values = KeyValues::of(root, cursor.stored_value());

@@ -52,11 +52,12 @@ pub(super) trait RangeCursor<'t>: Sized {
     fn run_to(&self, end: &Self, direction: Direction) -> usize;
 
     /// Takes one of the steps that [`Self::run_to`] counted, and reads the record. If this returns
-    /// `false`, [`Self::step`] has to do it.
-    fn next_in_run(&mut self) -> Result<bool>;
+    /// `false`, [`Self::step`] has to do it. `is_text` says whether keys are
+    /// text.
+    fn next_in_run(&mut self, is_text: bool) -> Result<bool>;
 
     /// Like [`Self::next_in_run`], backwards.
-    fn prev_in_run(&mut self) -> Result<bool>;
+    fn prev_in_run(&mut self, is_text: bool) -> Result<bool>;
 
     /// Whether both are on the same record, or both on none.
     fn is_at(&self, other: &Self) -> bool;
@@ -112,13 +113,13 @@ impl<'t> RangeCursor<'t> for TreeCursor<'t, SyncPages<'t>> {
     }
 
     #[inline(always)]
-    fn next_in_run(&mut self) -> Result<bool> {
-        Ok(self.next_in_current_leaf())
+    fn next_in_run(&mut self, is_text: bool) -> Result<bool> {
+        Ok(self.next_in_current_leaf(is_text))
     }
 
     #[inline(always)]
-    fn prev_in_run(&mut self) -> Result<bool> {
-        Ok(self.prev_in_current_leaf())
+    fn prev_in_run(&mut self, is_text: bool) -> Result<bool> {
+        Ok(self.prev_in_current_leaf(is_text))
     }
 
     #[inline]
@@ -184,12 +185,12 @@ impl<'t> RangeCursor<'t> for PairCursor<'t, SyncPages<'t>> {
     }
 
     #[inline]
-    fn next_in_run(&mut self) -> Result<bool> {
+    fn next_in_run(&mut self, _: bool) -> Result<bool> {
         self.next_of_several()
     }
 
     #[inline]
-    fn prev_in_run(&mut self) -> Result<bool> {
+    fn prev_in_run(&mut self, _: bool) -> Result<bool> {
         self.prev_of_several()
     }
 

@@ -5,6 +5,7 @@
 //! them in the leaf.
 
 use super::{
+    codec::Codec,
     kind::{Kind, out_of_order},
     range_cursor::{RangeCursor, TreeState},
 };
@@ -14,13 +15,10 @@ use crate::{
         multi::{cursor::PairBound, range_parts::is_void},
         position::Direction,
     },
+    error::BoxedError,
     read::located::located,
 };
 use std::sync::Arc;
-
-/// An error where a step returns a record otherwise. A call that writes an error to the place of
-/// the result would keep the record in memory, and not in registers.
-type BoxedError = Box<Error>;
 
 /// How far an iteration is. The first error ends it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -143,10 +141,10 @@ impl<'t, M: Kind> RangeEnds<'t, M> {
 
     /// Moves the front to the next record and reads it; `false` if there is none.
     #[inline(always)]
-    pub(super) fn advance(&mut self) -> Result<bool, BoxedError> {
+    pub(super) fn advance<K: Codec>(&mut self) -> Result<bool, BoxedError> {
         if let Some(left) = self.progress.front_run.checked_sub(1) {
             self.progress.front_run = left;
-            match self.front.next_in_run() {
+            match self.front.next_in_run(K::IS_TEXT) {
                 Ok(true) => return Ok(true),
                 Ok(false) => {}
                 Err(error) => return Err(self.progress.fail(error, &self.name, &self.front)),
@@ -181,10 +179,10 @@ impl<'t, M: Kind> RangeEnds<'t, M> {
 
     /// Moves the back to the previous record and reads it; `false` if there is none.
     #[inline(always)]
-    pub(super) fn retreat(&mut self) -> Result<bool, BoxedError> {
+    pub(super) fn retreat<K: Codec>(&mut self) -> Result<bool, BoxedError> {
         if let Some(left) = self.progress.back_run.checked_sub(1) {
             self.progress.back_run = left;
-            match self.back.prev_in_run() {
+            match self.back.prev_in_run(K::IS_TEXT) {
                 Ok(true) => return Ok(true),
                 Ok(false) => {}
                 Err(error) => return Err(self.progress.fail(error, &self.name, &self.back)),
@@ -221,35 +219,35 @@ impl<'t, M: Kind> RangeEnds<'t, M> {
 
     /// Takes the next record from the front. `read` gets the cursor that is on it.
     #[inline(always)]
-    pub(super) fn next<R>(
+    pub(super) fn next<K: Codec, R>(
         &mut self,
-        read: impl FnOnce(&M::Cursor<'t>) -> Result<R>,
+        read: impl FnOnce(&M::Cursor<'t>) -> Result<R, BoxedError>,
     ) -> Option<Result<R>> {
-        match self.advance() {
+        match self.advance::<K>() {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => return Some(Err(*error)),
         }
         match read(&self.front) {
             Ok(record) => Some(Ok(record)),
-            Err(error) => Some(Err(*self.progress.fail(error, &self.name, &self.front))),
+            Err(error) => Some(Err(*self.progress.fail(*error, &self.name, &self.front))),
         }
     }
 
     /// Takes the next record from the back. `read` gets the cursor that is on it.
     #[inline(always)]
-    pub(super) fn next_back<R>(
+    pub(super) fn next_back<K: Codec, R>(
         &mut self,
-        read: impl FnOnce(&M::Cursor<'t>) -> Result<R>,
+        read: impl FnOnce(&M::Cursor<'t>) -> Result<R, BoxedError>,
     ) -> Option<Result<R>> {
-        match self.retreat() {
+        match self.retreat::<K>() {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => return Some(Err(*error)),
         }
         match read(&self.back) {
             Ok(record) => Some(Ok(record)),
-            Err(error) => Some(Err(*self.progress.fail(error, &self.name, &self.back))),
+            Err(error) => Some(Err(*self.progress.fail(*error, &self.name, &self.back))),
         }
     }
 }

@@ -122,8 +122,8 @@ impl<K: Codec, V: Codec, M: Kind> RangeStream<K, V, M> {
                     Ok((K::to_owned(key), V::to_owned(value)))
                 };
                 let record = match self.direction {
-                    Direction::Forward => ends.next(read),
-                    Direction::Backward => ends.next_back(read),
+                    Direction::Forward => ends.next::<K, _>(read),
+                    Direction::Backward => ends.next_back::<K, _>(read),
                 };
                 match record {
                     Some(record) => batch.push(record),

@@ -17,7 +17,7 @@ use crate::{
     page::{
         PageDamage,
         fixed::FixedKeys,
-        leaf::Leaf,
+        leaf::{CursorKey, KeyBuffer, Leaf},
         value::{StoredValue, ValueKind},
     },
 };
@@ -46,9 +46,8 @@ pub(crate) struct TreeCursor<'s, S: ?Sized> {
     cold: Option<ColdLeaf>,
     /// The key as a slice of its page, if the page holds full keys.
     whole_key: Option<&'s [u8]>,
-    /// The assembled key, in its first `key_len` bytes. It begins with the prefix of `leaf`.
-    key: Vec<u8>,
-    key_len: usize,
+    /// The assembled key. It begins with the prefix of `leaf`.
+    key: KeyBuffer,
     value: StoredValue<'s>,
 }
 
@@ -87,8 +86,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
             ahead_steps: 0,
             cold: None,
             whole_key: None,
-            key: Vec::new(),
-            key_len: 0,
+            key: KeyBuffer::default(),
             value: StoredValue::inline(&[]),
         }
     }
@@ -283,7 +281,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     /// Reads a record of the leaf, or clears the current record.
     #[inline(always)]
     fn read_record(&mut self, index: usize) -> Result<bool> {
-        let read = self.read(index);
+        let read = self.read(index, false);
         if self.faults.are_more_than(self.fault_count) {
             return self.reread_record(index);
         }
@@ -297,7 +295,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     #[cold]
     fn reread_record(&mut self, index: usize) -> Result<bool> {
         self.fault_count = self.faults.count();
-        let read = self.read(index);
+        let read = self.read(index, false);
         if self.faults.are_more_than(self.fault_count) {
             return Err(self.invalidate());
         }
@@ -319,7 +317,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
 
     /// Clears the current record; the position stays.
     pub(super) fn forget_record(&mut self) {
-        self.key_len = 0;
+        self.key.clear();
         self.whole_key = None;
         self.value = StoredValue::inline(&[]);
     }
@@ -331,12 +329,13 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
         damage.at(self.number, "scan")
     }
 
-    /// Reads a record of the leaf.
+    /// Reads a record of the leaf, and asks whether its key is ASCII if it `is_text`: see
+    /// [`KeyBuffer`].
     #[inline(always)]
-    fn read(&mut self, index: usize) -> Result<(), PageDamage> {
+    fn read(&mut self, index: usize, is_text: bool) -> Result<(), PageDamage> {
         let node = if self.leaf.is_plain() {
             let node = self.leaf.plain_node(index)?;
-            self.key_len = self.leaf.read_key(index, &node, &mut self.key);
+            (self.leaf).read_key(index, &node, &mut self.key, is_text);
             node
         } else if self.leaf.is_plain_but_whole() {
             let node = self.leaf.plain_whole_node(index)?;
@@ -362,7 +361,7 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
             fault_in(node.stored_key);
             self.whole_key = Some(node.stored_key);
         } else {
-            self.key_len = self.leaf.read_key(index, &node, &mut self.key);
+            (self.leaf).read_key(index, &node, &mut self.key, false);
         }
         self.value = node.value;
         Ok(())
@@ -383,7 +382,16 @@ impl<'s, S: PageSource + ?Sized> TreeCursor<'s, S> {
     pub(crate) fn key(&self) -> &[u8] {
         match self.whole_key {
             Some(key) => key,
-            None => &self.key[..self.key_len],
+            None => self.key.bytes(),
+        }
+    }
+
+    /// The key of the current record, which may be known to be text.
+    #[inline(always)]
+    pub(crate) fn known_key(&self) -> CursorKey<'_> {
+        match self.whole_key {
+            Some(key) => CursorKey::in_page(key),
+            None => CursorKey::in_buffer(&self.key),
         }
     }
 

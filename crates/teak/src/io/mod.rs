@@ -27,6 +27,7 @@ mod forks;
 mod held_file;
 mod inline;
 mod io_wait;
+mod key_buffer;
 mod lock_file;
 mod lock_file_name;
 mod lock_header;
@@ -57,6 +58,9 @@ pub(crate) use file_id::id_of;
 pub(crate) use forks::ForkGeneration;
 pub(crate) use inline::{InlineBytes, InlineText};
 pub(crate) use io_wait::IoWaitEstimator;
+#[allow(unreachable_pub)] // Hidden methods of a public trait take it.
+pub use key_buffer::CursorKey;
+pub(crate) use key_buffer::KeyBuffer;
 pub(crate) use lock_file::{GateGuard, LockFile};
 pub(crate) use lock_file_name::is_open_here;
 pub(crate) use lock_header::{LOCK_MAGIC, LockMode};

@@ -43,4 +43,4 @@ pub(crate) use format::WHOLE_KEYS;
 pub(crate) use format::{HAS_REFERENCES, LeafFormat};
 pub(crate) use layout::{gap, is_laid_out_well, used_len};
 pub(crate) use local_change::{LeafEnd, LocalChange};
-pub(crate) use view::{Leaf, Node};
+pub(crate) use view::{CursorKey, KeyBuffer, Leaf, Node};

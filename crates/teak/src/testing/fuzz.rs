@@ -5,7 +5,7 @@ use crate::{
         header::Header,
         inner::Inner,
         key::KeyOrder,
-        leaf::{self, Leaf, LeafEnd},
+        leaf::{self, CursorKey, KeyBuffer, Leaf, LeafEnd},
         print,
         value::StoredValue,
     },
@@ -36,13 +36,14 @@ pub fn fuzz_page(bytes: &[u8]) {
 
 fn fuzz_changes(page: &mut [u8], key: &[u8]) {
     let Ok(leaf) = Leaf::parse(page) else { return };
-    let mut scratch = Vec::new();
+    let mut scratch = KeyBuffer::default();
     leaf.read_prefix(&mut scratch);
     for index in 0..leaf.count() + 1 {
         if let Ok(node) = leaf.plain_node(index)
             && leaf.head(index).is_some()
         {
-            leaf.read_key(index, &node, &mut scratch);
+            leaf.read_key(index, &node, &mut scratch, true);
+            let _ = CursorKey::in_buffer(&scratch).text();
         }
     }
     let _ = leaf::gap(page, &Header::read(page));
@@ -64,7 +65,7 @@ fn fuzz_changes(page: &mut [u8], key: &[u8]) {
         LeafEnd::Before,
         [(key, value)].into_iter(),
     );
-    let _ = leaf::compact(page, &mut scratch);
+    let _ = leaf::compact(page, &mut Vec::new());
 }
 
 /// Reads a commit record that may be anything.

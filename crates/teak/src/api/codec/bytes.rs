@@ -1,10 +1,10 @@
 //! Bytes and text.
 
 use super::{
-    Codec, CodecOrder, EncodeAs, KeyPart,
+    Codec, CodecOrder, EncodeAs, KeyPart, boxed_undecodable,
     small::{Small, text},
 };
-use crate::{Result, api::ValueGuard};
+use crate::{Result, api::ValueGuard, error::BoxedError, page::leaf::CursorKey};
 use std::{borrow::Cow, sync::Arc};
 
 /// UTF-8 text. For struct fields and signatures of functions, where `&str` has another lifetime:
@@ -35,7 +35,7 @@ pub struct Raw;
 macro_rules! slice_codec {
     (
         $codec:ty, $slice:ty, $owned:ty, $to_owned:expr, $name:literal, $decode:expr,
-        $($source:ty),*
+        {$($of_keys:tt)*}, $($source:ty),*
     ) => {
         impl Codec for $codec {
             type Item<'a> = &'a $slice;
@@ -50,6 +50,8 @@ macro_rules! slice_codec {
             fn decode(bytes: &[u8]) -> Result<&$slice> {
                 $decode(bytes)
             }
+
+            $($of_keys)*
 
             #[inline(always)]
             fn to_owned(item: &$slice) -> $owned {
@@ -90,6 +92,14 @@ macro_rules! text_codec {
     ($($codec:ty, $owned:ty;)*) => {$(
         slice_codec!(
             $codec, str, $owned, <$owned>::from, "str", text::<Self>,
+            {
+                const IS_TEXT: bool = true;
+
+                #[inline(always)]
+                fn decode_key(key: CursorKey<'_>) -> Result<&str, BoxedError> {
+                    key.text().map_err(boxed_undecodable::<Self>)
+                }
+            },
             str, String, Box<str>, Arc<str>, Cow<'_, str>, Small<str>
         );
     )*};
@@ -98,7 +108,7 @@ macro_rules! text_codec {
 macro_rules! bytes_codec {
     ($($codec:ty, $owned:ty, $to_owned:expr, $name:literal;)*) => {$(
         slice_codec!(
-            $codec, [u8], $owned, $to_owned, $name, Ok,
+            $codec, [u8], $owned, $to_owned, $name, Ok, {},
             [u8], Vec<u8>, Box<[u8]>, Arc<[u8]>, Cow<'_, [u8]>, Small<[u8]>, ValueGuard
         );
 

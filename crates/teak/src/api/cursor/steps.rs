@@ -42,10 +42,11 @@ impl Cursor<'_> {
             if !is_there {
                 break;
             }
-            self.inner.decode(|key, value| {
+            let read = self.inner.decode(|key, value| {
                 record(key, value);
                 Ok(())
-            })?;
+            });
+            read.map_err(|error| *error)?;
             is_there = self.inner.next()?;
         }
         Ok(is_there)

@@ -315,8 +315,8 @@ fn search<S: PageSource + ?Sized>(
     mut inspect: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<bool> {
     for _ in 0..max {
-        let inspected = cursor.decode(|key, value| Ok(inspect(key, value)))?;
-        if inspected.is_break() {
+        let inspected = cursor.decode(|key, value| Ok(inspect(key, value)));
+        if inspected.map_err(|error| *error)?.is_break() {
             break;
         }
         let is_there = match direction {

@@ -60,7 +60,8 @@ impl<'t, V: Codec> Values<'t, V> {
             (ValuesEnd::Back, Some(back)) => back,
             _ => &mut self.front,
         };
-        let value = cursor.decode(|_, value| Ok(V::to_owned(V::decode(value)?)))?;
+        let value = cursor.decode(|_, value| Ok(V::to_owned(V::decode(value)?)));
+        let value = value.map_err(|error| *error)?;
         self.left -= 1;
         if self.left > 0 {
             let stepped = match end {

@@ -9,37 +9,38 @@ use crate::btree::{
 };
 
 impl<S: PageSource + ?Sized> TreeCursor<'_, S> {
-    /// Moves to the next record, if it is in the cached leaf.
+    /// Moves to the next record, if it is in the cached leaf. Asks whether its key is ASCII if it
+    /// `is_text`.
     #[inline(always)]
-    pub(crate) fn next_in_current_leaf(&mut self) -> bool {
-        let next = self.read_next_in_leaf();
+    pub(crate) fn next_in_current_leaf(&mut self, is_text: bool) -> bool {
+        let next = self.read_next_in_leaf(is_text);
         next.inspect(|&index| self.move_to_next(index)).is_some()
     }
 
     /// Moves to the previous record, if it is in the cached leaf.
     #[inline(always)]
-    pub(crate) fn prev_in_current_leaf(&mut self) -> bool {
-        let prev = self.read_prev_in_leaf();
+    pub(crate) fn prev_in_current_leaf(&mut self, is_text: bool) -> bool {
+        let prev = self.read_prev_in_leaf(is_text);
         prev.inspect(|&index| self.move_to_prev(index)).is_some()
     }
 
     /// Reads the next record, if it is in the cached leaf, without moving:
     /// [`TreeCursor::move_to_next`] moves.
     #[inline(always)]
-    pub(crate) fn read_next_in_leaf(&mut self) -> Option<usize> {
+    pub(crate) fn read_next_in_leaf(&mut self, is_text: bool) -> Option<usize> {
         let leaf = self.position.path().last()?;
         let index = leaf.index + 1;
         let is_here = index < leaf.count && leaf.page == self.number;
-        (is_here && self.read_in_leaf(index)).then_some(index)
+        (is_here && self.read_in_leaf(index, is_text)).then_some(index)
     }
 
     /// Reads the previous record, if it is in the cached leaf, without moving.
     #[inline(always)]
-    pub(crate) fn read_prev_in_leaf(&mut self) -> Option<usize> {
+    pub(crate) fn read_prev_in_leaf(&mut self, is_text: bool) -> Option<usize> {
         let leaf = self.position.path().last()?;
         let index = leaf.index.checked_sub(1)?;
         let is_here = leaf.page == self.number;
-        (is_here && self.read_in_leaf(index)).then_some(index)
+        (is_here && self.read_in_leaf(index, is_text)).then_some(index)
     }
 
     /// Moves to the record that was read.
@@ -57,7 +58,7 @@ impl<S: PageSource + ?Sized> TreeCursor<'_, S> {
     }
 
     #[inline(always)]
-    fn read_in_leaf(&mut self, index: usize) -> bool {
+    fn read_in_leaf(&mut self, index: usize, is_text: bool) -> bool {
         let is_read = match &self.fixed_keys {
             Some(keys) => {
                 let key = keys.get(index);
@@ -65,7 +66,7 @@ impl<S: PageSource + ?Sized> TreeCursor<'_, S> {
                 self.whole_key = key;
                 key.is_some()
             }
-            None => self.read(index).is_ok(),
+            None => self.read(index, is_text).is_ok(),
         };
         is_read && !self.faults.are_more_than(self.fault_count)
     }

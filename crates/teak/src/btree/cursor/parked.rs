@@ -4,19 +4,20 @@ use super::TreeCursor;
 use crate::{
     Result,
     btree::{PageSource, TreeRoot, position::Position},
+    page::leaf::KeyBuffer,
 };
 
 /// The position of a cursor, and its buffer for reuse.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParkedCursor {
     position: Position,
-    buffer: Vec<u8>,
+    buffer: KeyBuffer,
 }
 
 impl ParkedCursor {
     /// Parked at a position.
     pub(crate) fn at(position: Position) -> Self {
-        let buffer = Vec::new();
+        let buffer = KeyBuffer::default();
         Self { position, buffer }
     }
 

@@ -20,6 +20,7 @@ use crate::{
         position::Direction,
         reading::{fault_in, unreadable},
     },
+    error::{BoxedError, boxed},
     page::{PageDamage, set::Set, value::ValueKind},
 };
 use std::ops::Bound;
@@ -194,18 +195,18 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     #[inline(always)]
     pub(crate) fn decode<'c, R>(
         &'c self,
-        decode: impl FnOnce(&'c [u8], &'c [u8]) -> Result<R>,
-    ) -> Result<R> {
+        decode: impl FnOnce(&'c [u8], &'c [u8]) -> Result<R, BoxedError>,
+    ) -> Result<R, BoxedError> {
         let (faults, _) = self.outer.faults_before();
         let before = faults.count();
         let value = match self.load_value() {
             Ok(value) => value,
-            Err(error) => return Err(*self.outer.fault_or(before, error)),
+            Err(error) => return Err(self.outer.fault_or(before, boxed(error))),
         };
         match decode(self.key(), value) {
             Ok(decoded) if !faults.are_more_than(before) => Ok(decoded),
-            Ok(_) => Err(*self.outer.fault()),
-            Err(error) => Err(*self.outer.fault_or(before, error)),
+            Ok(_) => Err(self.outer.fault()),
+            Err(error) => Err(self.outer.fault_or(before, error)),
         }
     }
 
@@ -268,7 +269,7 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
     #[inline]
     pub(crate) fn prev(&mut self) -> Result<bool> {
         match self.inner {
-            ValueCursor::Only if self.outer.prev_in_current_leaf() => Ok(true),
+            ValueCursor::Only if self.outer.prev_in_current_leaf(false) => Ok(true),
             ValueCursor::Only => self.outer.prev(),
             _ => self.prev_of_several(),
         }

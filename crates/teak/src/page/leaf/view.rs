@@ -3,6 +3,7 @@
 use super::format::{
     ALIGN_SHIFT, HAS_REFERENCES, LeafArrays, NODE_HEADER_LEN, NodeFormat, SLOT_LEN, WHOLE_KEYS,
 };
+pub(crate) use crate::io::{CursorKey, KeyBuffer};
 use crate::page::{
     PageDamage,
     fixed::FixedKeys,
@@ -11,9 +12,6 @@ use crate::page::{
     value::{StoredValue, ValueKind},
 };
 use std::cmp::Ordering;
-
-/// Bytes of a key that are copied at a time.
-const KEY_CHUNK: usize = 16;
 
 /// A prefix, with room for a head after it.
 pub(crate) type PrefixAndHead = [u8; 16];
@@ -238,33 +236,23 @@ impl<'p> Leaf<'p> {
         self.flags & WHOLE_KEYS != 0
     }
 
-    /// Writes the prefix of the page to the start of `out`, for [`Leaf::read_key`].
-    pub(crate) fn read_prefix(&self, out: &mut Vec<u8>) {
-        let room = self.prefix.len() + 4 + KEY_CHUNK;
-        if out.len() < room {
-            out.resize(room, 0);
-        }
-        out[..self.prefix.len()].copy_from_slice(self.prefix);
+    /// Writes the prefix of the page to the start of `key`, for [`Leaf::read_key`].
+    pub(crate) fn read_prefix(&self, key: &mut KeyBuffer) {
+        key.set_prefix(self.prefix);
     }
 
-    /// Writes the rest of the key at `index` to `out`, after the prefix that is there already.
-    /// Lengthens `out` if necessary, and returns the length of the key. Only for pages with
-    /// prefixes. Copies a whole chunk, so bytes after the key may change too.
+    /// Writes the rest of the key at `index` to `key`, after the prefix that is there already, and
+    /// asks whether the key is ASCII if it `is_text`. Only for pages with prefixes.
     #[inline(always)]
-    pub(crate) fn read_key(&self, index: usize, node: &Node<'p>, out: &mut Vec<u8>) -> usize {
-        let (prefix_len, head) = (self.prefix.len(), self.heads[index].to_be_bytes());
-        if node.stored_key.len() <= KEY_CHUNK
-            && let Some(&chunk) = node.tail.first_chunk()
-            && let Some(room) = out.get_mut(prefix_len..prefix_len + 4 + KEY_CHUNK)
-        {
-            room[..4].copy_from_slice(&head);
-            // A number is moved in a register, whereas bytes would be copied by a call.
-            let chunk = u128::from_ne_bytes(chunk);
-            room[4..].copy_from_slice(&chunk.to_ne_bytes());
-        } else {
-            read_long_key(prefix_len, head, node.stored_key, out);
-        }
-        prefix_len + node.key_len
+    pub(crate) fn read_key(
+        &self,
+        index: usize,
+        node: &Node<'p>,
+        key: &mut KeyBuffer,
+        is_text: bool,
+    ) {
+        let rest = (self.heads[index].to_be_bytes(), node.stored_key);
+        key.set_rest(rest, node.tail, node.key_len, is_text);
     }
 
     /// Appends the key at `index` to `out`.
@@ -474,14 +462,4 @@ fn fixed_node_of(page: &[u8], index: usize) -> Option<Node<'_>> {
         stored_key,
         value: StoredValue::inline(&[]),
     })
-}
-
-/// The slow path of [`Leaf::read_key`], for keys that have more than a chunk in their node, or that
-/// end the page.
-#[cold]
-fn read_long_key(prefix_len: usize, head: [u8; 4], stored_key: &[u8], out: &mut Vec<u8>) {
-    out.truncate(prefix_len);
-    out.extend_from_slice(&head);
-    out.extend_from_slice(stored_key);
-    out.resize(out.len().max(prefix_len + 4 + KEY_CHUNK), 0);
 }

@@ -17,7 +17,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     pub(super) fn next_in_current_leaf(&mut self) -> bool {
         match &self.inner {
             ValueCursor::One(_) => {
-                let next = self.outer.read_next_in_leaf();
+                let next = self.outer.read_next_in_leaf(false);
                 let next = next.filter(|_| self.enter_one());
                 next.inspect(|&index| self.outer.move_to_next(index))
                     .is_some()
@@ -31,7 +31,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     pub(super) fn prev_in_current_leaf(&mut self) -> bool {
         match &self.inner {
             ValueCursor::One(_) => {
-                let prev = self.outer.read_prev_in_leaf();
+                let prev = self.outer.read_prev_in_leaf(false);
                 let prev = prev.filter(|_| self.enter_one());
                 prev.inspect(|&index| self.outer.move_to_prev(index))
                     .is_some()
@@ -45,7 +45,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     pub(super) fn next_value_in_leaf(&mut self) -> bool {
         let (faults, _) = self.outer.faults_before();
         match &mut self.inner {
-            ValueCursor::Tree(cursor) => cursor.next_in_current_leaf(),
+            ValueCursor::Tree(cursor) => cursor.next_in_current_leaf(false),
             ValueCursor::Set(set, index) if *index + 1 < set.len() => {
                 let is_read = is_read(set.get(*index + 1), faults, self.fault_count);
                 *index += usize::from(is_read);
@@ -60,7 +60,7 @@ impl<S: PageSource + ?Sized> PairCursor<'_, S> {
     pub(super) fn prev_value_in_leaf(&mut self) -> bool {
         let (faults, _) = self.outer.faults_before();
         match &mut self.inner {
-            ValueCursor::Tree(cursor) => cursor.prev_in_current_leaf(),
+            ValueCursor::Tree(cursor) => cursor.prev_in_current_leaf(false),
             ValueCursor::Set(set, index) if *index > 0 => {
                 let is_read = is_read(set.get(*index - 1), faults, self.fault_count);
                 *index -= usize::from(is_read);

@@ -2113,6 +2113,43 @@ teak_code teak_cursor_nth(teak_cursor cursor, teak_txn txn, uint64_t number, tea
 teak_code teak_db_open(const char *path, const teak_options *options, teak_db *db, teak_error *error);
 
 /**
+ * Creates a database in memory. It ends with its last handle. `options` may be NULL.
+ *
+ * Threads: any. Lives: until teak_db_close.
+ *
+ * Errors: TEAK_INVALID_ARGUMENT, also for an option about a file that stays (access,
+ * TEAK_CREATE_NEVER, lock_file, leave_lock_file, file_mode, require_name, journal_bytes); TEAK_IO
+ * if there is no memory.
+ *
+ * ```c
+ * teak_db db;
+ * check(teak_db_open_in_memory(NULL, &db, &error));
+ * check(teak_db_close(db, &error));
+ * ```
+ */
+teak_code teak_db_open_in_memory(const teak_options *options, teak_db *db, teak_error *error);
+
+/**
+ * Deletes the database at `path` with its lock file. TEAK_NONE if there is none. A symbolic link
+ * is followed, and stays.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_IN_USE if a process has it open; TEAK_NOT_A_DATABASE if the file is not a database,
+ * and stays; TEAK_IO.
+ *
+ * ```c
+ * teak_db db;
+ * check(teak_db_open(path, NULL, &db, &error));
+ * assert(teak_db_delete(path, &error) == TEAK_IN_USE);
+ * check(teak_db_close(db, &error));
+ * check(teak_db_delete(path, &error));
+ * assert(teak_db_delete(path, &error) == TEAK_NONE);
+ * ```
+ */
+teak_code teak_db_delete(const char *path, teak_error *error);
+
+/**
  * Writes the path of the lock file of the database at `path`, zero-terminated, to `lock_file`,
  * which has `room` bytes. Databases use this path unless lock_file of the options names another.
  * Symbolic links in `path` are followed. Neither file has to exist, but their directory does.

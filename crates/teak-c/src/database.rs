@@ -3,7 +3,7 @@
 use crate::{
     error::{answer, teak_error},
     failure::Failure,
-    ffi::{CallResult, Grows, OK, OutParameter, array_mut, path},
+    ffi::{CallResult, Grows, OK, OutParameter, array_mut, path, whether},
     handles::HandleTable,
     names::OpenDatabase,
     options::teak_options,
@@ -11,7 +11,7 @@ use crate::{
     tickets::{self, teak_ticket},
 };
 use std::{ffi::c_char, mem::MaybeUninit, os::unix::ffi::OsStrExt, sync::Arc};
-use teak::{Database, TransactionId};
+use teak::{Database, Deletion, Options, TransactionId};
 
 /// An open database.
 #[repr(C)]
@@ -116,14 +116,82 @@ pub unsafe extern "C" fn teak_db_open(
         answer(error, || {
             let out = OutParameter::new(db, "db")?;
             out.set(teak_db { handle: 0 });
-            let (options, comparisons) = teak_options::read_from(options)?.to_engine()?;
-            let database = options.open(self::path(path)?)?;
-            out.set(insert(DatabaseObject {
-                database,
-                opened: Arc::new(OpenDatabase::new(comparisons)),
-                family: Arc::default(),
-            })?);
+            let path = self::path(path)?;
+            out.set(open_with(options, |options| options.open(path))?);
             OK
+        })
+    }
+}
+
+/// Creates a database in memory. It ends with its last handle. `options` may be NULL.
+///
+/// Threads: any. Lives: until teak_db_close.
+///
+/// Errors: TEAK_INVALID_ARGUMENT, also for an option about a file that stays (access,
+/// TEAK_CREATE_NEVER, lock_file, leave_lock_file, file_mode, require_name, journal_bytes); TEAK_IO
+/// if there is no memory.
+///
+/// ```c
+/// teak_db db;
+/// check(teak_db_open_in_memory(NULL, &db, &error));
+/// check(teak_db_close(db, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_open_in_memory(
+    options: *const teak_options,
+    db: *mut teak_db,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = OutParameter::new(db, "db")?;
+            out.set(teak_db { handle: 0 });
+            out.set(open_with(options, Options::open_in_memory)?);
+            OK
+        })
+    }
+}
+
+/// # Safety
+///
+/// `options` is NULL or valid.
+unsafe fn open_with(
+    options: *const teak_options,
+    open: impl FnOnce(&Options) -> teak::Result<Database>,
+) -> Result<teak_db, Failure> {
+    // SAFETY: the caller's promise.
+    let (options, comparisons) = unsafe { teak_options::read_from(options)?.to_engine()? };
+    insert(DatabaseObject {
+        database: open(&options)?,
+        opened: Arc::new(OpenDatabase::new(comparisons)),
+        family: Arc::default(),
+    })
+}
+
+/// Deletes the database at `path` with its lock file. TEAK_NONE if there is none. A symbolic link
+/// is followed, and stays.
+///
+/// Threads: any.
+///
+/// Errors: TEAK_IN_USE if a process has it open; TEAK_NOT_A_DATABASE if the file is not a database,
+/// and stays; TEAK_IO.
+///
+/// ```c
+/// teak_db db;
+/// check(teak_db_open(path, NULL, &db, &error));
+/// assert(teak_db_delete(path, &error) == TEAK_IN_USE);
+/// check(teak_db_close(db, &error));
+/// check(teak_db_delete(path, &error));
+/// assert(teak_db_delete(path, &error) == TEAK_NONE);
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_delete(path: *const c_char, error: *mut teak_error) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let is_deleted = teak::delete(self::path(path)?, Deletion::IfUnused)?;
+            Ok(whether(is_deleted))
         })
     }
 }

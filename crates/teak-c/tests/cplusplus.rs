@@ -109,6 +109,72 @@ fn upkeep() {
     run_with_all_tools(&[of_tests("upkeep.cpp")], &[]);
 }
 
+/// The flags for stores in LevelDB, if it is installed.
+fn leveldb() -> &'static [&'static str] {
+    let is_there = Path::new("/usr/include/leveldb/db.h").exists();
+    if !is_there {
+        eprintln!("NOT RUN: there are no headers of LevelDB");
+    }
+    match is_there {
+        true => &["-DTEAK_DBWRAPPER_LEVELDB", "-lleveldb"],
+        false => &[],
+    }
+}
+
+#[test]
+fn stores_of_nodes() {
+    run_with_all_tools(&[of_tests("dbwrapper.cpp")], leveldb());
+}
+
+#[test]
+fn large_batches_of_stores() {
+    let Some(compiler) = compilers().first() else {
+        return;
+    };
+    let flags = [&["-std=c++17", "-O1"], leveldb()].concat();
+    run_built(compiler, &[of_tests("dbwrapper_large.cpp")], &flags, &[&[]]);
+}
+
+/// The stand-ins for the wrappers of nodes, of both shapes, with each backend.
+#[test]
+fn wrappers_of_nodes() {
+    let node = |name: &str| package().join("examples/node").join(name);
+    let Some(compiler) = compilers().first() else {
+        return;
+    };
+    let directory = TempDir::new().expect("a directory");
+    for (shape, sources, flags) in [
+        (
+            "pimpl",
+            &["chainstate.cpp", "pimpl/dbwrapper.cpp"][..],
+            &[][..],
+        ),
+        ("older", &["chainstate.cpp"], &["-DOLDER_WRAPPER"]),
+    ] {
+        let program = directory.path().join(shape);
+        run(self::compiler(compiler)
+            .args(["-std=c++17", "-O1"])
+            .args(sources.iter().map(|name| node(name)))
+            .arg("-I")
+            .arg(node(shape))
+            .args(flags)
+            .args(leveldb())
+            .arg("-o")
+            .arg(&program)
+            .arg("-L")
+            .arg(installed().join("lib"))
+            .args(["-lteak", "-pthread"]));
+        let backends = if leveldb().is_empty() { 1 } else { 2 };
+        for backend in ["teak", "leveldb"].iter().take(backends) {
+            let printed = run(Command::new(&program)
+                .env("LD_LIBRARY_PATH", installed().join("lib"))
+                .arg(directory.path().join(format!("{shape} {backend}")))
+                .arg(backend));
+            assert_eq!(printed, "block 10 after 29 batches: 1100 coins, 6609900\n");
+        }
+    }
+}
+
 #[test]
 fn programs_can_use_results() {
     run_with_all_tools(
@@ -265,7 +331,7 @@ fn coins() {
 
 /// A program of examples, each of which has an open database.
 fn program_of(examples: &[String]) -> String {
-    let mut program = "#include \"common.hpp\"\n".to_owned();
+    let mut program = "#include \"common.hpp\"\n#include <teak/dbwrapper.hpp>\n".to_owned();
     for (number, example) in examples.iter().enumerate() {
         // The includes are already there, and must not be within a function.
         let lines = example.lines().filter(|line| !line.starts_with("#include"));
@@ -288,9 +354,12 @@ fn program_of(examples: &[String]) -> String {
 #[test]
 fn the_examples_of_the_headers_and_the_guides_run() {
     let mut all = Vec::new();
-    let headers = fs::read_dir(package().join("include/teak")).expect("a directory");
-    let headers = headers.map(|entry| entry.expect("a header").path());
-    let guides = ["docs/cpp-interface.md", "README.md"]
+    let headers = ["include/teak", "include/teak/dbwrapper"]
+        .into_iter()
+        .flat_map(|directory| fs::read_dir(package().join(directory)).expect("a directory"))
+        .map(|entry| entry.expect("a header").path())
+        .filter(|path| path.is_file());
+    let guides = ["docs/cpp-interface.md", "docs/leveldb.md", "README.md"]
         .map(|name| package().join("tests/repository").join(name));
     for path in headers.chain(guides) {
         let text = fs::read_to_string(path).expect("a text");

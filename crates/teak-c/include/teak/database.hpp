@@ -75,6 +75,18 @@ public:
     return detail::given<database>(code, place, [&] { return database(std::move(opening)); });
   }
   static answer<database> open(std::nullptr_t, const options & = teak::options()) = delete;
+  /// Creates a database in memory. It ends with its last handle.
+  ///
+  /// ```cpp
+  /// teak::database scratch = teak::database::open_in_memory();
+  /// assert(scratch.stat().table_count == 0);
+  /// ```
+  static answer<database> open_in_memory(const options &options = teak::options()) {
+    detail::place place;
+    auto opening = std::make_shared<detail::opening>();
+    const teak_code code = options.use([&](const teak_options &raw) { return teak_db_open_in_memory(&raw, &opening->db, place); });
+    return detail::given<database>(code, place, [&] { return database(std::move(opening)); });
+  }
   /// Another handle of the same opening. Each thread that begins many transactions should have its
   /// own.
   answer<database> clone() const {
@@ -329,6 +341,13 @@ inline answer<std::string> lock_file_of(const std::string &path) {
   char lock_file[8192];
   const teak_code code = teak_lock_file_of(path.c_str(), lock_file, sizeof lock_file, place);
   return detail::given<std::string>(code, place, [&] { return std::string(lock_file); });
+}
+
+/// Deletes the database at a path with its lock file. Returns false if there is none. Errors: in_use
+/// if a process has it open.
+inline answer<bool> delete_database(const std::string &path) {
+  detail::place place;
+  return detail::whether(teak_db_delete(path.c_str(), place), place);
 }
 
 /// Advice about an errno of the system; empty for rare ones.

@@ -1,5 +1,6 @@
-// Writes a record and reads it.
+// Writes a record and reads it, in a table and in a store for nodes.
 #include <teak.hpp>
+#include <teak/dbwrapper.hpp>
 
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
@@ -9,5 +10,9 @@ int main(int argc, char **argv) {
   words.insert(txn, "ash", "1");
   const bool is_there = words.get(txn, "ash") == teak::bytes_view("1");
   txn.commit();
-  return is_there ? 0 : 1;
+  teak::dbwrapper::options options;
+  options.in_memory = true;
+  teak::dbwrapper::store store(options);
+  store.write("ash", "1");
+  return is_there && store.exists("ash") ? 0 : 1;
 }

@@ -87,15 +87,22 @@ setup_tests() {
     # strace kills programs at each system call, xfsprogs and e2fsprogs make the file systems whose
     # power is cut, and the C and C++ interfaces are tested with the rest. A step that lacks one of
     # these says so and does what it can.
-    # Java with Maven, and Node.js with npm, are not installed: without them, clients of LMDB in
-    # these languages are skipped. Debian's programs that are clients install nothing.
+    # Java with Maven, Node.js with npm, and Go are not installed: without them, clients of LMDB and
+    # LevelDB in these languages are skipped. Debian's programs that are clients install nothing.
     have strace || optional+=(strace)
     have xfs_io || optional+=(xfsprogs)
     have mkfs.ext4 || optional+=(e2fsprogs)
     have valgrind || optional+=(valgrind)
+    # LevelDB's own library, with which the one over Teak is compared.
+    ls /usr/lib/*/libleveldb.so.1d > /dev/null 2>&1 || optional+=(libleveldb1d)
     have pkg-config || optional+=(pkgconf)
     have cmake || optional+=(cmake)
     have doxygen || optional+=(doxygen)
+    # Compared with the library in its place.
+    [ -e /usr/include/leveldb/db.h ] || optional+=(libleveldb-dev)
+    # plyvel, a client of LevelDB, is built for Python.
+    python3 -c 'import ensurepip, sysconfig, os; os.stat(sysconfig.get_path("include") + "/Python.h")' \
+        2> /dev/null || optional+=(python3-venv python3-dev)
     [ "${#optional[@]}" -eq 0 ] || install_packages "${optional[@]}" \
         || echo "NOT INSTALLED: ${optional[*]}"
 }

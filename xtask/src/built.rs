@@ -7,6 +7,9 @@ use std::{
     process::Command,
 };
 
+/// The profile of the campaigns.
+pub(crate) const CAMPAIGN: &str = "campaign";
+
 /// The command `cargo`, in the workspace.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -49,10 +52,17 @@ pub(crate) fn directory(profile: &str) -> Result<PathBuf> {
 /// Cargo arguments that build a package like this program: with the same features of shared
 /// dependencies, so that all programs use one build of the engine.
 fn command(package: &str) -> Command {
+    let mut command = build(package, CAMPAIGN);
+    command.args(["--package", "xtask"]);
+    command
+}
+
+/// Cargo arguments that build a package with a profile.
+fn build(package: &str, profile: &str) -> Command {
     let mut command = cargo();
     command
-        .args(["build", "--quiet", "--profile", "campaign"])
-        .args(["--package", package, "--package", "xtask"]);
+        .args(["build", "--quiet", "--profile", profile])
+        .args(["--package", package]);
     command
 }
 
@@ -74,13 +84,17 @@ pub(crate) fn try_program(package: &str, name: &str) -> Result<PathBuf> {
 
 fn found(name: &str) -> Result<PathBuf> {
     let program = format!("{name}{}", env::consts::EXE_SUFFIX);
-    Ok(directory("campaign")?.join(program))
+    Ok(directory(CAMPAIGN)?.join(program))
 }
 
 /// Builds the library of a package; returns its path.
-pub(crate) fn library(package: &str, file: &str) -> Result<PathBuf> {
-    commands::run(command(package).arg("--lib"))?;
-    Ok(directory("campaign")?.join(file))
+pub(crate) fn library(package: &str, profile: &str, file: &str) -> Result<PathBuf> {
+    let mut command = match profile {
+        CAMPAIGN => command(package),
+        _ => build(package, profile),
+    };
+    commands::run(command.arg("--lib"))?;
+    Ok(directory(profile)?.join(file))
 }
 
 /// The root of the workspace.

@@ -57,11 +57,12 @@ const STEPS: &[CiStep] = &[
         "examples of optional features",
         "cargo test --package teak --all-features --doc -- codec stream",
     ),
+    // The packages and features of the step "tests", whose programs it runs again.
     CiStep {
         environment: &[("TEAK_TEST_PAGE_LEN", "16384")],
         ..step(
             "larger pages of the system",
-            "cargo test --package teak --lib --test main -- io:: holes:: limits:: locks::",
+            "cargo test --workspace --exclude interleavings --exclude xtask --features teak-bench/space-map --lib --test main -- io:: holes:: limits:: locks::",
         )
     },
     // Uses the profile that this program was built with.
@@ -108,7 +109,7 @@ const STEPS: &[CiStep] = &[
     step("faults", "cargo xtask faults --count 10000 --seed 1"),
     step(
         "mutate",
-        "cargo xtask mutate --files 50000 --forged 5000 --seed 1 --programs BUILT",
+        "cargo xtask mutate --files 30000 --forged 5000 --seed 1 --programs BUILT",
     ),
     step(
         "limits",
@@ -125,8 +126,32 @@ const STEPS: &[CiStep] = &[
         "cargo xtask differential --ops 200000 --seed 1 --program BUILT/differential",
     ),
     step(
+        "LevelDB, compared",
+        "cargo xtask leveldb-differential --ops 250000 --seed 1 --library BUILT/../tmp/leveldb/libleveldb.so.1d --program BUILT/leveldb-differential",
+    ),
+    step(
+        "LevelDB, killed",
+        "cargo xtask leveldb-kill --count 150 --seed 1 --library BUILT/../tmp/leveldb/libleveldb.so.1d",
+    ),
+    step(
+        "LevelDB, power cuts",
+        "cargo xtask power --leveldb --cycles 20 --seed 1 --library BUILT/../tmp/leveldb/libleveldb.so.1d",
+    ),
+    step(
+        "LevelDB, damaged",
+        "cargo xtask mutate --files 0 --forged 0 --leveldb 8000 --seed 1 --library BUILT/../tmp/leveldb/libleveldb.so.1d",
+    ),
+    step(
         "clients of LMDB",
         "cargo xtask lmdb-clients --client own --client lmdb-rkv --client lmdbjava --client lmdb-js --client postfix --client ldb --client powerdns --library BUILT/deps/liblmdb.so",
+    ),
+    step(
+        "installed as LevelDB",
+        "cargo xtask install-leveldb --profile dev --no-build --prefix SCRATCH/leveldb --try",
+    ),
+    step(
+        "clients of LevelDB",
+        "cargo xtask leveldb-clients --client own --client plyvel --client crate --client litecoin --library SCRATCH/leveldb/lib/libleveldb.so.1d --teak BUILT/teak",
     ),
     step(
         "quick start",

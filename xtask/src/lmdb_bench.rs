@@ -2,11 +2,13 @@
 //! own interface, in turns.
 
 use crate::{
-    Context, Result, built, commands,
-    lmdb_clients::library::{Prefix, find_lmdb},
+    Result, built,
+    clients::Prefix,
+    commands,
+    lmdb_clients::library::{self, find_lmdb},
+    works::WorkFigures,
 };
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -35,12 +37,6 @@ pub(crate) struct LmdbBenchArguments {
     compiler: String,
 }
 
-/// The measured implementations.
-const SIDES: [&str; 3] = ["LMDB", "library", "native"];
-
-/// Nanoseconds of each round, by work and side.
-type Times = BTreeMap<String, [Vec<f64>; 3]>;
-
 /// Builds the programs, runs them in turns, and shows the medians.
 pub(crate) fn run(arguments: &LmdbBenchArguments) -> Result {
     let programs = build(arguments)?;
@@ -48,30 +44,16 @@ pub(crate) fn run(arguments: &LmdbBenchArguments) -> Result {
         Some(directory) => tempfile::tempdir_in(directory)?,
         None => tempfile::tempdir()?,
     };
-    let mut order = Vec::new();
-    let mut times = Times::new();
-    for round in 0..arguments.rounds {
-        for turn in 0..SIDES.len() {
-            let side = (round + turn) % SIDES.len();
-            let printed = run_one(arguments, &programs[side], directory.path())?;
-            for (work, nanoseconds) in parse(&printed)? {
-                if !order.contains(&work) {
-                    order.push(work.clone());
-                }
-                times.entry(work).or_default()[side].push(nanoseconds);
-            }
-        }
-    }
+    let run = |side: usize| run_one(arguments, &programs[side], directory.path());
+    let mut figures = WorkFigures::<3>::measure(arguments.rounds, run)?;
     println!(
         "| nanoseconds, median of {} | LMDB | library | native | library to LMDB | native to LMDB \
          | kept |",
         arguments.rounds
     );
     println!("|---|---|---|---|---|---|---|");
-    for work in order {
-        if let Some(measured) = times.get_mut(&work) {
-            println!("{}", row(&work, measured));
-        }
+    for (work, medians) in figures.medians() {
+        println!("{}", row(work, medians));
     }
     Ok(())
 }
@@ -85,8 +67,8 @@ fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3]> {
     let built = built::directory(profile)?;
     let directory = built::target_directory()?.join("lmdb-bench");
     fs::create_dir_all(&directory)?;
-    let lmdb = Prefix::of_lmdb(&directory, &find_lmdb()?, &arguments.compiler)?;
-    let teak = Prefix::of_teak(&directory, &built.join("liblmdb.so"))?;
+    let lmdb = library::of_lmdb(&directory, &find_lmdb()?, &arguments.compiler)?;
+    let teak = library::of_teak(&directory, &built.join("liblmdb.so"))?;
     let compile = |prefix: &Prefix, name: &str| -> Result<PathBuf> {
         let program = directory.join(name);
         let mut compiler = Command::new(&arguments.compiler);
@@ -116,25 +98,9 @@ fn run_one(arguments: &LmdbBenchArguments, program: &Path, around: &Path) -> Res
     commands::output(command.args([arguments.records, arguments.durable].map(|n| n.to_string())))
 }
 
-/// The nanoseconds of each work.
-fn parse(printed: &str) -> Result<Vec<(String, f64)>> {
-    let line = |line: &str| {
-        let words: Vec<_> = line.split(' ').collect();
-        match words[..] {
-            [work, _, nanoseconds] => Some((work.to_owned(), nanoseconds.parse().ok()?)),
-            _ => None,
-        }
-    };
-    let lines = printed.lines();
-    lines
-        .map(|text| line(text).context(format_args!("{text:?} is not a number")))
-        .collect()
-}
-
 /// A row of the table. The last column is the share of the native interface's speed that the
 /// library reaches. LMDB's figure is the same for both.
-fn row(work: &str, measured: &mut [Vec<f64>; 3]) -> String {
-    let [lmdb, library, native] = measured.each_mut().map(|times| median(times));
+fn row(work: &str, [lmdb, library, native]: [f64; 3]) -> String {
     format!(
         "| {work} | {lmdb:.0} | {library:.0} | {native:.0} | {:.2} | {:.2} | {:.0} % |",
         lmdb / library,
@@ -143,34 +109,14 @@ fn row(work: &str, measured: &mut [Vec<f64>; 3]) -> String {
     )
 }
 
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    let middle = times.len() / 2;
-    match times.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => times[middle],
-        _ => f64::midpoint(times[middle - 1], times[middle]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{median, parse, row};
-
-    #[test]
-    fn figures_are_parsed() {
-        let parsed = parse("get 10 12.50\nscan 5 1.00\n").unwrap();
-        assert_eq!(parsed, [("get".to_owned(), 12.5), ("scan".to_owned(), 1.0)]);
-        assert!(parse("get 10").is_err());
-    }
+    use super::row;
 
     #[test]
     fn a_row_has_medians_and_relations() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&mut [1.0, 2.0]), 1.5);
-        let mut measured = [vec![200.0], vec![125.0], vec![100.0]];
         assert_eq!(
-            row("get", &mut measured),
+            row("get", [200.0, 125.0, 100.0]),
             "| get | 200 | 125 | 100 | 1.60 | 2.00 | 80 % |"
         );
     }

@@ -5,62 +5,56 @@
 //! with a reason.
 
 mod bench;
-mod comparison;
 mod crates;
 mod debian;
-mod exceptions;
 pub(crate) mod library;
 mod lmdb_js;
 mod lmdbjava;
 mod openldap;
-mod outcomes;
 mod own;
 mod python;
-mod running;
 pub(crate) mod version_1;
 
-use crate::{Failure, Result, built, names::Named};
-use bench::{Client, ClientBench, Side};
-use clap::ValueEnum;
-use exceptions::Exceptions;
-use library::Prefix;
-use std::fs;
+use crate::{
+    Result, built,
+    clients::{
+        self, ClientEnd, Side, WorkArea, crates::ClientCrate, exceptions::Exceptions,
+        outcomes::TestOutcomes,
+    },
+    names::Named,
+};
+use bench::{Client, ClientBench};
+use std::{fs, time::Duration};
 
 pub(crate) use bench::LmdbClientsArguments;
 
 /// Runs the requested clients.
 pub(crate) fn run(arguments: &LmdbClientsArguments) -> Result {
-    let mut clients = arguments.client.clone();
-    if clients.contains(&Client::All) {
-        clients = Client::value_variants().to_vec();
-    }
     let library = match &arguments.library {
         Some(library) => fs::canonicalize(library)?,
-        None => built::library("teak-lmdb", "liblmdb.so")?,
+        None => built::library("teak-lmdb", built::CAMPAIGN, "liblmdb.so")?,
     };
     let directory = built::target_directory()?.join("lmdb-clients");
     fs::create_dir_all(&directory)?;
-    let prefix = Prefix::of_teak(&directory, &library)?;
+    let prefix = library::of_teak(&directory, &library)?;
     let bench = ClientBench {
         arguments,
-        directory,
+        area: WorkArea {
+            directory,
+            time_limit: Duration::from_secs(arguments.time_limit),
+        },
         prefix,
     };
-    let mut failed = Vec::new();
-    for client in clients {
-        if let Err(Failure(why)) = bench.run(client) {
-            eprintln!("{}: {why}", client.name());
-            failed.push(client.name());
-        }
-    }
-    ensure!(failed.is_empty(), "not as expected: {}", failed.join(", "));
-    Ok(())
+    clients::run_all(&arguments.client, Client::All, |client| bench.run(client))
 }
 
 impl ClientBench<'_> {
-    fn run(&self, client: Client) -> Result {
+    fn run(&self, client: Client) -> Result<ClientEnd> {
         let outcomes = match client {
-            Client::Own => return own::run(self.arguments, &self.prefix),
+            Client::Own => {
+                own::run(self.arguments, &self.prefix)?;
+                return Ok(ClientEnd::Completed);
+            }
             Client::Openldap => return openldap::run(self),
             Client::Lmdbjava => return lmdbjava::run(self),
             Client::LmdbJs => return lmdb_js::run(self),
@@ -70,23 +64,30 @@ impl ClientBench<'_> {
             | Client::Php
             | Client::Mapcache
             | Client::DirectoryServer => return debian::run(self, client),
-            Client::All => return Ok(()),
+            Client::All => return Ok(ClientEnd::Skipped),
             Client::PyLmdb => python::run(self)?,
-            Client::Heed => crates::run(self, &crates::HEED)?,
-            Client::LmdbZero => crates::run(self, &crates::LMDB_ZERO)?,
-            Client::LmdbRkv => crates::run(self, &crates::LMDB_RKV)?,
-            Client::Rkv => crates::run(self, &crates::RKV)?,
+            Client::Heed => self.run_crate(&crates::HEED)?,
+            Client::LmdbZero => self.run_crate(&crates::LMDB_ZERO)?,
+            Client::LmdbRkv => self.run_crate(&crates::LMDB_RKV)?,
+            Client::Rkv => self.run_crate(&crates::RKV)?,
         };
         let name = client.name();
         println!("{name} on {}: {outcomes}", self.arguments.on.name());
-        if self.arguments.on == Side::Lmdb {
+        if self.arguments.on == Side::Original {
             for failed in outcomes.failed() {
                 println!("  fails: {failed}");
             }
-            return Ok(());
+            return Ok(ClientEnd::Completed);
         }
         let file = format!("crates/teak-lmdb/tests/clients/{name}.txt");
         let exceptions = fs::read_to_string(built::workspace().join(&file))?;
-        Exceptions::parse(&exceptions)?.compare(&outcomes)
+        Exceptions::parse(&exceptions)?.compare(&outcomes)?;
+        Ok(ClientEnd::Completed)
+    }
+
+    fn run_crate(&self, package: &ClientCrate) -> Result<TestOutcomes> {
+        let side = self.arguments.on;
+        let prefix = (side == Side::Teak).then_some(&self.prefix);
+        clients::crates::run(&self.area, package, side, prefix)
     }
 }

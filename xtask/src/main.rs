@@ -10,6 +10,7 @@ mod api;
 mod built;
 mod campaign;
 mod ci;
+mod clients;
 mod commands;
 mod crash;
 mod differential;
@@ -17,10 +18,15 @@ mod docs_c;
 mod dump;
 mod faults;
 mod header;
+mod install;
 mod install_c;
+mod install_leveldb;
 mod instructions;
 mod kill;
 mod layers;
+mod leveldb;
+mod leveldb_bench;
+mod leveldb_clients;
 mod limits;
 mod lmdb_bench;
 mod lmdb_clients;
@@ -40,6 +46,7 @@ mod storm;
 mod style;
 mod teeth;
 mod workload;
+mod works;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use failure::{Context, Failure, Result};
@@ -66,6 +73,7 @@ enum Task {
     Style(style::StyleArguments),
     Header(header::HeaderArguments),
     InstallC(install_c::InstallCArguments),
+    InstallLeveldb(install_leveldb::InstallLeveldbArguments),
     DocsC(docs_c::DocsCArguments),
     Model(model::ModelArguments),
     Minimal(minimal::MinimalArguments),
@@ -80,7 +88,13 @@ enum Task {
     Teeth(teeth::TeethArguments),
     Peers(peers::PeersArguments),
     Differential(differential::DifferentialArguments),
+    LeveldbClients(leveldb_clients::LeveldbClientsArguments),
+    #[command(name = "leveldb-differential")]
+    LevelDbDifferential(leveldb::differential::LevelDbDifferentialArguments),
+    #[command(name = "leveldb-kill")]
+    LevelDbKill(leveldb::kill::LevelDbKillArguments),
     LmdbClients(lmdb_clients::LmdbClientsArguments),
+    LeveldbBench(leveldb_bench::LeveldbBenchArguments),
     LmdbBench(lmdb_bench::LmdbBenchArguments),
     Instructions(instructions::InstructionsArguments),
     Lmdb1(lmdb_clients::version_1::BuildLmdb1Arguments),
@@ -116,6 +130,7 @@ fn perform(arguments: CommandLine) -> Result {
         Task::Style(arguments) => style::run(&arguments, tasks()),
         Task::Header(arguments) => header::run(&arguments),
         Task::InstallC(arguments) => install_c::run(&arguments),
+        Task::InstallLeveldb(arguments) => install_leveldb::run(&arguments),
         Task::DocsC(arguments) => docs_c::run(&arguments),
         Task::Model(arguments) => model::run(&arguments),
         Task::Minimal(arguments) => minimal::run(&arguments),
@@ -130,9 +145,13 @@ fn perform(arguments: CommandLine) -> Result {
         Task::Teeth(arguments) => teeth::run(&arguments),
         Task::Peers(arguments) => peers::run(&arguments),
         Task::Differential(arguments) => differential::run(&arguments),
+        Task::LeveldbClients(arguments) => leveldb_clients::run(&arguments),
+        Task::LevelDbDifferential(arguments) => leveldb::differential::run(&arguments),
+        Task::LevelDbKill(arguments) => leveldb::kill::run(&arguments),
         Task::LmdbClients(arguments) => lmdb_clients::run(&arguments),
         Task::Lmdb1(arguments) => lmdb_clients::version_1::run(&arguments),
         Task::Instructions(arguments) => instructions::run(&arguments),
+        Task::LeveldbBench(arguments) => leveldb_bench::run(&arguments),
         Task::LmdbBench(arguments) => lmdb_bench::run(&arguments),
         Task::Storm(arguments) => storm::run(&arguments),
         Task::StormWorker(arguments) => storm::worker::run(&arguments),

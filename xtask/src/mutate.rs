@@ -7,6 +7,8 @@
 //! with the original contents. In forged files, any field may have any value and any tree may have
 //! any shape, with correct checksums. All operations of the engine and of the program `teak` are
 //! performed on these, by processes built with the engine's assertions (`crates/forged-files`).
+//!
+//! Damaged and forged directories of LevelDB are read and converted.
 
 mod arguments;
 mod cases;
@@ -14,6 +16,7 @@ mod child;
 mod classes;
 mod forged;
 mod kinds;
+mod leveldb;
 mod parent;
 mod processes;
 pub(crate) mod seeds;
@@ -41,7 +44,13 @@ const CHUNK: u64 = 4000;
 pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result {
     panics::record();
     if let (Some(from), Some(to)) = (arguments.child_from, arguments.child_to) {
+        if arguments.child_of_leveldb {
+            return leveldb::child(arguments.campaign.seed, from, to);
+        }
         return child::run(arguments.campaign.seed, from, to);
+    }
+    if arguments.leveldb_index.is_some() {
+        return leveldb::run(arguments);
     }
     let is_damaged_wanted = arguments.forged_index.is_none() && arguments.files > 0;
     let damaged = if is_damaged_wanted {
@@ -52,6 +61,9 @@ pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result 
     let is_forged_wanted = arguments.index.is_none() && arguments.forged > 0;
     if is_forged_wanted {
         forged::run(arguments, planted)?;
+    }
+    if arguments.index.is_none() && arguments.forged_index.is_none() && arguments.leveldb > 0 {
+        leveldb::run(arguments)?;
     }
     damaged
 }

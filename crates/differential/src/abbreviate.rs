@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 /// The output of `{:?}`, with equal consecutive numbers abbreviated: `97 x 40`.
-pub(crate) fn abbreviate(description: &impl Debug) -> String {
+pub fn abbreviate(description: &impl Debug) -> String {
     let whole = format!("{description:?}");
     let mut words = whole.split(", ").peekable();
     let mut parts = Vec::new();

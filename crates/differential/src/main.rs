@@ -3,7 +3,6 @@
 
 #![deny(unsafe_code)]
 
-mod abbreviate;
 mod deviations;
 mod engine;
 mod kind;
@@ -11,30 +10,26 @@ mod lmdb;
 mod operation;
 mod runner;
 mod script;
-mod shrink;
 mod side;
 mod translate;
 
 #[cfg(test)]
 mod tests;
 
-use abbreviate::abbreviate;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
+use comparison::{abbreviate::abbreviate, scratch, shrink};
 use engine::{Setup, Teak};
 use lmdb::Lmdb;
 use operation::Operation;
 use runner::{Difference, Runner, SIDE_READER_COUNT, SLOT_COUNT, Tally};
 use script::Script;
 use std::{path::Path, process::ExitCode, time::Instant};
-use tempfile::TempDir;
 
 /// The number of operations of an episode, which has its own databases.
 const EPISODE_LEN: u64 = 5000;
 /// The number of last operations to show.
 const SHOWN_COUNT: usize = 20;
-/// A file system in memory, if there is one, because the disk is not under test.
-const MEMORY: &str = "/dev/shm";
 
 /// Performs the same random operations on Teak and on LMDB, and compares the results
 #[derive(Parser)]
@@ -157,15 +152,6 @@ fn both(directory: &Path, setup: Setup) -> Result<Runner<Teak, Lmdb>> {
     )?;
     let lmdb = Lmdb::create(&directory.join("lmdb"), SLOT_COUNT, SIDE_READER_COUNT)?;
     Ok(Runner::new(teak, lmdb))
-}
-
-fn scratch() -> Result<TempDir> {
-    let memory = Path::new(MEMORY);
-    let directory = match memory.is_dir() {
-        true => tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()),
-        false => tempfile::tempdir(),
-    };
-    directory.context("the directory of the databases cannot be created")
 }
 
 fn report(seed: u64, episode: u64, found: &FoundDifference) -> Result<()> {

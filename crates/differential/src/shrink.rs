@@ -1,6 +1,5 @@
 //! Shrinks a script that shows a difference.
 
-use crate::operation::Operation;
 use anyhow::Result;
 
 /// The maximum number of attempts.
@@ -8,10 +7,14 @@ const TRIES_MAX: usize = 3000;
 
 /// A script that still shows the difference, with operations removed: first half of them at once,
 /// then fewer and fewer.
-pub(crate) fn smallest(
-    operations: &[Operation],
-    mut shows: impl FnMut(&[Operation]) -> Result<bool>,
-) -> Result<Vec<Operation>> {
+///
+/// # Errors
+///
+/// Those of `shows`, which says whether a script shows a difference.
+pub fn smallest<T: Clone>(
+    operations: &[T],
+    mut shows: impl FnMut(&[T]) -> Result<bool>,
+) -> Result<Vec<T>> {
     let mut best = operations.to_vec();
     let mut tries = 0;
     let mut step = best.len().div_ceil(2);
@@ -40,8 +43,8 @@ mod tests {
 
     #[test]
     fn unneeded_operations_are_removed() -> Result<()> {
-        let operations: Vec<_> = (0..100).map(Operation::OpenReader).collect();
-        let needed = [Operation::OpenReader(17), Operation::OpenReader(71)];
+        let operations: Vec<_> = (0..100).collect();
+        let needed = [17, 71];
         let smallest = smallest(&operations, |operations| {
             Ok(needed.iter().all(|needed| operations.contains(needed)))
         })?;

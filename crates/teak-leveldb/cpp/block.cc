@@ -62,11 +62,11 @@ Status ReadBlock(const RandomAccessFile* file, uint64_t file_size, const BlockHa
 }
 
 BlockBuilder::BlockBuilder(int restart_interval)
-    : restart_interval_(restart_interval < 1 ? 1 : restart_interval), restarts_{0}, entries_(0) {}
+    : restart_interval_(restart_interval), restarts_{0}, entries_(0) {}
 
 void BlockBuilder::Add(const Slice& key, const Slice& value) {
   size_t shared = 0;
-  if (entries_ == restart_interval_) {
+  if (entries_ > 0 && entries_ >= restart_interval_) {
     restarts_.push_back(static_cast<uint32_t>(bytes_.size()));
     entries_ = 0;
   } else {

@@ -48,6 +48,8 @@ class BlockBuilder {
  public:
   explicit BlockBuilder(int restart_interval);
 
+  // For the next keys, also of the current block.
+  void set_restart_interval(int interval) { restart_interval_ = interval; }
   void Add(const Slice& key, const Slice& value);
   bool empty() const { return bytes_.empty(); }
   // The size that the content would have.

@@ -67,6 +67,7 @@ void tl_iterator_seek(tl_iterator* iterator, tl_slice target, tl_record* record)
 bool tl_iterator_failure(const tl_iterator* iterator, tl_status* status);
 uint64_t tl_approximate_size(const tl_store* store, tl_slice start, tl_slice limit);
 bool tl_compact(const tl_store* store, tl_status* status);
+const char* tl_version();
 uint64_t tl_memory_bytes(const tl_store* store);
 tl_lock_file* tl_lock(tl_slice name, tl_status* status);
 void tl_unlock(tl_lock_file* lock);

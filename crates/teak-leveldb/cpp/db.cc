@@ -189,6 +189,10 @@ class StoreDb : public DB {
 
   bool GetProperty(const Slice& property, std::string* value) override {
     value->clear();
+    if (property == "teak.version") {
+      *value = tl_version();
+      return true;
+    }
     const std::string prefix = "leveldb.";
     Slice name = property;
     if (!name.starts_with(prefix)) {
@@ -275,8 +279,8 @@ std::unique_ptr<Logger> OwnLog(const Options& options, const std::string& name) 
 
 Status Unsupported(const std::string& name) {
   return Status::NotSupported(
-      name, "a database can use Env::Default(), NewMemEnv() and EnvWrapper around them, "
-            "but no other Env");
+      name, "a database can use Env::Default(), NewMemEnv() and an EnvWrapper around them that "
+            "overrides no functions for files, but no other Env");
 }
 
 Status OpenInMemory(const Options& options, const std::string& name, MemoryEnv* env, DB** dbptr) {
@@ -345,6 +349,10 @@ Status RepairDB(const std::string& dbname, const Options& options) {
   }
   if (!IsDefaultEnv(options.env)) {
     return Unsupported(dbname);
+  }
+  if (options.info_log == nullptr) {
+    // As LevelDB does, for its log.
+    options.env->CreateDir(dbname);
   }
   tl_status failure;
   const tl_options given = OptionsFor(options);

@@ -25,10 +25,10 @@ class MemoryEnv {
   virtual void Release(const std::string& name) = 0;
 };
 
-// The Env in memory that `env` is or passes everything to; null if there is none.
+// The Env in memory that `env` is or passes all files to; null if there is none.
 MemoryEnv* FindMemoryEnv(Env* env);
 
-// Whether `env` is the default one, or passes everything to it.
+// Whether `env` is the default one, or passes all files to it.
 bool IsDefaultEnv(Env* env);
 
 }  // namespace leveldb

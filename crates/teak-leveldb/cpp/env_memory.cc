@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -226,7 +228,7 @@ class EnvInMemory : public EnvWrapper, public MemoryEnv {
 
  private:
   static Status Missing(const std::string& fname) {
-    return Status::NotFound(fname, "No such file or directory");
+    return Status::IOError(fname, "File not found");
   }
 
   ContentPtr Find(const std::string& fname) {
@@ -252,19 +254,55 @@ class EnvInMemory : public EnvWrapper, public MemoryEnv {
 
 Env* NewMemEnv(Env* base_env) { return new EnvInMemory(base_env); }
 
-// The Env that `env` passes everything to; null if it is no wrapper, or if that is unknown: a class
-// that was compiled without type information has none before its virtual functions.
-static Env* TargetOf(Env* env) {
-  void* const* const functions = *reinterpret_cast<void* const* const*>(env);
-  const bool has_type = functions[-1] != nullptr;
-  auto* wrapper = has_type ? dynamic_cast<EnvWrapper*>(env) : nullptr;
-  return wrapper == nullptr ? nullptr : wrapper->target();
+namespace {
+
+using VirtualFunctions = const void* const*;
+
+VirtualFunctions FunctionsOf(const Env* env) {
+  return *reinterpret_cast<const VirtualFunctions*>(env);
 }
+
+// The number of a virtual function, as GCC and Clang have it in pointers to members.
+template <typename Function>
+size_t Slot(Function function) {
+  static_assert(sizeof(Function) == 2 * sizeof(size_t), "two words");
+  size_t words[2];
+  memcpy(words, &function, sizeof words);
+  return words[0] / sizeof(size_t);
+}
+
+// Whether a wrapper passes on all functions that concern files: the class of the application may
+// override others. A copy of EnvWrapper's function in the application that is not exported counts
+// as another one.
+bool PassesFilesOn(EnvWrapper* wrapper) {
+  EnvWrapper plain(nullptr);
+  const VirtualFunctions given = FunctionsOf(wrapper);
+  const VirtualFunctions expected = FunctionsOf(&plain);
+  const size_t slots[] = {
+      Slot(&Env::NewSequentialFile), Slot(&Env::NewRandomAccessFile), Slot(&Env::NewWritableFile),
+      Slot(&Env::NewAppendableFile), Slot(&Env::FileExists), Slot(&Env::GetChildren),
+      Slot(&Env::RemoveFile), Slot(&Env::DeleteFile), Slot(&Env::CreateDir), Slot(&Env::RemoveDir),
+      Slot(&Env::DeleteDir), Slot(&Env::GetFileSize), Slot(&Env::RenameFile), Slot(&Env::LockFile),
+      Slot(&Env::UnlockFile),
+  };
+  return std::all_of(std::begin(slots), std::end(slots),
+                     [&](size_t slot) { return given[slot] == expected[slot]; });
+}
+
+// The Env that `env` passes all files to; null if it is no wrapper, or if that is unknown: a class
+// that was compiled without type information has none before its virtual functions.
+Env* TargetOf(Env* env) {
+  const bool has_type = FunctionsOf(env)[-1] != nullptr;
+  auto* wrapper = has_type ? dynamic_cast<EnvWrapper*>(env) : nullptr;
+  return wrapper == nullptr || !PassesFilesOn(wrapper) ? nullptr : wrapper->target();
+}
+
+}  // namespace
 
 MemoryEnv* FindMemoryEnv(Env* env) {
   while (env != nullptr) {
-    void* const* const functions = *reinterpret_cast<void* const* const*>(env);
-    auto* memory = functions[-1] == nullptr ? nullptr : dynamic_cast<EnvInMemory*>(env);
+    const bool has_type = FunctionsOf(env)[-1] != nullptr;
+    auto* memory = has_type ? dynamic_cast<EnvInMemory*>(env) : nullptr;
     if (memory != nullptr) {
       return memory;
     }

@@ -2,17 +2,19 @@
 
 #include "block.h"
 #include "coding.h"
+#include "filter_block.h"
 #include "leveldb/comparator.h"
 #include "leveldb/env.h"
 
 namespace leveldb {
 
-struct Table::Rep {
+struct [[gnu::visibility("hidden")]] Table::Rep {
   Options options;
   RandomAccessFile* file;
   uint64_t file_size;
   BlockHandle meta;
   std::shared_ptr<const std::string> index;
+  std::unique_ptr<const FilterBlockReader> filter;
 
   std::unique_ptr<Iterator> NewIndexIterator() const {
     return NewBlockIterator(index, options.comparator);
@@ -30,6 +32,28 @@ struct Table::Rep {
       *block = NewBlockIterator(std::move(content), options.comparator);
     }
     return status;
+  }
+
+  // Reads the filters of the policy, if the table has them. Without them, and if they are damaged,
+  // all blocks may have a key.
+  void ReadFilter() {
+    auto content = std::make_shared<std::string>();
+    if (options.filter_policy == nullptr ||
+        !ReadBlock(file, file_size, meta, content.get()).ok()) {
+      return;
+    }
+    const std::string key = FilterKey(options.filter_policy);
+    const std::unique_ptr<Iterator> entry = NewBlockIterator(content, BytewiseComparator());
+    entry->Seek(key);
+    BlockHandle handle;
+    std::string filters;
+    if (!entry->Valid() || entry->key() != key) {
+      return;
+    }
+    Slice bytes = entry->value();
+    if (handle.ParseFrom(&bytes) && ReadBlock(file, file_size, handle, &filters).ok()) {
+      filter = std::make_unique<FilterBlockReader>(options.filter_policy, std::move(filters));
+    }
   }
 
   // Goes through the blocks, each of which is opened when it is reached.
@@ -146,6 +170,7 @@ Status Table::Open(const Options& options, RandomAccessFile* file, uint64_t file
   status = ReadBlock(file, file_size, index, content.get());
   if (status.ok()) {
     rep->index = std::move(content);
+    rep->ReadFilter();
     *table = new Table(rep.release());
   }
   return status;
@@ -154,6 +179,31 @@ Status Table::Open(const Options& options, RandomAccessFile* file, uint64_t file
 Table::~Table() { delete rep_; }
 
 Iterator* Table::NewIterator(const ReadOptions&) const { return new Rep::TableIterator(rep_); }
+
+Status Table::InternalGet(const ReadOptions&, const Slice& key, void* context,
+                          void (*found)(void* context, const Slice& key, const Slice& value)) {
+  const std::unique_ptr<Iterator> index = rep_->NewIndexIterator();
+  index->Seek(key);
+  if (!index->Valid()) {
+    return index->status();
+  }
+  BlockHandle handle;
+  Slice bytes = index->value();
+  if (rep_->filter != nullptr && handle.ParseFrom(&bytes) &&
+      !rep_->filter->MayHave(handle.offset, key)) {
+    return Status::OK();
+  }
+  std::unique_ptr<Iterator> block;
+  Status status = rep_->Open(index->value(), &block);
+  if (status.ok()) {
+    block->Seek(key);
+    if (block->Valid()) {
+      (*found)(context, block->key(), block->value());
+    }
+    status = block->status();
+  }
+  return status;
+}
 
 uint64_t Table::ApproximateOffsetOf(const Slice& key) const {
   const std::unique_ptr<Iterator> index = rep_->NewIndexIterator();

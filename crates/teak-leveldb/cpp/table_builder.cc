@@ -1,66 +1,15 @@
 #include "leveldb/table_builder.h"
 
-#include <vector>
-
 #include "block.h"
 #include "bridge.h"
 #include "coding.h"
+#include "filter_block.h"
 #include "leveldb/comparator.h"
 #include "leveldb/env.h"
-#include "leveldb/filter_policy.h"
 
 namespace leveldb {
 
-namespace {
-
-// A filter is for the blocks that begin in so many bytes: 2 to the power of this.
-const int kFilterRangeLog = 11;
-
-// The filters of a table.
-class FilterBlockBuilder {
- public:
-  explicit FilterBlockBuilder(const FilterPolicy* policy) : policy_(policy) {}
-
-  void Add(const Slice& key) { keys_.push_back(key.ToString()); }
-
-  // Keys to come are in a block at `offset`.
-  void BeginBlock(uint64_t offset) {
-    while (offsets_.size() < offset >> kFilterRangeLog) {
-      EndFilter();
-    }
-  }
-
-  std::string Finish() {
-    if (!keys_.empty()) {
-      EndFilter();
-    }
-    offsets_.push_back(static_cast<uint32_t>(filters_.size()));
-    for (const uint32_t offset : offsets_) {
-      PutFixed(&filters_, offset, 4);
-    }
-    filters_.push_back(static_cast<char>(kFilterRangeLog));
-    return filters_;
-  }
-
- private:
-  void EndFilter() {
-    offsets_.push_back(static_cast<uint32_t>(filters_.size()));
-    if (!keys_.empty()) {
-      const std::vector<Slice> keys(keys_.begin(), keys_.end());
-      policy_->CreateFilter(keys.data(), static_cast<int>(keys.size()), &filters_);
-      keys_.clear();
-    }
-  }
-
-  const FilterPolicy* const policy_;
-  std::vector<std::string> keys_;
-  std::string filters_;
-  std::vector<uint32_t> offsets_;
-};
-
-}  // namespace
-
-struct TableBuilder::Rep {
+struct [[gnu::visibility("hidden")]] TableBuilder::Rep {
   Rep(const Options& given, WritableFile* output)
       : options(given), file(output), block(given.block_restart_interval), index(1) {
     if (given.filter_policy != nullptr) {
@@ -141,6 +90,7 @@ Status TableBuilder::ChangeOptions(const Options& options) {
     return Status::InvalidArgument("changing comparator while building table");
   }
   rep_->options = options;
+  rep_->block.set_restart_interval(options.block_restart_interval);
   return Status::OK();
 }
 
@@ -195,7 +145,7 @@ Status TableBuilder::Finish() {
   if (rep->filter != nullptr) {
     std::string handle;
     rep->Write(rep->filter->Finish(), kNoCompression).AppendTo(&handle);
-    meta.Add("filter." + std::string(rep->options.filter_policy->Name()), handle);
+    meta.Add(FilterKey(rep->options.filter_policy), handle);
   }
   const BlockHandle meta_handle = rep->WriteCompressed(meta.Finish());
   std::string successor = rep->last_key;

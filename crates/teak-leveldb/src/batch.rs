@@ -14,6 +14,14 @@ pub(crate) enum Entry<'b> {
     Delete(&'b [u8]),
 }
 
+impl<'b> Entry<'b> {
+    pub(crate) fn key(&self) -> &'b [u8] {
+        match *self {
+            Entry::Put(key, _) | Entry::Delete(key) => key,
+        }
+    }
+}
+
 /// The entries of a batch. After an error there are no more.
 pub(crate) struct Entries<'b> {
     rest: &'b [u8],

@@ -258,6 +258,12 @@ pub unsafe extern "C" fn tl_compact(store: *const Store, status: *mut tl_status)
     unsafe { reported(status, || (*store).compact()).is_some() }
 }
 
+/// The version of the library, which the caller does not free.
+#[unsafe(no_mangle)]
+pub extern "C" fn tl_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
 /// Bytes of memory that a database has for itself.
 ///
 /// # Safety
@@ -277,7 +283,7 @@ pub unsafe extern "C" fn tl_memory_bytes(store: *const Store) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tl_lock(name: tl_slice, status: *mut tl_status) -> *mut LockFile {
     // SAFETY: the caller's promise.
-    let lock = unsafe { reported(status, || LockFile::take(path(name), false)) };
+    let lock = unsafe { reported(status, || LockFile::take(path(name))) };
     lock.map_or(ptr::null_mut(), |lock| Box::into_raw(Box::new(lock)))
 }
 

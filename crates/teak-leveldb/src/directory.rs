@@ -6,8 +6,9 @@
 use crate::{
     comparator::{BYTEWISE, KeyComparator},
     failure::{Failure, Kind, Result},
-    files::{DATA, data_files, remove_leveldb_files},
-    lock_file::LockFile,
+    files::{DATA, data_files, leveldb_files, remove_leveldb_files},
+    iterator::StoreIterator,
+    lock_file::{LockFile, Users, in_use},
     long_keys::Tables,
     store::{MAIN, PROPERTIES, RESTS, Store},
 };
@@ -16,8 +17,10 @@ use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},
     path::Path,
+    thread,
+    time::{Duration, Instant},
 };
-use teak::{Create, Database, KeyOrder, Options, Sharing, TableOptions, WriteTxn};
+use teak::{Create, Database, KeyOrder, Options, Sharing, TableOptions};
 use teak_foreign::leveldb::LevelDb;
 
 /// The content of `CURRENT`.
@@ -25,11 +28,17 @@ const CURRENT: &[u8] = b"TEAK data.teak\n";
 const CURRENT_MAX: u64 = 1 << 10;
 /// Other programs may use a directory at the same time if this is 1.
 const SHARED_VARIABLE: &str = "TEAK_LEVELDB_SHARED";
+/// How long to wait until another program has made or converted a database, and the pause between
+/// two attempts.
+const SHARED_WAIT_MAX: Duration = Duration::from_secs(10);
+const SHARED_PAUSE: Duration = Duration::from_millis(5);
 /// A directory of LevelDB is converted when it is opened: `1` removes its files at the end,
 /// `keep` does not.
 const IMPORT_VARIABLE: &str = "TEAK_LEVELDB_IMPORT";
 /// The key of the comparator's name among the properties.
 const COMPARATOR_KEY: &[u8] = b"comparator";
+/// A property of a database that was converted, while LevelDB's files are to be removed.
+pub(crate) const UNREMOVED_KEY: &[u8] = b"leveldb-files-to-remove";
 
 /// How a database is opened.
 pub(crate) struct OpenOptions {
@@ -42,21 +51,21 @@ pub(crate) struct OpenOptions {
 enum Content {
     Nothing,
     Teak,
+    /// A database with records, but no `CURRENT`.
+    Unnamed,
     LevelDb,
 }
 
 /// Opens a directory.
 pub(crate) fn open(directory: &Path, options: OpenOptions) -> Result<Store> {
     let is_shared = std::env::var_os(SHARED_VARIABLE).is_some_and(|value| value == "1");
-    let path = directory.join("LOCK");
-    let mut lock = LockFile::take(&path, is_shared)?;
-    let mut found = content(directory)?;
-    if is_shared && !matches!(found, Content::Teak) {
-        // One program makes the database, and shares it afterwards.
-        drop(lock);
-        lock = LockFile::take(&path, false)?;
-        found = content(directory)?;
-    }
+    let (lock, found) = match is_shared {
+        true => lock_with_others(directory)?,
+        false => {
+            let lock = LockFile::take(&directory.join("LOCK"))?;
+            (lock, content(directory)?)
+        }
+    };
     let is_there = !matches!(found, Content::Nothing);
     refuse_wrong_existence(directory, is_there, &options)?;
     let data = directory.join(DATA);
@@ -65,20 +74,62 @@ pub(crate) fn open(directory: &Path, options: OpenOptions) -> Result<Store> {
     let order = options.comparator.order(&id);
     match found {
         Content::LevelDb => convert(directory, &data, &name)?,
-        Content::Nothing => {
-            let database = engine_options().open(&data)?;
-            create_tables(&database, &name, order)?;
-            database.sync()?;
-            write_current(directory)?;
-        }
+        Content::Nothing | Content::Unnamed => create(directory, &name, order)?,
         Content::Teak => {}
     }
     let database = engine_options().create(Create::Never).open(&data)?;
     let tables = open_tables(&database, &name, order)?;
+    // A conversion may have ended before it removed these.
+    finish_conversion(&database, directory)?;
     if is_shared {
         lock.share()?;
     }
     Ok(Store::new(database, tables, Some(lock)))
+}
+
+/// Takes the lock of a directory that several programs use. One program makes the database, and
+/// shares it afterwards: the others wait for it.
+fn lock_with_others(directory: &Path) -> Result<(LockFile, Content)> {
+    let path = directory.join("LOCK");
+    let began = Instant::now();
+    loop {
+        for users in [Users::Many, Users::One] {
+            if let Some(lock) = LockFile::try_take(&path, users)? {
+                let found = content(directory)?;
+                if users == Users::One || matches!(found, Content::Teak) {
+                    return Ok((lock, found));
+                }
+            }
+        }
+        if began.elapsed() >= SHARED_WAIT_MAX {
+            return Err(in_use(&path));
+        }
+        thread::sleep(SHARED_PAUSE);
+    }
+}
+
+/// Makes an empty database, or completes one.
+fn create(directory: &Path, comparator: &[u8], order: KeyOrder) -> Result<()> {
+    let database = engine_options().open(directory.join(DATA))?;
+    create_tables(&database, comparator, order)?;
+    database.sync()?;
+    write_current(directory)
+}
+
+/// Makes an empty database in a directory that has neither one nor files of LevelDB.
+pub(crate) fn create_for_repair(directory: &Path, comparator: KeyComparator) -> Result<()> {
+    let has_files = leveldb_files(directory)
+        .iter()
+        .any(|path| path.file_stem().is_none_or(|name| name != "LOG"));
+    if has_files || !matches!(content(directory)?, Content::Nothing) {
+        return Err(Failure::invalid_argument(format!(
+            "{}: has no {DATA}; a directory of LevelDB is repaired by LevelDB itself",
+            directory.display()
+        )));
+    }
+    let id = directory.canonicalize().map_err(Failure::file(directory))?;
+    let name = comparator.name().to_vec();
+    create(directory, &name, comparator.order(&id))
 }
 
 /// Opens a database in memory, which `database` keeps between openings.
@@ -133,14 +184,28 @@ fn add_comparison(database: &Database, order: KeyOrder) -> Result<()> {
 fn content(directory: &Path) -> Result<Content> {
     let path = directory.join("CURRENT");
     let file = match File::open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(match has_records(&directory.join(DATA))? {
+                true => Content::Unnamed,
+                false => Content::Nothing,
+            });
+        }
         opened => opened.map_err(Failure::file(&path))?,
     };
     let mut current = Vec::new();
     let read = file.take(CURRENT_MAX).read_to_end(&mut current);
     read.map_err(Failure::file(&path))?;
     if current == CURRENT {
-        return Ok(Content::Teak);
+        let is_missing = fs::metadata(directory.join(DATA))
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let text = format!(
+            "{}: {DATA} is missing, which CURRENT names",
+            directory.display()
+        );
+        return match is_missing {
+            true => Err(Failure::corruption(text)),
+            false => Ok(Content::Teak),
+        };
     }
     if current.starts_with(b"MANIFEST-") {
         return Ok(Content::LevelDb);
@@ -151,6 +216,22 @@ fn content(directory: &Path) -> Result<Content> {
         directory.display()
     );
     Err(Failure::corruption(text))
+}
+
+/// Whether a file has a database with records. A creation that did not end has left none.
+fn has_records(data: &Path) -> Result<bool> {
+    if !fs::metadata(data).is_ok_and(|found| found.len() > 0) {
+        return Ok(false);
+    }
+    let database = engine_options().open(data)?;
+    let txn = database.begin_read()?;
+    match MAIN.open(&txn) {
+        Ok(records) => Ok(!records.is_empty(&txn)?),
+        Err(teak::Error::TableNotFound(_)) => Ok(false),
+        // It has records in an order.
+        Err(teak::Error::ComparisonMissing { .. }) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Writes `CURRENT` of a complete database.
@@ -166,21 +247,22 @@ pub(crate) fn write_current(directory: &Path) -> Result<()> {
     written.map_err(Failure::file(&temporary))
 }
 
-fn create_tables(database: &Database, comparator: &[u8], order: KeyOrder) -> Result<()> {
+pub(crate) fn create_tables(database: &Database, comparator: &[u8], order: KeyOrder) -> Result<()> {
     add_comparison(database, order)?;
     let mut txn = database.begin_write()?;
-    if MAIN.open(&txn).is_err() {
-        create_in(&mut txn, comparator, order)?;
+    match MAIN.open(&txn) {
+        Err(teak::Error::TableNotFound(_)) => {
+            MAIN.options(TableOptions::new().order(order))
+                .create(&mut txn)?;
+            let properties = PROPERTIES.create(&mut txn)?;
+            properties.insert(&mut txn, COMPARATOR_KEY, comparator)?;
+        }
+        opened => drop(opened?),
     }
+    // `teak import` makes only the main table.
+    RESTS.create(&mut txn)?;
+    PROPERTIES.create(&mut txn)?;
     txn.commit()?;
-    Ok(())
-}
-
-fn create_in(txn: &mut WriteTxn, comparator: &[u8], order: KeyOrder) -> Result<()> {
-    MAIN.options(TableOptions::new().order(order)).create(txn)?;
-    RESTS.create(txn)?;
-    let properties = PROPERTIES.create(txn)?;
-    properties.insert(txn, COMPARATOR_KEY, comparator)?;
     Ok(())
 }
 
@@ -208,7 +290,7 @@ pub(crate) fn open_tables(
     })
 }
 
-/// Makes a Teak file of a directory of LevelDB, and removes LevelDB's files.
+/// Makes a Teak file of a directory of LevelDB.
 fn convert(directory: &Path, data: &Path, comparator: &[u8]) -> Result<()> {
     let wish = std::env::var_os(IMPORT_VARIABLE);
     let keeps = wish.as_deref() == Some(OsStr::new("keep"));
@@ -241,18 +323,44 @@ fn convert(directory: &Path, data: &Path, comparator: &[u8]) -> Result<()> {
     create_tables(&database, comparator, KeyOrder::Bytes)?;
     let tables = open_tables(&database, comparator, KeyOrder::Bytes)?;
     copy(&source, directory, &database, &tables)?;
-    database.sync()?;
-    database.close()?;
-    write_current(directory)?;
     if !keeps {
-        remove_leveldb_files(directory);
+        let mut txn = database.begin_write()?;
+        PROPERTIES
+            .open(&txn)?
+            .insert(&mut txn, UNREMOVED_KEY, b"")?;
+        txn.commit()?;
+    }
+    database.sync()?;
+    compare(&source, directory, &database, &tables)?;
+    source.refuse_changed()?;
+    database.close()?;
+    write_current(directory)
+}
+
+/// Removes LevelDB's files after a conversion that does not keep them. Files that were kept, or
+/// that somebody puts there later, stay.
+fn finish_conversion(database: &Database, directory: &Path) -> Result<()> {
+    let is_converted = {
+        let txn = database.begin_read()?;
+        let properties = PROPERTIES.open(&txn)?;
+        properties.get(&txn, UNREMOVED_KEY)?.is_some()
+    };
+    if is_converted && remove_leveldb_files(directory) {
+        let mut txn = database.begin_write()?;
+        PROPERTIES.open(&txn)?.remove(&mut txn, UNREMOVED_KEY)?;
+        txn.commit()?;
     }
     Ok(())
 }
 
 /// Copies all records. Long keys come in a second pass, after the others, which are built
 /// bottom-up.
-fn copy(source: &LevelDb, temporary: &Path, database: &Database, tables: &Tables) -> Result<()> {
+pub(crate) fn copy(
+    source: &LevelDb,
+    temporary: &Path,
+    database: &Database,
+    tables: &Tables,
+) -> Result<()> {
     let mut txn = database.begin_write()?;
     let mut long_keys = 0_u64;
     let mut failure = None;
@@ -283,6 +391,38 @@ fn copy(source: &LevelDb, temporary: &Path, database: &Database, tables: &Tables
         }
     }
     txn.commit()?;
+    Ok(())
+}
+
+/// Compares all records with the source, which is read again.
+pub(crate) fn compare(
+    source: &LevelDb,
+    temporary: &Path,
+    database: &Database,
+    tables: &Tables,
+) -> Result<()> {
+    let mut copies = StoreIterator::new(&database.begin_read()?, tables)?;
+    copies.first();
+    let mut records = source.records(temporary, false)?;
+    for index in 0_u64.. {
+        let expected = records.next_record()?;
+        let is_end = expected.is_none();
+        let is_same = match (expected, copies.record()) {
+            (Some((key, value)), Some(copy)) => *copy.key == *key && *copy.value == *value,
+            (expected, copy) => expected.is_none() && copy.is_none(),
+        };
+        if let Some(failure) = copies.failure() {
+            return Err(failure.clone());
+        }
+        if !is_same {
+            let text = format!("record {index} is not the one of LevelDB; nothing was converted");
+            return Err(Failure::corruption(text));
+        }
+        if is_end {
+            break;
+        }
+        copies.next();
+    }
     Ok(())
 }
 

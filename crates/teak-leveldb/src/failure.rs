@@ -71,9 +71,10 @@ impl From<teak::Error> for Failure {
     fn from(error: teak::Error) -> Self {
         use teak::Error;
         let kind = match &error {
-            Error::Corrupted { .. } | Error::NotADatabase { .. } | Error::Decode { .. } => {
-                Kind::Corruption
-            }
+            Error::Corrupted { .. }
+            | Error::NotADatabase { .. }
+            | Error::Decode { .. }
+            | Error::TableNotFound(_) => Kind::Corruption,
             Error::InvalidArgument(_)
             | Error::KeyTooLong { .. }
             | Error::ComparisonMissing { .. }

@@ -17,17 +17,16 @@ pub(crate) fn data_files(directory: &Path) -> [PathBuf; 4] {
     [DATA, "data.teak-lock", SAVED, DAMAGED].map(|name| directory.join(name))
 }
 
-/// Removes the files of LevelDB that a converted directory no longer needs.
-pub(crate) fn remove_leveldb_files(directory: &Path) {
+/// Removes the files of LevelDB that a converted directory no longer needs. Returns whether all are
+/// gone. It does no harm if one stays.
+pub(crate) fn remove_leveldb_files(directory: &Path) -> bool {
     // The log of the library, which is open, has the name of LevelDB's.
     let is_log = |path: &PathBuf| path.file_name().is_some_and(|name| name == "LOG");
-    for path in leveldb_files(directory)
-        .into_iter()
+    let unneeded = leveldb_files(directory).into_iter();
+    let failures = unneeded
         .filter(|path| !is_log(path))
-    {
-        // It does no harm if one stays.
-        let _ = fs::remove_file(path);
-    }
+        .filter(|path| fs::remove_file(path).is_err());
+    failures.count() == 0
 }
 
 /// The files that have names of LevelDB, except `CURRENT` and `LOCK`.

@@ -18,6 +18,14 @@ use std::{
 /// those of a process: a second opening would get the lock too, and closing it would release both.
 static HELD: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
 
+/// The processes that may have a lock at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Users {
+    One,
+    /// All that take it in this way.
+    Many,
+}
+
 /// A held lock. Dropping it releases the lock; the file stays.
 #[derive(Debug)]
 pub struct LockFile {
@@ -27,8 +35,13 @@ pub struct LockFile {
 }
 
 impl LockFile {
-    /// Takes a lock. With `is_shared` other programs that share may have it too.
-    pub(crate) fn take(path: &Path, is_shared: bool) -> Result<Self> {
+    /// Takes a lock that nobody else may have.
+    pub(crate) fn take(path: &Path) -> Result<Self> {
+        Self::try_take(path, Users::One)?.ok_or_else(|| in_use(path))
+    }
+
+    /// Takes a lock. `None` if another process has it in a way that excludes this one.
+    pub(crate) fn try_take(path: &Path, users: Users) -> Result<Option<Self>> {
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         let id_of = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
         if path
@@ -46,25 +59,20 @@ impl LockFile {
             .open(path)
             .map_err(Failure::file(path))?;
         let id = id_of(file.metadata().map_err(Failure::file(path))?);
-        let operation = match is_shared {
-            true => FlockOperation::NonBlockingLockShared,
-            false => FlockOperation::NonBlockingLockExclusive,
+        let operation = match users {
+            Users::One => FlockOperation::NonBlockingLockExclusive,
+            Users::Many => FlockOperation::NonBlockingLockShared,
         };
-        fcntl_lock(&file, operation).map_err(|error| {
+        match fcntl_lock(&file, operation) {
             // Systems may say either if another process has it.
-            let error = if error == Errno::ACCESS {
-                Errno::AGAIN
-            } else {
-                error
-            };
-            let context = format!("lock {}", path.display());
-            Failure::system(context, &io::Error::from(error))
-        })?;
+            Err(Errno::ACCESS | Errno::AGAIN) => return Ok(None),
+            taken => taken.map_err(|error| locking(path, error))?,
+        }
         held.insert(id);
-        Ok(Self {
+        Ok(Some(Self {
             file: Some(file),
             id,
-        })
+        }))
     }
 
     /// Lets other programs that share have an exclusive lock, too.
@@ -82,4 +90,13 @@ impl Drop for LockFile {
         drop(self.file.take());
         held.remove(&self.id);
     }
+}
+
+/// The failure if another process has the lock.
+pub(crate) fn in_use(path: &Path) -> Failure {
+    locking(path, Errno::AGAIN)
+}
+
+fn locking(path: &Path, error: Errno) -> Failure {
+    Failure::system(format!("lock {}", path.display()), &io::Error::from(error))
 }

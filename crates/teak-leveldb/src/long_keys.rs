@@ -49,6 +49,15 @@ impl Tables {
         }
     }
 
+    /// The part of a key by which it is compared in the main table. The application's comparator
+    /// sees whole keys.
+    pub(crate) fn cut<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        match self.rests {
+            Some(_) => &key[..key.len().min(self.max_len)],
+            None => key,
+        }
+    }
+
     /// The value of a key.
     #[inline]
     pub(crate) fn get<'t, T: Transaction>(

@@ -2,8 +2,8 @@
 
 use crate::{
     comparator::KeyComparator,
-    directory::{open_tables, write_current},
-    failure::{Failure, Result},
+    directory::{create_for_repair, open_tables, write_current},
+    failure::{Failure, Kind, Result},
     files::{DAMAGED, DATA, SAVED, data_files, leveldb_files},
     lock_file::LockFile,
 };
@@ -12,15 +12,16 @@ use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
-use teak::{Comparison, Create, KeyOrder, Options};
+use teak::{Comparison, Create, Database, Deletion, KeyOrder, Options, Sharing, Transaction as _};
 
 /// Removes a database, and its directory if that is empty then. Files with other names stay. It is
-/// no error if there is no directory.
+/// no error if there is no directory. Nothing is removed while any program has `data.teak` open.
 pub(crate) fn destroy(directory: &Path) -> Result<()> {
     if fs::read_dir(directory).is_err() {
         return Ok(());
     }
-    let lock = LockFile::take(&directory.join("LOCK"), false)?;
+    let lock = LockFile::take(&directory.join("LOCK"))?;
+    delete_data(&directory.join(DATA))?;
     let mut result = Ok(());
     let mut remove = |path: PathBuf| {
         if let Err(error) = fs::remove_file(&path)
@@ -44,49 +45,87 @@ pub(crate) fn destroy(directory: &Path) -> Result<()> {
     result
 }
 
+/// Removes a file of records, unless it is in use: programs of Teak do not take `LOCK`. A file that
+/// is no database is left to the caller.
+fn delete_data(data: &Path) -> Result<()> {
+    match teak::delete(data, Deletion::IfUnused) {
+        Err(teak::Error::NotADatabase { .. }) => Ok(()),
+        deleted => Ok(deleted.map(drop)?),
+    }
+}
+
 /// Repairs a database: if a page is damaged, what can be read is saved to a new file, which takes
-/// the place of the damaged one. That one is kept as `data.teak.damaged`.
+/// the place of the damaged one. That one is kept as `data.teak.damaged`. As in LevelDB, an empty
+/// directory becomes an empty database. A file that another program has open is left unchanged.
 pub(crate) fn repair(directory: &Path, comparator: KeyComparator) -> Result<()> {
-    // It creates nothing if there is nothing to repair.
     fs::read_dir(directory).map_err(Failure::file(directory))?;
-    let _lock = LockFile::take(&directory.join("LOCK"), false)?;
-    let (data, saved) = (directory.join(DATA), directory.join(SAVED));
-    if !data.exists() {
-        let text = format!(
-            "{}: has no {DATA}; a directory of LevelDB is repaired by LevelDB itself",
-            directory.display()
-        );
-        return Err(Failure::invalid_argument(text));
+    let _lock = LockFile::take(&directory.join("LOCK"))?;
+    if !directory.join(DATA).exists() {
+        return create_for_repair(directory, comparator);
     }
     let name = comparator.name().to_vec();
     let id = directory.canonicalize().map_err(Failure::file(directory))?;
     let order = comparator.order(&id);
-    let options = || match order {
-        KeyOrder::Custom(comparison) => Options::new().comparison(comparison),
-        _ => Options::new(),
-    };
-    let checked = options()
-        .create(Create::Never)
-        .open(&data)
-        .and_then(|database| database.check(&mut |_| ControlFlow::Continue(())));
-    if !checked.is_ok_and(|report| report.is_clean()) {
-        let _ = fs::remove_file(&saved);
-        let comparisons: Vec<&'static Comparison> = match order {
-            KeyOrder::Custom(comparison) => vec![comparison],
-            _ => Vec::new(),
-        };
-        teak::salvage(&data, &saved, &comparisons, &mut |_| {
-            ControlFlow::Continue(())
-        })?;
-        // A file without the tables of the library is no repaired database.
-        let database = options().create(Create::Never).open(&saved)?;
-        open_tables(&database, &name, order)?;
-        database.close()?;
-        // The damaged file has its name until the repaired one gets it.
-        let damaged = directory.join(DAMAGED);
-        let _ = fs::remove_file(&damaged);
-        fs::hard_link(&data, &damaged).map_err(Failure::file(&damaged))?;
-        fs::rename(&saved, &data).map_err(Failure::file(&saved))?;
+    if !is_sound(directory, order)? {
+        replace_damaged(directory, &name, order)?;
     }
     write_current(directory)
+}
+
+fn is_sound(directory: &Path, order: KeyOrder) -> Result<bool> {
+    let Some(database) = open_alone(&directory.join(DATA), order)? else {
+        return Ok(false);
+    };
+    let checked = database.check(&mut |_| ControlFlow::Continue(()));
+    Ok(checked.is_ok_and(|report| report.is_clean()))
+}
+
+/// Opens a file so that no other program can use it. `None` if it is too damaged for that.
+fn open_alone(data: &Path, order: KeyOrder) -> Result<Option<Database>> {
+    match options(order).sharing(Sharing::Alone).open(data) {
+        Ok(database) => Ok(Some(database)),
+        Err(error @ teak::Error::InUse(_)) => Err(error.into()),
+        // This process has it open in another way.
+        Err(teak::Error::OptionsDiffer { .. }) => {
+            Err(teak::Error::InUse(data.to_path_buf()).into())
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+fn options(order: KeyOrder) -> Options {
+    let options = Options::new().create(Create::Never);
+    match order {
+        KeyOrder::Custom(comparison) => options.comparison(comparison),
+        _ => options,
+    }
+}
+
+/// Replaces a damaged file by one with its readable part.
+fn replace_damaged(directory: &Path, comparator: &[u8], order: KeyOrder) -> Result<()> {
+    let [data, saved, damaged] = [DATA, SAVED, DAMAGED].map(|name| directory.join(name));
+    let _ = fs::remove_file(&saved);
+    let comparisons: Vec<&'static Comparison> = match order {
+        KeyOrder::Custom(comparison) => vec![comparison],
+        _ => Vec::new(),
+    };
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let report = teak::salvage(&data, &saved, &comparisons, go_on)?;
+    // A file without the tables of the library is no repaired database.
+    let database = options(order).sharing(Sharing::Alone).open(&saved)?;
+    open_tables(&database, comparator, order)?;
+    database.close()?;
+    // No program can begin to use the damaged file while the other one gets its name.
+    let held = open_alone(&data, order)?;
+    if let Some(database) = &held
+        && database.begin_read()?.id() != report.transaction
+    {
+        let _ = fs::remove_file(&saved);
+        let text = format!("{}: was written to during the repair", data.display());
+        return Err(Failure::new(Kind::Io, text));
+    }
+    // The damaged file has its name until the repaired one gets it.
+    let _ = fs::remove_file(&damaged);
+    fs::hard_link(&data, &damaged).map_err(Failure::file(&damaged))?;
+    fs::rename(&saved, &data).map_err(Failure::file(&saved))
 }

@@ -14,6 +14,9 @@ use teak::{CompactOptions, Database, Durability, ReadTxn, TableDef, WriteTxn, co
 /// The share of free pages, in hundredths, from which on a file is worth compacting.
 const FREE_PERCENT: u64 = 5;
 
+/// From this many entries on, a batch is applied in key order.
+const IN_KEY_ORDER_MIN: usize = 8;
+
 /// An open database. All methods may be called by several threads.
 pub struct Store {
     database: Database,
@@ -79,17 +82,29 @@ impl Store {
                 true => Durability::Durable,
                 false => Durability::Lazy,
             });
+            let mut entries = Vec::new();
             for batch in batches {
-                self.apply(&mut txn, batch)?;
+                for entry in batch::entries(batch)? {
+                    entries.push(entry?);
+                }
             }
+            self.apply(&mut txn, &entries)?;
             txn.commit()?;
             Ok(())
         })
     }
 
-    fn apply(&self, txn: &mut WriteTxn, batch: &[u8]) -> Result<()> {
-        for entry in batch::entries(batch)? {
-            match entry? {
+    fn apply(&self, txn: &mut WriteTxn, entries: &[Entry<'_>]) -> Result<()> {
+        let in_key_order = entries.len() >= IN_KEY_ORDER_MIN && self.tables.rests.is_some();
+        let mut keys = entries.iter().map(Entry::key);
+        if in_key_order && keys.all(|key| key.len() < self.tables.max_len) {
+            let (puts, deletes) = last_of_each_key(entries);
+            self.tables.main.remove_many(txn, &deletes)?;
+            self.tables.main.insert_many(txn, &puts)?;
+            return Ok(());
+        }
+        for entry in entries {
+            match entry {
                 Entry::Put(key, value) => self.tables.insert(txn, key, value)?,
                 Entry::Delete(key) => self.tables.remove(txn, key)?,
             }
@@ -101,15 +116,14 @@ impl Store {
     pub(crate) fn approximate_size(&self, start: &[u8], limit: &[u8]) -> Result<u64> {
         let txn = self.database.begin_read()?;
         let table = &self.tables.main;
-        let cut = |key: &[u8]| key[..key.len().min(self.tables.max_len)].to_vec();
-        let (start, limit) = (cut(start), cut(limit));
-        if table.compare_keys(&txn, &start, &limit)?.is_ge() {
+        let (start, limit) = (self.tables.cut(start), self.tables.cut(limit));
+        if table.compare_keys(&txn, start, limit)?.is_ge() {
             return Ok(0);
         }
         let stat = table.stat(&txn)?;
         let pages = stat.leaf_pages + stat.value_pages;
         let bytes = pages.saturating_mul(self.database.stat()?.page_size as u64);
-        let range = (Bound::Included(&start[..]), Bound::Excluded(&limit[..]));
+        let range = (Bound::Included(start), Bound::Excluded(limit));
         let records = table.range(range).estimate(&txn)?.records;
         let share = bytes as f64 * records as f64 / stat.records.max(1) as f64;
         Ok(share as u64)
@@ -131,6 +145,32 @@ impl Store {
     pub(crate) fn memory_bytes(&self) -> u64 {
         (size_of::<Self>() + self.writers.batch_bytes()) as u64
     }
+}
+
+/// A key and its value.
+type KeyValue<'b> = (&'b [u8], &'b [u8]);
+
+/// The records to insert, of which the last one of a key counts, and the keys to remove.
+fn last_of_each_key<'b>(entries: &[Entry<'b>]) -> (Vec<KeyValue<'b>>, Vec<&'b [u8]>) {
+    let put = |entry: &Entry<'b>| match *entry {
+        Entry::Put(key, value) => Some((key, value)),
+        Entry::Delete(_) => None,
+    };
+    let puts: Vec<_> = entries.iter().filter_map(put).collect();
+    if puts.len() == entries.len() {
+        return (puts, Vec::new());
+    }
+    let mut sorted: Vec<_> = entries.iter().collect();
+    sorted.sort_by_key(|entry| entry.key());
+    let of_keys = sorted.chunk_by(|a, b| a.key() == b.key());
+    let (mut puts, mut deletes) = (Vec::new(), Vec::new());
+    for last in of_keys.filter_map(<[_]>::last) {
+        match put(last) {
+            Some(record) => puts.push(record),
+            None => deletes.push(last.key()),
+        }
+    }
+    (puts, deletes)
 }
 
 /// The table of the records.

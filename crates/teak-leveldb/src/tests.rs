@@ -1,4 +1,6 @@
-//! Databases compared with maps, and the rules of directories.
+//! Databases compared with maps.
+
+mod directories;
 
 use crate::{
     comparator::KeyComparator,
@@ -6,11 +8,10 @@ use crate::{
     failure::{Failure, Kind},
     files::DATA,
     iterator::StoreIterator,
-    removal,
     store::Store,
 };
 use fastrand::Rng;
-use std::{collections::BTreeMap, fs, path::Path, sync::Arc, thread};
+use std::{collections::BTreeMap, path::Path, sync::Arc, thread};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -206,6 +207,35 @@ fn snapshots_and_iterators_see_their_state() {
 }
 
 #[test]
+fn the_last_entry_of_a_key_counts_in_batches_of_all_lengths() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let mut random = Rng::with_seed(1);
+    let mut model = Model::new();
+    for round in 0..60 {
+        let only_puts = round % 3 == 0;
+        let mut entries = Vec::new();
+        for number in 0..random.u32(..40) {
+            let key = vec![random.u8(b'a'..b'j'); random.usize(1..4)];
+            let is_put = only_puts || random.bool();
+            let value = is_put.then(|| [round, number].map(u32::to_be_bytes).concat());
+            entries.push((key, value));
+        }
+        let changes: Vec<_> = (entries.iter())
+            .map(|(key, value)| (&key[..], value.as_deref()))
+            .collect();
+        store.write(&batch(&changes), false).unwrap();
+        for (key, value) in entries {
+            match value {
+                Some(value) => model.insert(key, value),
+                None => model.remove(&key),
+            };
+        }
+        compare(&store, &model, &mut random);
+    }
+}
+
+#[test]
 fn a_batch_is_made_in_its_order_or_not_at_all() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
@@ -261,53 +291,6 @@ fn writers_at_the_same_time_lose_nothing() {
 }
 
 #[test]
-fn directories_are_opened_by_leveldbs_rules() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path();
-    let refused = |path: &Path, options: OpenOptions| directory::open(path, options).err().unwrap();
-    let name = path.display();
-    let expected = format!("{name}: does not exist (create_if_missing is false)");
-    assert_eq!(
-        refused(path, options(false)),
-        Failure::invalid_argument(expected)
-    );
-    let store = open(path);
-    let expected = format!("lock {name}/LOCK: already held by process");
-    assert_eq!(
-        refused(path, options(true)),
-        Failure::new(Kind::Io, expected)
-    );
-    drop(store);
-    let expected = format!("{name}: exists (error_if_exists is true)");
-    let wrong = OpenOptions {
-        error_if_exists: true,
-        ..options(true)
-    };
-    assert_eq!(refused(path, wrong), Failure::invalid_argument(expected));
-    let expected = "leveldb.BytewiseComparator does not match existing comparator : backwards";
-    assert_eq!(
-        refused(path, backwards("backwards")),
-        Failure::invalid_argument(expected)
-    );
-    let failure = refused(&path.join("no/such"), options(true));
-    assert_eq!(failure.kind, Kind::NotFound);
-    assert!(
-        failure.text.ends_with("LOCK: No such file or directory"),
-        "{}",
-        failure.text
-    );
-    fs::write(path.join("CURRENT"), "nonsense\n").unwrap();
-    assert_eq!(refused(path, options(true)).kind, Kind::Corruption);
-    fs::write(path.join("CURRENT"), "MANIFEST-000002\n").unwrap();
-    let failure = refused(path, options(true));
-    assert!(
-        failure.text.contains("TEAK_LEVELDB_IMPORT=1"),
-        "{}",
-        failure.text
-    );
-}
-
-#[test]
 fn keys_that_a_comparator_finds_equal_are_one_key() {
     let directory = tempfile::tempdir().unwrap();
     // A name that the engine would refuse.
@@ -338,66 +321,28 @@ fn keys_that_a_comparator_finds_equal_are_one_key() {
 }
 
 #[test]
-fn a_database_in_memory_outlives_its_openings() {
-    let mut memory = None;
-    let name = Path::new("/memory");
-    let open =
-        |memory: &mut _, create| directory::open_in_memory((name, name), memory, options(create));
-    assert!(open(&mut memory, false).is_err());
-    put(&open(&mut memory, true).unwrap(), b"a", b"1");
-    assert_eq!(
-        get(&open(&mut memory, false).unwrap(), b"a"),
-        Some(b"1".to_vec())
-    );
-}
-
-#[test]
-fn destroying_leaves_the_files_of_others() {
+fn the_comparator_of_sizes_sees_whole_keys() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("db");
-    removal::destroy(&path).unwrap();
-    fs::create_dir(&path).unwrap();
-    let store = open(&path);
-    assert!(removal::destroy(&path).is_err(), "it is open");
-    drop(store);
-    fs::write(path.join("000005.ldb"), "").unwrap();
-    fs::write(path.join("other"), "").unwrap();
-    removal::destroy(&path).unwrap();
-    let left: Vec<_> = fs::read_dir(&path)
-        .unwrap()
-        .map(|it| it.unwrap().file_name())
-        .collect();
-    assert_eq!(left, ["other"]);
-    fs::remove_file(path.join("other")).unwrap();
-    drop(open(&path));
-    removal::destroy(&path).unwrap();
-    assert!(!path.exists());
-}
-
-#[test]
-fn a_damaged_database_is_repaired() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path();
-    let store = open(path);
-    for number in 0..5_000_u32 {
-        put(&store, &number.to_be_bytes(), &[7; 100]);
+    let by_len = OpenOptions {
+        comparator: KeyComparator::Custom {
+            name: b"by length".to_vec(),
+            address: 0,
+            function: Box::new(|_, a, b| a.len().cmp(&b.len())),
+        },
+        ..options(true)
+    };
+    let store = directory::open(directory.path(), by_len).unwrap();
+    for len in 1..3_000 {
+        put(&store, &vec![b'k'; len], b"value");
     }
-    drop(store);
-    removal::repair(path, KeyComparator::Bytewise).unwrap();
-    assert!(
-        !path.join("data.teak.damaged").exists(),
-        "a sound one stays"
-    );
-    let data = path.join(DATA);
-    let mut bytes = fs::read(&data).unwrap();
-    let middle = bytes.len() / 2 / 4096 * 4096;
-    bytes[middle + 100..middle + 200].fill(0xEE);
-    fs::write(&data, bytes).unwrap();
-    removal::repair(path, KeyComparator::Bytewise).unwrap();
-    assert!(path.join("data.teak.damaged").exists());
-    let store = open(path);
-    let mut iterator = store.iterator(None).unwrap();
-    iterator.first();
-    let left = walk(&mut iterator, StoreIterator::next).len();
-    assert!((4_000..=5_000).contains(&left), "{left} records");
+    let size = |low, high| {
+        store
+            .approximate_size(&vec![0; low], &vec![0; high])
+            .unwrap()
+    };
+    assert!(size(0, 9_000) > 0);
+    // Both bounds have the same first bytes.
+    assert_eq!(size(9_000, 5_000), 0);
+    assert!(size(0, 9_000) >= size(0, 2_000));
+    assert_eq!(size(8_000, 9_000), 0);
 }

@@ -1,8 +1,8 @@
 //! The clients, the libraries that they run on, and their command line.
 
-use super::library::Prefix;
+use crate::clients::{Prefix, Side, WorkArea};
 use clap::ValueEnum;
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 /// Runs clients of LMDB on the library with its interface: their tests, and LMDB's own programs,
 /// whose output is compared
@@ -11,7 +11,7 @@ pub(crate) struct LmdbClientsArguments {
     /// The clients to run; may be given several times
     #[arg(long, value_enum, default_value = "own")]
     pub(super) client: Vec<Client>,
-    /// The library to run tests on. On LMDB itself, failing tests are only listed
+    /// The library to run tests on. On the original, LMDB, failing tests are only listed
     #[arg(long, value_enum, default_value = "teak")]
     pub(super) on: Side,
     /// The directory of LMDB's sources; by default those of the crate lmdb-master-sys
@@ -68,33 +68,10 @@ pub(super) enum Client {
     All,
 }
 
-/// The library that clients are linked with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum Side {
-    Lmdb,
-    Teak,
-}
-
-impl Side {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Lmdb => "LMDB",
-            Self::Teak => "Teak",
-        }
-    }
-}
-
 /// The parameters of running a client.
 pub(super) struct ClientBench<'b> {
     pub(super) arguments: &'b LmdbClientsArguments,
-    /// The directory in which clients are built.
-    pub(super) directory: PathBuf,
+    pub(super) area: WorkArea,
     /// The library that they are linked with.
     pub(super) prefix: Prefix,
-}
-
-impl ClientBench<'_> {
-    pub(super) fn time_limit(&self) -> Duration {
-        Duration::from_secs(self.arguments.time_limit)
-    }
 }

@@ -5,13 +5,11 @@
 //! The package can be built with a changed LMDB or, by `LMDB_DATA_V1`, with 0.9. The latter uses
 //! functions of `lmdb.h` only.
 
-use super::{
-    bench::{ClientBench, Side},
-    comparison,
-    library::Prefix,
-    running,
+use super::{bench::ClientBench, library};
+use crate::{
+    Failure, Result, built,
+    clients::{ClientEnd, Prefix, Side, comparison, npm, running},
 };
-use crate::{Failure, Result, built};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -35,56 +33,36 @@ const SOURCES: [&str; 10] = [
 ];
 
 /// Compiles the package's addon, and runs the program.
-pub(super) fn run(bench: &ClientBench<'_>) -> Result {
+pub(super) fn run(bench: &ClientBench<'_>) -> Result<ClientEnd> {
     if let Some(tool) = running::missing_tool(&TOOLS) {
         println!("lmdb-js: SKIPPED, since there is no {tool} here");
-        return Ok(());
+        return Ok(ClientEnd::Skipped);
     }
-    let directory = bench.directory.join("lmdb-js");
+    let directory = bench.area.directory.join("lmdb-js");
     fs::create_dir_all(&directory)?;
     let own = built::workspace().join("crates/teak-lmdb/tests/js");
-    if let Err(Failure(why)) = install(bench, &directory, &own.join("package.json")) {
+    if let Err(Failure(why)) = npm::install(&bench.area, &directory, &own.join("package.json")) {
         println!("lmdb-js: SKIPPED, since npm cannot download it: {why}");
-        return Ok(());
+        return Ok(ClientEnd::Skipped);
     }
     let package = directory.join("node_modules/lmdb");
     let sources = package.join("dependencies/lmdb-data-v1/libraries/liblmdb");
-    let lmdb = Prefix::of_lmdb(&directory, &sources, &bench.arguments.compiler)?;
+    let lmdb = library::of_lmdb(&directory, &sources, &bench.arguments.compiler)?;
     compile(bench, &directory, &package, &lmdb)?;
     let program = directory.join("client.mjs");
     fs::copy(own.join("client.mjs"), &program)?;
-    comparison::compare(bench, "lmdb-js", |side, scratch| {
+    comparison::compare(&bench.area, "lmdb-js", |side, scratch| {
         let prefix = match side {
-            Side::Lmdb => &lmdb,
+            Side::Original => &lmdb,
             Side::Teak => &bench.prefix,
         };
         let mut node = Command::new("node");
         node.arg(&program)
             .arg(scratch.join("db"))
             .env("LD_LIBRARY_PATH", prefix.libraries());
-        node
-    })
-}
-
-/// Has npm install the package without its compiled addon, unless it is there already.
-fn install(bench: &ClientBench<'_>, directory: &Path, wanted: &Path) -> Result {
-    let installed = directory.join("package.json");
-    let wanted = fs::read(wanted)?;
-    let is_installed = fs::read(&installed).is_ok_and(|installed| installed == wanted);
-    if is_installed && directory.join("node_modules/lmdb").is_dir() {
-        return Ok(());
-    }
-    fs::write(&installed, &wanted)?;
-    let mut npm = Command::new("npm");
-    npm.args(["install", "--ignore-scripts", "--omit=optional"])
-        .args(["--no-audit", "--no-fund", "--no-package-lock"])
-        .current_dir(directory);
-    let log = directory.join("npm.log");
-    let installation = running::succeed(&mut npm, &log, bench.time_limit());
-    if installation.is_err() {
-        fs::remove_file(&installed)?;
-    }
-    installation
+        Ok(node)
+    })?;
+    Ok(ClientEnd::Completed)
 }
 
 /// Compiles the addon, to where the package looks for it.
@@ -98,7 +76,7 @@ fn compile(bench: &ClientBench<'_>, directory: &Path, package: &Path, lmdb: &Pre
         .arg(&object)
         .arg(package.join("dependencies/lz4/lib/lz4.c"));
     let log = directory.join("compiler.log");
-    running::succeed(&mut c, &log, bench.time_limit())?;
+    bench.area.succeed(&mut c, &log)?;
 
     // One source, so that the headers are read once.
     let source = directory.join("addon.cpp");
@@ -133,5 +111,5 @@ fn compile(bench: &ClientBench<'_>, directory: &Path, package: &Path, lmdb: &Pre
         .arg(lmdb.libraries())
         .args(["-llmdb", "-lpthread", "-o"])
         .arg(release.join("lmdb.node"));
-    running::succeed(&mut compiler, &log, bench.time_limit())
+    bench.area.succeed(&mut compiler, &log)
 }

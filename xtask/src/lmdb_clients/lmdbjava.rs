@@ -2,23 +2,23 @@
 //! lmdbjava's jar, and on Teak's library, and must print the same output. (lmdbjava's own tests are
 //! not on Maven Central.)
 
-use super::{
-    bench::{ClientBench, Side},
-    comparison, running,
+use super::bench::ClientBench;
+use crate::{
+    Result, built,
+    clients::{ClientEnd, Side, comparison, running},
 };
-use crate::{Result, built};
 use std::{fs, path::Path, process::Command};
 
 /// The programs that must be installed.
 const TOOLS: [&str; 3] = ["java", "javac", "mvn"];
 
 /// Compiles the program, and runs it on both libraries.
-pub(super) fn run(bench: &ClientBench<'_>) -> Result {
+pub(super) fn run(bench: &ClientBench<'_>) -> Result<ClientEnd> {
     if let Some(tool) = running::missing_tool(&TOOLS) {
         println!("lmdbjava: SKIPPED, {tool} is not installed");
-        return Ok(());
+        return Ok(ClientEnd::Skipped);
     }
-    let directory = bench.directory.join("lmdbjava");
+    let directory = bench.area.directory.join("lmdbjava");
     fs::create_dir_all(&directory)?;
     let sources = built::workspace().join("crates/teak-lmdb/tests/java");
     let classes = class_path(bench, &directory, &sources.join("pom.xml"))?;
@@ -27,14 +27,12 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result {
         .args(["-cp", &classes, "-d"])
         .arg(&directory)
         .arg(sources.join("Client.java"));
-    running::succeed(
-        &mut compiler,
-        &directory.join("javac.log"),
-        bench.time_limit(),
-    )?;
+    bench
+        .area
+        .succeed(&mut compiler, &directory.join("javac.log"))?;
     let classes = format!("{}:{classes}", directory.display());
     let library = bench.prefix.libraries().join("liblmdb.so.0");
-    comparison::compare(bench, "lmdbjava", |side, scratch| {
+    comparison::compare(&bench.area, "lmdbjava", |side, scratch| {
         let mut java = Command::new("java");
         // lmdbjava accesses internals of Java's buffers.
         for package in ["java.nio", "sun.nio.ch"] {
@@ -44,8 +42,9 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result {
             java.arg(format!("-Dlmdbjava.native.lib={}", library.display()));
         }
         java.args(["-cp", &classes, "Client"]).arg(scratch);
-        java
-    })
+        Ok(java)
+    })?;
+    Ok(ClientEnd::Completed)
 }
 
 /// The jars that Maven downloaded for the program. Maven runs again if the dependencies change.
@@ -64,7 +63,9 @@ fn class_path(bench: &ClientBench<'_>, directory: &Path, project: &Path) -> Resu
         .arg(project)
         .arg("dependency:build-classpath")
         .arg(format!("-Dmdep.outputFile={}", file.display()));
-    running::succeed(&mut maven, &directory.join("maven.log"), bench.time_limit())?;
+    bench
+        .area
+        .succeed(&mut maven, &directory.join("maven.log"))?;
     fs::write(known, wanted)?;
     Ok(fs::read_to_string(file)?)
 }

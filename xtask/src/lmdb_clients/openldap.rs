@@ -5,8 +5,12 @@
 //! over. Each step runs with its own LMDB and with the library, and the output of `slapcat` must be
 //! equal.
 
-use super::{bench::ClientBench, debian, running};
-use crate::{Context, Result, commands};
+use super::bench::ClientBench;
+use crate::{
+    Context, Result,
+    clients::{ClientEnd, debian},
+    commands,
+};
 use rustix::process::Signal;
 use std::{
     fmt::Write as _,
@@ -49,10 +53,10 @@ struct Installed<'b> {
 }
 
 /// Runs all steps on both libraries, and compares.
-pub(super) fn run(bench: &ClientBench<'_>) -> Result {
-    let directory = bench.directory.join("openldap");
-    let Some(root) = debian::unpack(bench, "openldap", &PACKAGES)? else {
-        return Ok(());
+pub(super) fn run(bench: &ClientBench<'_>) -> Result<ClientEnd> {
+    let directory = bench.area.directory.join("openldap");
+    let Some(root) = debian::unpack(&bench.area, "openldap", &PACKAGES)? else {
+        return Ok(ClientEnd::Skipped);
     };
     let version = wanted_version(&root)?;
     let library = bench.prefix.libraries().join("liblmdb.so.0");
@@ -98,7 +102,7 @@ pub(super) fn run(bench: &ClientBench<'_>) -> Result {
         dump != without_changing(&loaded),
         "ldapmodify has changed nothing"
     );
-    Ok(())
+    Ok(ClientEnd::Completed)
 }
 
 /// Has each side make its indexes some times, in turns. Returns the shortest times in seconds.
@@ -179,8 +183,8 @@ impl Installed<'_> {
     }
 
     fn offline(&self, name: &str, words: &[&str]) -> Result {
-        let (log, limit) = (self.log(name), self.bench.time_limit());
-        running::succeed(self.server(name).args(words), &log, limit)
+        let log = self.log(name);
+        self.bench.area.succeed(self.server(name).args(words), &log)
     }
 
     /// The output of `slapcat`.
@@ -211,12 +215,12 @@ impl Installed<'_> {
             }
             thread::sleep(Duration::from_millis(20));
         }
-        let limit = self.bench.time_limit();
+        let area = &self.bench.area;
         let mut modify = self.program("usr/bin/ldapmodify");
         modify
             .args(["-x", "-D", ROOT, "-w", PASSWORD, "-H", &address, "-f"])
             .arg(changes);
-        running::succeed(&mut modify, &self.log("ldapmodify"), limit)?;
+        area.succeed(&mut modify, &self.log("ldapmodify"))?;
         let mut search = self.program("usr/bin/ldapsearch");
         search.args([
             "-x",
@@ -228,7 +232,7 @@ impl Installed<'_> {
             "(|(sn=Name7)(mail=*9*9@example.org))",
         ]);
         let log = self.log("ldapsearch");
-        running::succeed(&mut search, &log, limit)?;
+        self.bench.area.succeed(&mut search, &log)?;
         server.stop()?;
         Ok(fs::read_to_string(log)?)
     }

@@ -1,11 +1,12 @@
 //! LMDB's own test programs and tools. They are compiled from the sources in a dependency, once
 //! with LMDB and once with Teak's library, and must print the same output.
 
-use super::{
-    bench::{LmdbClientsArguments, Side},
-    library::{Prefix, find_lmdb},
+use super::{bench::LmdbClientsArguments, library::find_lmdb};
+use crate::{
+    Failure, Result,
+    clients::{Prefix, Side, comparison::refuse_difference},
+    commands,
 };
-use crate::{Failure, Result, commands};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -36,7 +37,7 @@ char *mdb_dkey(MDB_val *key, char *text) {
 
 fn directory(side: Side, scratch: &Path) -> PathBuf {
     scratch.join(match side {
-        Side::Lmdb => "lmdb",
+        Side::Original => "lmdb",
         Side::Teak => "own",
     })
 }
@@ -64,7 +65,7 @@ pub(super) fn run(arguments: &LmdbClientsArguments, prefix: &Prefix) -> Result {
         prefix,
         scratch: scratch.path(),
     };
-    for side in [Side::Lmdb, Side::Teak] {
+    for side in Side::BOTH {
         fs::create_dir(directory(side, bench.scratch))?;
         for program in TESTS.iter().chain(&TOOLS) {
             bench.compile(program, side)?;
@@ -89,7 +90,7 @@ impl CompileBench<'_> {
             .arg(self.sources)
             .current_dir(self.scratch);
         match side {
-            Side::Lmdb => command.args(["mdb.c", "midl.c"].map(|file| self.sources.join(file))),
+            Side::Original => command.args(["mdb.c", "midl.c"].map(|file| self.sources.join(file))),
             Side::Teak => command.arg("-L").arg(self.prefix.libraries()).arg("-llmdb"),
         };
         commands::run(command.arg("-lpthread"))
@@ -111,7 +112,7 @@ impl CompileBench<'_> {
     }
 
     fn compare_test(&self, test: &str) -> Result {
-        let [theirs, own] = [Side::Lmdb, Side::Teak].map(|side| {
+        let [theirs, own] = Side::BOTH.map(|side| {
             let database = directory(side, self.scratch).join("testdb");
             if database.exists() {
                 fs::remove_dir_all(&database)?;
@@ -130,7 +131,7 @@ impl CompileBench<'_> {
             Ok::<_, Failure>(without_address(&String::from_utf8_lossy(&dump)))
         };
         let own = dump(Side::Teak, "testdb")?;
-        refuse_difference("mdb_dump", &dump(Side::Lmdb, "testdb")?, &own)?;
+        refuse_difference("mdb_dump", &dump(Side::Original, "testdb")?, &own)?;
         println!("mdb_dump: the same");
 
         let directory = directory(Side::Teak, self.scratch);
@@ -186,28 +187,9 @@ fn without_address(dump: &str) -> String {
     lines.filter(|line| !line.starts_with("mapaddr=")).collect()
 }
 
-pub(super) fn refuse_difference(name: &str, theirs: &str, own: &str) -> Result {
-    if theirs == own {
-        return Ok(());
-    }
-    let lines = theirs.lines().zip(own.lines()).enumerate();
-    let mut differing = lines.filter(|(_, (theirs, own))| theirs != own);
-    Err(Failure(match differing.next() {
-        Some((index, (theirs, own))) => {
-            let line = index + 1;
-            format!("{name}, line {line}: LMDB has {theirs:?}, Teak {own:?}")
-        }
-        None => format!(
-            "{name}: LMDB has {} lines, Teak {}",
-            theirs.lines().count(),
-            own.lines().count()
-        ),
-    }))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{comparable, refuse_difference, without_address};
+    use super::{comparable, without_address};
 
     #[test]
     fn output_that_depends_on_the_library_is_not_compared() {
@@ -218,13 +200,5 @@ mod tests {
         let without_pages = all.replace("key: 001, data: 4\n", "");
         assert_eq!(comparable("mtest4", output), without_pages);
         assert_eq!(without_address("a\nmapaddr=0x7\nb\n"), "a\nb\n");
-    }
-
-    #[test]
-    fn a_difference_is_reported_with_its_line() {
-        assert!(refuse_difference("x", "a\nb", "a\nb").is_ok());
-        let message = refuse_difference("x", "a\nb", "a\nc").unwrap_err().0;
-        assert!(message.contains("line 2"), "{message}");
-        assert!(refuse_difference("x", "a\nb", "a").is_err());
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! Its sources are part of py-lmdb, besides those of 0.9.
 
-use super::{python, running};
-use crate::{Result, built};
+use super::python;
+use crate::{Result, built, clients::WorkArea};
 use std::{fs, process::Command, time::Duration};
 
 /// Makes the library of LMDB 1.0 that `teak-bench` loads
@@ -25,8 +25,12 @@ pub(crate) fn run(arguments: &BuildLmdb1Arguments) -> Result {
     let target = built::target_directory()?;
     let directory = target.join("lmdb-1");
     fs::create_dir_all(&directory)?;
+    let area = WorkArea {
+        directory: directory.clone(),
+        time_limit: TIME_LIMIT,
+    };
     let of_python = target.join("lmdb-clients/py-lmdb");
-    let (_, sources) = python::download(&arguments.python, &of_python, TIME_LIMIT)?;
+    let (_, sources) = python::download(&area, &arguments.python, &of_python)?;
     let library = directory.join("liblmdb1.so");
     let mut command = Command::new(&arguments.compiler);
     command
@@ -34,7 +38,7 @@ pub(crate) fn run(arguments: &BuildLmdb1Arguments) -> Result {
         .args(["mdb.c", "midl.c"].map(|file| sources.join("lib1").join(file)))
         .arg("-o")
         .arg(&library);
-    running::succeed(&mut command, &directory.join("compiler.log"), TIME_LIMIT)?;
+    area.succeed(&mut command, &directory.join("compiler.log"))?;
     println!("{}", library.display());
     Ok(())
 }

@@ -23,6 +23,16 @@ pub(crate) struct MutateArguments {
     /// Only open the forged file with this index
     #[arg(long, conflicts_with = "index")]
     pub(super) forged_index: Option<u64>,
+    /// Number of damaged directories of LevelDB, after the damaged files
+    #[arg(long, default_value_t = 0)]
+    pub(super) leveldb: u64,
+    /// Only read the directory of LevelDB with this index
+    #[arg(long, conflicts_with_all = ["index", "forged_index"])]
+    pub(super) leveldb_index: Option<u64>,
+    /// The library with LevelDB's interface, which converts some of the directories; built if it is
+    /// not given
+    #[arg(long)]
+    pub(super) library: Option<PathBuf>,
     /// The directory of the programs `forged-files` and `teak`; they are built if it is not given
     #[arg(long)]
     pub(super) programs: Option<PathBuf>,
@@ -33,6 +43,8 @@ pub(crate) struct MutateArguments {
     pub(super) child_from: Option<u64>,
     #[arg(long, hide = true)]
     pub(super) child_to: Option<u64>,
+    #[arg(long, hide = true, requires = "child_from")]
+    pub(super) child_of_leveldb: bool,
 }
 
 impl MutateArguments {

@@ -55,7 +55,7 @@ pub(super) fn run(seed: u64, from: u64, to: u64) -> Result {
     Ok(())
 }
 
-fn limit_memory() -> Result {
+pub(super) fn limit_memory() -> Result {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = Rlimit {
         current: Some(MEMORY_MAX),
@@ -71,7 +71,7 @@ fn processor_time() -> Duration {
 }
 
 /// Ends the process if a file takes too long.
-struct Watchdog {
+pub(super) struct Watchdog {
     work: Arc<Mutex<Option<WatchedWork>>>,
 }
 
@@ -82,7 +82,7 @@ struct WatchedWork {
 }
 
 impl Watchdog {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let work = Arc::new(Mutex::new(None));
         let watched = Arc::clone(&work);
         thread::spawn(move || {
@@ -102,7 +102,7 @@ impl Watchdog {
         Self { work }
     }
 
-    fn watch(&self, index: u64, len: usize) {
+    pub(super) fn watch(&self, index: u64, len: usize) {
         let mebibytes = len.div_ceil(1 << 20).max(1) as u32;
         self.set(Some(WatchedWork {
             index,
@@ -111,7 +111,7 @@ impl Watchdog {
         }));
     }
 
-    fn rest(&self) {
+    pub(super) fn rest(&self) {
         self.set(None);
     }
 

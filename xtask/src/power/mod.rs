@@ -12,20 +12,23 @@
 
 mod boot;
 mod disk;
+mod leveldb;
 mod programs;
 mod scenario;
+mod tally;
 
 use crate::{
     Failure, Result,
-    campaign::{Campaign, CampaignArguments, ScratchArguments, named},
+    campaign::{CampaignArguments, ScratchArguments},
     commands,
     names::Named,
 };
 use boot::BootIdFile;
 use disk::{Filesystem, PowerDisk};
 use fastrand::Rng;
-use scenario::{PowerCutOutcome, PowerScenario};
-use std::{env, process::Command, time::Instant};
+use scenario::PowerScenario;
+use std::{env, path::PathBuf, process::Command, time::Instant};
+use tally::PowerTally;
 
 /// Shuts a file system down under committing programs, and checks the databases
 #[derive(clap::Args)]
@@ -44,27 +47,15 @@ pub(crate) struct PowerArguments {
     campaign: CampaignArguments,
     #[command(flatten)]
     scratch: ScratchArguments,
+    /// A program writes through the library with LevelDB's interface
+    #[arg(long, conflicts_with = "processes")]
+    leveldb: bool,
+    /// That library; built if it is not given
+    #[arg(long, requires = "leveldb")]
+    library: Option<PathBuf>,
     /// Mounts are already private to this program
     #[arg(long, hide = true)]
     inside: bool,
-}
-
-/// The counts of the cuts so far.
-#[derive(Default)]
-struct PowerTally {
-    cuts: u64,
-    violations: u64,
-    /// Cuts that left no database, or one without a commit.
-    early: u64,
-    /// Cuts that were followed by another one without an inspection.
-    unseen: u64,
-    verified: u64,
-    rolled_back: u64,
-    /// Cuts that lost commits, and the number of lost commits.
-    losing: u64,
-    lost_commits: u64,
-    /// Cuts that lost all commits since a close, which leaves no trace.
-    lost_after_close: u64,
 }
 
 /// Cuts and inspects as often as requested.
@@ -78,8 +69,18 @@ pub(crate) fn run(arguments: &PowerArguments) -> Result {
             }
         };
     }
-    let run = arguments.campaign.begin("power");
+    let run = arguments.campaign.begin(match arguments.leveldb {
+        true => "power-leveldb",
+        false => "power",
+    });
     let scratch = arguments.scratch.directory()?;
+    let program = match arguments.leveldb {
+        true => Some(leveldb::program(
+            arguments.library.as_deref(),
+            scratch.path(),
+        )?),
+        false => None,
+    };
     let boot = match BootIdFile::begin(scratch.path()) {
         Ok(boot) => boot,
         Err(Failure(text)) => {
@@ -99,7 +100,13 @@ pub(crate) fn run(arguments: &PowerArguments) -> Result {
             Ok(disk)
         });
         match disk {
-            Ok(mut disk) => cut_all(arguments, &mut disk, &boot, cuts_max, &mut tally)?,
+            Ok(mut disk) => match &program {
+                None => cut_all(arguments, &mut disk, &boot, cuts_max, &mut tally)?,
+                Some(program) => {
+                    let numbers = (arguments.campaign.seed, cuts_max);
+                    leveldb::cut_all(program, &mut disk, &boot, numbers, &mut tally)?;
+                }
+            },
             Err(Failure(text)) => {
                 println!("NOT DONE: power cuts of {}: {text}", filesystem.name());
                 skipped.push(format!("{}: {text}", filesystem.name()));
@@ -193,49 +200,6 @@ impl PowerArguments {
             Some(filesystem) => vec![filesystem],
             None => vec![Filesystem::Ext4, Filesystem::Xfs],
         }
-    }
-}
-
-impl PowerTally {
-    fn note(&mut self, outcome: PowerCutOutcome) {
-        match outcome {
-            PowerCutOutcome::NotInspected => self.unseen += 1,
-            PowerCutOutcome::Nothing => self.early += 1,
-            PowerCutOutcome::Found {
-                number,
-                lost_commits,
-                recovery,
-            } => {
-                self.early += u64::from(number == 0);
-                self.losing += u64::from(lost_commits > 0);
-                self.lost_commits += lost_commits;
-                match recovery {
-                    teak::Recovery::Verified { .. } => self.verified += 1,
-                    teak::Recovery::RolledBack { .. } => self.rolled_back += 1,
-                    _ => self.lost_after_close += u64::from(lost_commits > 0),
-                }
-            }
-        }
-    }
-
-    fn finish(&self, run: &Campaign<'_>) -> Result {
-        let counters = named([
-            ("early", self.early),
-            ("unseen", self.unseen),
-            ("verified", self.verified),
-            ("rolled_back", self.rolled_back),
-            ("losing", self.losing),
-            ("lost_commits", self.lost_commits),
-            ("lost_after_close", self.lost_after_close),
-        ]);
-        run.print_counters(&counters);
-        let failure = "a power cut violated a promise";
-        run.finish(
-            (self.cuts, "power cuts"),
-            self.violations,
-            &counters,
-            failure,
-        )
     }
 }
 

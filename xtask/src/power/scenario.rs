@@ -37,7 +37,8 @@ pub(super) enum PowerCutOutcome {
         number: u64,
         /// Commits that had returned and are lost, none of them durable.
         lost_commits: u64,
-        recovery: Recovery,
+        /// The report of opening, if it is known.
+        recovery: Option<Recovery>,
     },
 }
 
@@ -126,7 +127,7 @@ impl<'a> PowerScenario<'a> {
             Some(number) => PowerCutOutcome::Found {
                 number,
                 lost_commits: seen.saturating_sub(number),
-                recovery: found.recovery,
+                recovery: Some(found.recovery),
             },
         })
     }

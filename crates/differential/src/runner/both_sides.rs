@@ -2,11 +2,11 @@
 
 use super::slot::CursorSlot;
 use crate::{
-    abbreviate::abbreviate,
     deviations::Deviation,
     operation::{Answer, Operation, split_record},
     side::TestedEngine,
 };
+use comparison::abbreviate::abbreviate;
 use std::fmt;
 
 /// The number of cursors that stay open while tables change.

@@ -91,7 +91,7 @@ impl std::fmt::Debug for LevelDbRecords<'_> {
 }
 
 /// A source in a heap whose greatest element has the least entry.
-struct HeapEntries<'d>(Box<dyn EntrySource + 'd>);
+pub(super) struct HeapEntries<'d>(pub(super) Box<dyn EntrySource + 'd>);
 
 impl Ord for HeapEntries<'_> {
     fn cmp(&self, other: &Self) -> Ordering {

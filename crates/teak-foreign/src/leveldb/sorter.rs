@@ -1,12 +1,16 @@
 //! Sorting of entries that come in any order, with temporary files beyond a budget of memory.
+//!
+//! Each file is a sorted run. When there are [`FAN_IN`] files of one level, they are merged into
+//! one of the next level, so that few files are open however large the directory is.
 
 use super::{
     entry::{EntryVersion, LevelDbEntry, compare},
-    merge::EntrySource,
+    merge::{EntrySource, HeapEntries},
     named_file::failed,
 };
 use crate::{Result, bytes::PageSlice};
 use std::{
+    collections::{BinaryHeap, binary_heap::PeekMut},
     fs::File,
     io::{self, BufRead as _, BufReader, BufWriter, Read, Seek, Write},
     ops::Range,
@@ -17,6 +21,8 @@ use std::{
 const BUDGET: usize = 64 << 20;
 /// Bytes that an entry takes besides its key and its value.
 const ENTRY_OVERHEAD: usize = size_of::<Stored>();
+/// The number of files that are merged into one.
+const FAN_IN: usize = 128;
 const BUFFER_LEN: usize = 256 << 10;
 
 /// Entries, and runs of sorted ones.
@@ -24,9 +30,11 @@ pub(super) struct Sorter {
     /// The directory of temporary files.
     directory: PathBuf,
     budget: usize,
+    fan_in: usize,
     bytes: Vec<u8>,
     entries: Vec<Stored>,
-    files: Vec<File>,
+    /// The files of each level, fewer than the fan-in.
+    levels: Vec<Vec<File>>,
 }
 
 /// An entry whose key and value are in the sorter's bytes, one after the other.
@@ -50,23 +58,25 @@ impl Stored {
 
 impl Sorter {
     pub(super) fn new(directory: &Path) -> Self {
-        Self::with_budget(directory, BUDGET)
+        Self::with_limits(directory, BUDGET, FAN_IN)
     }
 
-    pub(super) fn with_budget(directory: &Path, budget: usize) -> Self {
+    pub(super) fn with_limits(directory: &Path, budget: usize, fan_in: usize) -> Self {
         Self {
             directory: directory.to_owned(),
             budget,
+            fan_in,
             bytes: Vec::new(),
             entries: Vec::new(),
-            files: Vec::new(),
+            levels: Vec::new(),
         }
     }
 
     pub(super) fn push(&mut self, key: &[u8], version: EntryVersion, value: &[u8]) -> Result<()> {
         let used = self.bytes.len() + self.entries.len() * ENTRY_OVERHEAD;
         if !self.entries.is_empty() && used + key.len() + value.len() > self.budget {
-            self.spill().map_err(failed(&self.directory))?;
+            let file = self.spill().map_err(failed(&self.directory))?;
+            self.add_file(file)?;
         }
         self.entries.push(Stored {
             start: self.bytes.len(),
@@ -83,7 +93,7 @@ impl Sorter {
     pub(super) fn finish(mut self) -> Result<Vec<Box<dyn EntrySource>>> {
         self.sort();
         let mut runs: Vec<Box<dyn EntrySource>> = Vec::new();
-        for file in self.files {
+        for file in self.levels.into_iter().flatten() {
             if let Some(run) = SpilledEntries::open(file, &self.directory)? {
                 runs.push(Box::new(run));
             }
@@ -106,24 +116,78 @@ impl Sorter {
     }
 
     /// Writes the entries to a temporary file, sorted.
-    fn spill(&mut self) -> io::Result<()> {
+    fn spill(&mut self) -> io::Result<File> {
         self.sort();
-        let file = tempfile::tempfile_in(&self.directory)?;
-        let mut output = BufWriter::with_capacity(BUFFER_LEN, file);
+        let mut run = RunWriter::create(&self.directory)?;
         for entry in &self.entries {
-            output.write_all(&(entry.key_len as u64).to_le_bytes())?;
-            output.write_all(&(entry.value_len as u64).to_le_bytes())?;
-            output.write_all(&entry.version.number().to_le_bytes())?;
-            output.write_all(&self.bytes[entry.key().start..entry.value().end])?;
+            let (key, value) = (&self.bytes[entry.key()], &self.bytes[entry.value()]);
+            run.write(key, entry.version, value)?;
         }
-        let mut file = output
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        file.rewind()?;
-        self.files.push(file);
         self.bytes.clear();
         self.entries.clear();
+        run.finish()
+    }
+
+    fn add_file(&mut self, mut file: File) -> Result<()> {
+        for level in 0.. {
+            if level == self.levels.len() {
+                self.levels.push(Vec::new());
+            }
+            self.levels[level].push(file);
+            if self.levels[level].len() < self.fan_in {
+                break;
+            }
+            let files = std::mem::take(&mut self.levels[level]);
+            file = merge(files, &self.directory)?;
+        }
         Ok(())
+    }
+}
+
+/// Merges sorted files into one.
+fn merge(files: Vec<File>, directory: &Path) -> Result<File> {
+    let failed = || failed(directory);
+    let mut runs = BinaryHeap::new();
+    for file in files {
+        if let Some(run) = SpilledEntries::open(file, directory)? {
+            runs.push(HeapEntries(Box::new(run)));
+        }
+    }
+    let mut merged = RunWriter::create(directory).map_err(failed())?;
+    while let Some(mut first) = runs.peek_mut() {
+        let entry = first.0.entry();
+        let written = merged.write(&entry.key, entry.version, &entry.value);
+        written.map_err(failed())?;
+        if !first.0.advance()? {
+            PeekMut::pop(first);
+        }
+    }
+    merged.finish().map_err(failed())
+}
+
+/// A temporary file of sorted entries that is being written.
+struct RunWriter(BufWriter<File>);
+
+impl RunWriter {
+    fn create(directory: &Path) -> io::Result<Self> {
+        let file = tempfile::tempfile_in(directory)?;
+        Ok(Self(BufWriter::with_capacity(BUFFER_LEN, file)))
+    }
+
+    fn write(&mut self, key: &[u8], version: EntryVersion, value: &[u8]) -> io::Result<()> {
+        self.0.write_all(&(key.len() as u64).to_le_bytes())?;
+        self.0.write_all(&(value.len() as u64).to_le_bytes())?;
+        self.0.write_all(&version.number().to_le_bytes())?;
+        self.0.write_all(key)?;
+        self.0.write_all(value)
+    }
+
+    /// The complete file, at its beginning.
+    fn finish(self) -> io::Result<File> {
+        let file = self.0.into_inner();
+        let mut file = file.map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        Ok(file)
     }
 }
 

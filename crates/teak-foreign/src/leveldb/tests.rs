@@ -97,29 +97,30 @@ fn a_written_directory_has_the_records() {
     }
 }
 
+/// Each key has an old value and a newer one.
 #[test]
 fn entries_beyond_the_budget_are_sorted_in_files() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut sorter = Sorter::with_budget(directory.path(), 1000);
-    for number in 0..1000_u64 {
-        let key = (number * 7919 % 1000).to_be_bytes();
-        sorter
-            .push(&key, EntryVersion::new(number, 1).unwrap(), b"value")
-            .unwrap();
+    for (fan_in, files) in [(1000, 60..120), (2, 3..9), (4, 4..11)] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut sorter = Sorter::with_limits(directory.path(), 1000, fan_in);
+        for number in 0..2000_u64 {
+            let key = (number * 7919 % 1000).to_be_bytes();
+            let version = EntryVersion::new(number, 1).unwrap();
+            sorter.push(&key, version, &number.to_be_bytes()).unwrap();
+        }
+        let runs = sorter.finish().unwrap();
+        assert!(files.contains(&runs.len()), "{} files", runs.len());
+        let mut records = super::LevelDbRecords::new(runs, Default::default(), 0);
+        for expected in 0..1000_u64 {
+            let (key, value) = records.next_record().unwrap().unwrap();
+            assert_eq!(key, expected.to_be_bytes());
+            let value = u64::from_be_bytes(value[..].try_into().unwrap());
+            assert_eq!((value * 7919 % 1000, value >= 1000), (expected, true));
+        }
+        assert!(records.next_record().unwrap().is_none());
+        let left = fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(left, 0, "temporary files have no names");
     }
-    let runs = sorter.finish().unwrap();
-    assert!(runs.len() > 10);
-    let mut records = super::LevelDbRecords::new(runs, Default::default(), 0);
-    for number in 0..1000_u64 {
-        let (key, value) = records.next_record().unwrap().unwrap();
-        assert_eq!(
-            (&key[..], &value[..]),
-            (&number.to_be_bytes()[..], &b"value"[..])
-        );
-    }
-    assert!(records.next_record().unwrap().is_none());
-    let left = fs::read_dir(directory.path()).unwrap().count();
-    assert_eq!(left, 0, "temporary files have no names");
 }
 
 #[test]

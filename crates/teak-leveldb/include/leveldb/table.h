@@ -13,6 +13,7 @@ namespace leveldb {
 struct Options;
 class RandomAccessFile;
 struct ReadOptions;
+class TableCache;
 
 // A file of sorted records. Several threads may use it at the same time.
 class LEVELDB_EXPORT Table {
@@ -32,8 +33,15 @@ class LEVELDB_EXPORT Table {
   uint64_t ApproximateOffsetOf(const Slice& key) const;
 
  private:
+  // A class of this name, if a program has one, may look up keys.
+  friend class TableCache;
   struct Rep;
   explicit Table(Rep* rep) : rep_(rep) {}
+
+  // Calls a function with the first record that is not less than the key, if it is in the block in
+  // which the key would be and the filter does not rule the key out.
+  Status InternalGet(const ReadOptions& options, const Slice& key, void* context,
+                     void (*found)(void* context, const Slice& key, const Slice& value));
 
   Rep* const rep_;
 };

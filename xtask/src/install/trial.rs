@@ -12,16 +12,20 @@ use std::{
     process::Command,
 };
 
-/// Builds and runs the project with CMake and with `pkg-config`. Reports a missing tool.
-pub(super) fn run(prefix: &Path) -> Result {
+/// Builds and runs a crate's project with CMake and with `pkg-config`, which knows the library as
+/// `package`. Reports a missing tool.
+pub(crate) fn run(prefix: &Path, name: &str, package: &str) -> Result {
     let prefix = fs::canonicalize(prefix)?;
-    let project = built::workspace().join("crates/teak-c/tests/project");
+    let project = built::workspace()
+        .join("crates")
+        .join(name)
+        .join("tests/project");
     let scratch = scratch::directory(None)?;
     if is_there("cmake") {
         by_cmake(&prefix, &project, &scratch.path().join("cmake"))?;
     }
     if is_there("pkg-config") {
-        by_pkg_config(&prefix, &project, scratch.path())?;
+        by_pkg_config(&prefix, package, &project, scratch.path())?;
     }
     Ok(())
 }
@@ -47,12 +51,12 @@ fn by_cmake(prefix: &Path, project: &Path, build: &Path) -> Result {
     Ok(())
 }
 
-fn by_pkg_config(prefix: &Path, project: &Path, directory: &Path) -> Result {
+fn by_pkg_config(prefix: &Path, package: &str, project: &Path, directory: &Path) -> Result {
     let mut tool = Command::new("pkg-config");
     tool.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
     // With a package directory before the prefix, the paths inside the files differ.
     tool.arg(format!("--define-variable=prefix={}", prefix.display()));
-    let flags = output(tool.args(["--cflags", "--libs", "teak"]))?;
+    let flags = output(tool.args(["--cflags", "--libs", package]))?;
     let languages = [
         ("cc", "main.c", "-std=c11"),
         ("c++", "main.cpp", "-std=c++17"),

@@ -9,11 +9,11 @@ const SEPARATOR: &str = " | ";
 
 /// Tests that fail, with the reasons.
 #[derive(Debug)]
-pub(super) struct Exceptions<'l>(Vec<(&'l str, &'l str)>);
+pub(crate) struct Exceptions<'l>(Vec<(&'l str, &'l str)>);
 
 impl<'l> Exceptions<'l> {
     /// A list: a test in each line that does not begin with `#`, then the reason.
-    pub(super) fn parse(list: &'l str) -> Result<Self> {
+    pub(crate) fn parse(list: &'l str) -> Result<Self> {
         let lines = list
             .lines()
             .filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -27,7 +27,7 @@ impl<'l> Exceptions<'l> {
     }
 
     /// Refuses outcomes that do not match the list.
-    pub(super) fn compare(&self, outcomes: &TestOutcomes) -> Result {
+    pub(crate) fn compare(&self, outcomes: &TestOutcomes) -> Result {
         let mut faults = Vec::new();
         for failed in outcomes.failed() {
             if !self.0.iter().any(|(name, _)| *name == failed) {

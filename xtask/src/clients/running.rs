@@ -16,17 +16,17 @@ use std::{
 const STEP: Duration = Duration::from_millis(20);
 
 /// The result of a program; `None` if it exceeded its time and was killed with its children.
-pub(super) type ProgramEnd = Option<ExitStatus>;
+pub(crate) type ProgramEnd = Option<ExitStatus>;
 
 /// The first of these programs that is not installed.
-pub(super) fn missing_tool<'t>(tools: &[&'t str]) -> Option<&'t str> {
+pub(crate) fn missing_tool<'t>(tools: &[&'t str]) -> Option<&'t str> {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_installed = |tool: &str| env::split_paths(&path).any(|in_it| in_it.join(tool).is_file());
     tools.iter().find(|tool| !is_installed(tool)).copied()
 }
 
 /// Runs a program with its output going to `log`. Returns the output, too.
-pub(super) fn run(
+pub(crate) fn run(
     command: &mut Command,
     log: &Path,
     limit: Duration,
@@ -57,7 +57,7 @@ pub(super) fn run(
 }
 
 /// Runs a program that has to succeed.
-pub(super) fn succeed(command: &mut Command, log: &Path, limit: Duration) -> Result {
+pub(crate) fn succeed(command: &mut Command, log: &Path, limit: Duration) -> Result {
     let program = command.get_program().to_string_lossy().into_owned();
     match run(command, log, limit)?.0 {
         Some(status) if status.success() => Ok(()),

@@ -1,0 +1,87 @@
+// Several processes open each new directory below the argument at the same time, and write. All
+// records are in it afterwards, and are seen by a process that had it open before.
+
+#undef NDEBUG
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "leveldb/c.h"
+
+#define PROCESSES 4
+#define ROUNDS 12
+
+static leveldb_t *opened(const char *path) {
+  char *error = NULL;
+  leveldb_options_t *options = leveldb_options_create();
+  leveldb_options_set_create_if_missing(options, 1);
+  leveldb_t *db = leveldb_open(options, path, &error);
+  if (error != NULL) {
+    fprintf(stderr, "%s\n", error);
+    exit(1);
+  }
+  leveldb_options_destroy(options);
+  return db;
+}
+
+static void write_one(const char *path, char key) {
+  char *error = NULL;
+  leveldb_t *db = opened(path);
+  leveldb_writeoptions_t *options = leveldb_writeoptions_create();
+  leveldb_put(db, options, &key, 1, "value", 5, &error);
+  assert(error == NULL);
+  leveldb_writeoptions_destroy(options);
+  leveldb_close(db);
+}
+
+static void write_by_processes(const char *path) {
+  pid_t processes[PROCESSES];
+  for (int number = 0; number < PROCESSES; number++) {
+    processes[number] = fork();
+    assert(processes[number] >= 0);
+    if (processes[number] == 0) {
+      // A child has its parent's state, and so cannot open what that has open.
+      const char key[2] = {(char)('a' + number), 0};
+      execl("/proc/self/exe", "shared", path, key, (char *)NULL);
+      _exit(1);
+    }
+  }
+  for (int number = 0; number < PROCESSES; number++) {
+    int status;
+    assert(waitpid(processes[number], &status, 0) == processes[number]);
+    assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+}
+
+static void check_records(leveldb_t *db) {
+  leveldb_readoptions_t *options = leveldb_readoptions_create();
+  for (char key = 'a'; key < 'a' + PROCESSES; key++) {
+    char *error = NULL;
+    size_t len;
+    char *value = leveldb_get(db, options, &key, 1, &len, &error);
+    assert(error == NULL && value != NULL && len == 5 && memcmp(value, "value", 5) == 0);
+    leveldb_free(value);
+  }
+  leveldb_readoptions_destroy(options);
+}
+
+int main(int count, char **arguments) {
+  if (count == 3) {
+    write_one(arguments[1], arguments[2][0]);
+    return 0;
+  }
+  for (int round = 0; round < ROUNDS; round++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%d", arguments[1], round);
+    // In every other round this process makes the database, and has it open meanwhile.
+    leveldb_t *db = round % 2 == 0 ? NULL : opened(path);
+    write_by_processes(path);
+    db = db == NULL ? opened(path) : db;
+    check_records(db);
+    leveldb_close(db);
+  }
+  return 0;
+}

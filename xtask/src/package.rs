@@ -75,6 +75,10 @@ pub(crate) fn run(arguments: &PackageArguments) -> Result {
         }
         commands::run(&mut cargo)
     };
+    // Tests of an earlier run look for their files in the directory that it had.
+    for package in &packages {
+        cargo(&format!("clean --package {}", package.name))?;
+    }
     if arguments.is_all {
         for package in &packages {
             cargo(&match package.name.as_str() {

@@ -3,11 +3,24 @@
 //! LMDB runs in a separate program (`crates/differential`), because it is compiled from C.
 
 use crate::{Result, built};
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// Performs the same random operations on Teak and on LMDB, and compares the answers
 #[derive(clap::Args)]
 pub(crate) struct DifferentialArguments {
+    #[command(flatten)]
+    script: RandomScript,
+    /// The program `differential`; built if it is not given
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// A script of random operations.
+#[derive(clap::Args)]
+pub(crate) struct RandomScript {
     /// Number of operations to perform
     #[arg(long, default_value_t = 1_000_000)]
     ops: u64,
@@ -20,24 +33,28 @@ pub(crate) struct DifferentialArguments {
     /// Print every operation before it is performed
     #[arg(long)]
     verbose: bool,
-    /// The program `differential`; built if it is not given
-    #[arg(long)]
-    program: Option<PathBuf>,
+}
+
+impl RandomScript {
+    /// The program that performs the script.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(["--ops", &self.ops.to_string()])
+            .args(["--seed", &self.seed.to_string()])
+            .args(["--episode", &self.episode.to_string()]);
+        if self.verbose {
+            command.arg("--verbose");
+        }
+        command
+    }
 }
 
 /// Builds the program, and runs it.
 pub(crate) fn run(arguments: &DifferentialArguments) -> Result {
     let given = arguments.program.as_deref();
     let program = built::program(given, "differential", "differential")?;
-    let mut command = Command::new(program);
-    command
-        .args(["--ops", &arguments.ops.to_string()])
-        .args(["--seed", &arguments.seed.to_string()])
-        .args(["--episode", &arguments.episode.to_string()]);
-    if arguments.verbose {
-        command.arg("--verbose");
-    }
-    let status = command.status()?;
+    let status = arguments.script.command(&program).status()?;
     ensure!(
         status.success(),
         "Teak and LMDB give different answers ({status})"

@@ -1,6 +1,12 @@
 //! Measures the same work through `leveldb/c.h` on LevelDB and on Teak's LevelDB library, in turns.
 
-use crate::{Result, built, commands, install_leveldb, works::WorkFigures};
+mod coins;
+
+use crate::{
+    Result, built, commands, install_leveldb,
+    works::{self, WorkFigures},
+};
+use coins::CoinArguments;
 use std::{
     path::{Path, PathBuf},
     process::Command,
@@ -30,15 +36,22 @@ pub(crate) struct LeveldbBenchArguments {
     /// The C compiler
     #[arg(long, default_value = "cc")]
     compiler: String,
+    #[command(flatten)]
+    coins: CoinArguments,
 }
 
 /// Builds the programs, runs them in turns, and shows the medians.
 pub(crate) fn run(arguments: &LeveldbBenchArguments) -> Result {
-    let programs = build(arguments)?;
     let around = match &arguments.directory {
         Some(directory) => tempfile::tempdir_in(directory)?,
         None => tempfile::tempdir()?,
     };
+    if arguments.coins.is_asked() {
+        let (profile, leveldb) = (&arguments.profile, arguments.leveldb.as_deref());
+        let (rounds, directory) = (arguments.rounds, around.path());
+        return arguments.coins.run(rounds, profile, leveldb, directory);
+    }
+    let programs = build(arguments)?;
     let run = |side: usize| {
         let directory = tempfile::tempdir_in(around.path())?;
         let mut command = Command::new(&programs[side]);
@@ -78,6 +91,7 @@ fn build(arguments: &LeveldbBenchArguments) -> Result<[PathBuf; 2]> {
         compiler
             .args(["-O2", "-Wall", "-Wextra", "-Werror", "-std=gnu11", "-o"])
             .arg(&program)
+            .arg(format!("-I{}", works::headers().display()))
             .arg(package.join("bench/works.c"))
             .arg(format!("-I{}", package.join("include").display()));
         if let Some(libraries) = libraries {

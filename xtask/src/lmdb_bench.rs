@@ -6,7 +6,7 @@ use crate::{
     clients::Prefix,
     commands,
     lmdb_clients::library::{self, find_lmdb},
-    works::WorkFigures,
+    works::{self, WorkFigures},
 };
 use std::{
     fs,
@@ -75,6 +75,7 @@ fn build(arguments: &LmdbBenchArguments) -> Result<[PathBuf; 3]> {
         compiler
             .args(["-O2", "-Wall", "-Wextra", "-Werror", "-std=gnu11", "-o"])
             .arg(&program)
+            .arg(format!("-I{}", works::headers().display()))
             .arg(built::workspace().join("crates/teak-lmdb/bench/works.c"))
             .arg(format!("-I{}", prefix.include().display()))
             .arg(format!("-L{}", prefix.libraries().display()))

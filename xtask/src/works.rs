@@ -1,7 +1,12 @@
 //! Programs that time works, one line each, and that run in turns.
 
-use crate::{Context, Result};
-use std::collections::BTreeMap;
+use crate::{Context, Result, built};
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// The directory of the header that the programs share.
+pub(crate) fn headers() -> PathBuf {
+    built::workspace().join("xtask/bench")
+}
 
 /// Figures of each round, by work and program.
 pub(crate) struct WorkFigures<const N: usize> {

@@ -10,18 +10,18 @@
  * is wrong.
  */
 #include <dirent.h>
-#include <inttypes.h>
 #include <leveldb/c.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
+
+#include "works.h"
 
 #define KEY_LEN 16
 #define VALUE_LEN 100
 #define BATCH 1000
 #define LARGE_BATCH 100000
+#define REST_SECONDS 15
 
 static leveldb_t *db;
 static leveldb_readoptions_t *reading;
@@ -34,33 +34,6 @@ static void check(char *error, const char *what) {
         fprintf(stderr, "%s: %s\n", what, error);
         exit(1);
     }
-}
-
-static void expect(uint64_t found, uint64_t wanted, const char *what) {
-    if (found != wanted) {
-        fprintf(stderr, "%s: %" PRIu64 " instead of %" PRIu64 "\n", what, found, wanted);
-        exit(1);
-    }
-}
-
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static void tell(const char *work, uint64_t count, uint64_t begin) {
-    double each = (double)(now() - begin) / (double)count;
-    printf("%s %" PRIu64 " %.2f\n", work, count, each);
-    fflush(stdout);
-}
-
-/* The generator of Steele, Lea and Flood (SplitMix64): maps each number to a different one. */
-static uint64_t mixed(uint64_t number) {
-    number += 0x9e3779b97f4a7c15u;
-    number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9u;
-    number = (number ^ (number >> 27)) * 0x94d049bb133111ebu;
-    return number ^ (number >> 31);
 }
 
 static char key_bytes[KEY_LEN];
@@ -246,6 +219,8 @@ int main(int count, char **words) {
     get_absent("get-absent");
     ranges("seek-and-10");
     scan("scan");
+    sleep(REST_SECONDS);
+    tell_size("size-at-rest");
     compact();
     tell_size("size-compacted");
     get("get-compacted");
@@ -258,5 +233,6 @@ int main(int count, char **words) {
     put_each("put-synced", durable, synced);
     tell_size("size-overwritten");
     leveldb_close(db);
+    tell_size("size-closed");
     return 0;
 }

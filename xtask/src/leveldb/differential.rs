@@ -2,25 +2,15 @@
 //! replies. A program of `crates/differential` loads both libraries.
 
 use super::library::LevelDbLibrary;
-use crate::{Result, built};
-use std::{path::PathBuf, process::Command};
+use crate::{Result, built, differential::RandomScript};
+use std::path::PathBuf;
 
 /// Performs the same random steps on LevelDB and on its interface over Teak, and compares the
 /// replies
 #[derive(clap::Args)]
 pub(crate) struct LevelDbDifferentialArguments {
-    /// Number of steps to perform
-    #[arg(long, default_value_t = 1_000_000)]
-    ops: u64,
-    /// The seed of all random choices
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Begin with this episode; the report of a difference names the episode
-    #[arg(long, default_value_t = 0)]
-    episode: u64,
-    /// Print every step before it is performed
-    #[arg(long)]
-    verbose: bool,
+    #[command(flatten)]
+    script: RandomScript,
     /// The library over Teak; built if it is not given
     #[arg(long)]
     library: Option<PathBuf>,
@@ -41,18 +31,9 @@ pub(crate) fn run(arguments: &LevelDbDifferentialArguments) -> Result {
     let library = LevelDbLibrary::of_teak(arguments.library.as_deref())?;
     let given = arguments.program.as_deref();
     let program = built::program(given, "differential", "leveldb-differential")?;
-    let mut command = Command::new(program);
-    command
-        .args(["--ops", &arguments.ops.to_string()])
-        .args(["--seed", &arguments.seed.to_string()])
-        .args(["--episode", &arguments.episode.to_string()])
-        .arg("--library")
-        .arg(library.path())
-        .arg("--leveldb")
-        .arg(leveldb.path());
-    if arguments.verbose {
-        command.arg("--verbose");
-    }
+    let mut command = arguments.script.command(&program);
+    command.arg("--library").arg(library.path());
+    command.arg("--leveldb").arg(leveldb.path());
     let status = command.status()?;
     ensure!(
         status.success(),

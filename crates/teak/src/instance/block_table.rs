@@ -5,7 +5,7 @@ use crate::{Checksum, Extent, PageNumber};
 pub(super) const BLOCK_PAGES: usize = 64;
 const GROUP_BLOCKS: usize = 512;
 /// Blocks without pages that are kept for the next transaction.
-const SPARE_BLOCKS_MAX: usize = 64;
+const SPARE_BLOCKS_MAX: usize = 1024;
 
 /// The pages `64 n` to `64 n + 63`.
 #[derive(Debug)]

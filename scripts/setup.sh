@@ -93,6 +93,8 @@ setup_tests() {
     have xfs_io || optional+=(xfsprogs)
     have mkfs.ext4 || optional+=(e2fsprogs)
     have valgrind || optional+=(valgrind)
+    # Runs programs for ARM64: `cargo xtask ports`.
+    have qemu-aarch64-static || optional+=(qemu-user-static)
     # LevelDB's own library, with which the one over Teak is compared.
     ls /usr/lib/*/libleveldb.so.1d > /dev/null 2>&1 || optional+=(libleveldb1d)
     have pkg-config || optional+=(pkgconf)

@@ -88,6 +88,10 @@ const STEPS: &[CiStep] = &[
     },
     step("packages", "cargo xtask package"),
     step(
+        "ports",
+        "cargo xtask ports --short check plain musl arm64 wasm",
+    ),
+    step(
         "installed for C, C++",
         "cargo xtask install-c --profile dev --no-build --prefix SCRATCH/installed --try",
     ),

@@ -36,9 +36,11 @@ mod mutate;
 mod names;
 mod package;
 mod peers;
+mod ports;
 mod power;
 mod protocol;
 mod ratchet;
+mod release;
 mod seeds;
 mod size;
 mod sources;
@@ -84,9 +86,11 @@ enum Task {
     Mutate(mutate::MutateArguments),
     Package(package::PackageArguments),
     Protocol(protocol::ProtocolArguments),
+    Release(release::ReleaseArguments),
     Power(power::PowerArguments),
     Teeth(teeth::TeethArguments),
     Peers(peers::PeersArguments),
+    Ports(ports::PortsArguments),
     Differential(differential::DifferentialArguments),
     LeveldbClients(leveldb_clients::LeveldbClientsArguments),
     #[command(name = "leveldb-differential")]
@@ -141,9 +145,11 @@ fn perform(arguments: CommandLine) -> Result {
         Task::Mutate(mutation) => mutate::run(&mutation, arguments.planted.as_deref()),
         Task::Package(arguments) => package::run(&arguments),
         Task::Protocol(arguments) => protocol::run(&arguments),
+        Task::Release(arguments) => release::run(&arguments),
         Task::Power(arguments) => power::run(&arguments),
         Task::Teeth(arguments) => teeth::run(&arguments),
         Task::Peers(arguments) => peers::run(&arguments),
+        Task::Ports(arguments) => ports::run(&arguments),
         Task::Differential(arguments) => differential::run(&arguments),
         Task::LeveldbClients(arguments) => leveldb_clients::run(&arguments),
         Task::LevelDbDifferential(arguments) => leveldb::differential::run(&arguments),

@@ -4,8 +4,12 @@
 //! whose accesses `loom` observes. `cargo test --release --package interleavings` runs everything.
 
 #![cfg(test)]
-#![allow(dead_code)]
+// A feature of the engine is not one of this crate.
+#![allow(dead_code, unexpected_cfgs)]
 
+#[path = "../../teak/src/share/lock.rs"]
+mod lock;
+mod lock_tests;
 #[path = "../../teak/src/share/notify.rs"]
 mod notifier;
 mod notify_tests;

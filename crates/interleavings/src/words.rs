@@ -54,7 +54,8 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) struct AtomicU32 {
     word: atomic::AtomicU32,
-    sleep: Mutex<()>,
+    /// How many threads sleep.
+    sleepers: Mutex<u32>,
     woken: Condvar,
 }
 
@@ -62,13 +63,37 @@ impl AtomicU32 {
     fn new() -> Self {
         Self {
             word: atomic::AtomicU32::new(0),
-            sleep: Mutex::new(()),
+            sleepers: Mutex::new(0),
             woken: Condvar::new(),
         }
     }
 
     pub(crate) fn load(&self, ordering: Ordering) -> u32 {
         self.word.load(ordering)
+    }
+
+    pub(crate) fn store(&self, value: u32, ordering: Ordering) {
+        self.word.store(value, ordering);
+    }
+
+    pub(crate) fn compare_exchange(
+        &self,
+        expected: u32,
+        new: u32,
+        set: Ordering,
+        fetch: Ordering,
+    ) -> Result<u32, u32> {
+        self.word.compare_exchange(expected, new, set, fetch)
+    }
+
+    pub(crate) fn compare_exchange_weak(
+        &self,
+        expected: u32,
+        new: u32,
+        set: Ordering,
+        fetch: Ordering,
+    ) -> Result<u32, u32> {
+        self.word.compare_exchange_weak(expected, new, set, fetch)
     }
 
     pub(crate) fn fetch_or(&self, bits: u32, ordering: Ordering) -> u32 {
@@ -87,15 +112,25 @@ impl AtomicU32 {
 
 /// Sleeps until it is woken, without a time limit, so that a missing wake-up is found.
 pub(super) fn sleep_on(word: &AtomicU32, expected: u32, _limit: Duration) {
-    let sleep = word.sleep.lock().expect("no panic");
+    let mut sleepers = word.sleepers.lock().expect("no panic");
     if word.load(Relaxed) == expected {
-        drop(word.woken.wait(sleep));
+        *sleepers += 1;
+        drop(word.woken.wait(sleepers));
     }
 }
 
 pub(super) fn wake_all(word: &AtomicU32) {
-    let _sleep = word.sleep.lock().expect("no panic");
+    let mut sleepers = word.sleepers.lock().expect("no panic");
+    *sleepers = 0;
     word.woken.notify_all();
+}
+
+pub(super) fn wake_one(word: &AtomicU32) -> bool {
+    let mut sleepers = word.sleepers.lock().expect("no panic");
+    let is_asleep = *sleepers > 0;
+    *sleepers -= u32::from(is_asleep);
+    word.woken.notify_one();
+    is_asleep
 }
 
 thread_local! {

@@ -2130,6 +2130,24 @@ teak_code teak_db_open(const char *path, const teak_options *options, teak_db *d
 teak_code teak_db_open_in_memory(const teak_options *options, teak_db *db, teak_error *error);
 
 /**
+ * Opens a database whose file is in memory: a download, or a part of the program. The bytes are
+ * copied, and the database is only read. `options` may be NULL.
+ *
+ * Threads: any. Lives: until teak_db_close.
+ *
+ * Errors: TEAK_INVALID_ARGUMENT, also for an option about a file (TEAK_CREATE_NEW, lock_file,
+ * leave_lock_file, file_mode, require_name, journal_bytes), and if the newest commits are only in
+ * the journal because the machine went down; TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT,
+ * TEAK_CORRUPTED for other bytes.
+ *
+ * ```c
+ * teak_slice file = teak_text("hardly a database");
+ * assert(teak_db_open_bytes(file, NULL, &db, &error) == TEAK_NOT_A_DATABASE);
+ * ```
+ */
+teak_code teak_db_open_bytes(teak_slice bytes, const teak_options *options, teak_db *db, teak_error *error);
+
+/**
  * Deletes the database at `path` with its lock file. TEAK_NONE if there is none. A symbolic link
  * is followed, and stays.
  *

@@ -3,7 +3,7 @@
 use crate::{
     error::{answer, teak_error},
     failure::Failure,
-    ffi::{CallResult, Grows, OK, OutParameter, array_mut, path, whether},
+    ffi::{CallResult, Grows, OK, OutParameter, array_mut, path, teak_slice, whether},
     handles::HandleTable,
     names::OpenDatabase,
     options::teak_options,
@@ -148,6 +148,39 @@ pub unsafe extern "C" fn teak_db_open_in_memory(
             let out = OutParameter::new(db, "db")?;
             out.set(teak_db { handle: 0 });
             out.set(open_with(options, Options::open_in_memory)?);
+            OK
+        })
+    }
+}
+
+/// Opens a database whose file is in memory: a download, or a part of the program. The bytes are
+/// copied, and the database is only read. `options` may be NULL.
+///
+/// Threads: any. Lives: until teak_db_close.
+///
+/// Errors: TEAK_INVALID_ARGUMENT, also for an option about a file (TEAK_CREATE_NEW, lock_file,
+/// leave_lock_file, file_mode, require_name, journal_bytes), and if the newest commits are only in
+/// the journal because the machine went down; TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT,
+/// TEAK_CORRUPTED for other bytes.
+///
+/// ```c
+/// teak_slice file = teak_text("hardly a database");
+/// assert(teak_db_open_bytes(file, NULL, &db, &error) == TEAK_NOT_A_DATABASE);
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_open_bytes(
+    bytes: teak_slice,
+    options: *const teak_options,
+    db: *mut teak_db,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let out = OutParameter::new(db, "db")?;
+            out.set(teak_db { handle: 0 });
+            let bytes = bytes.bytes()?;
+            out.set(open_with(options, |options| options.open_bytes(bytes))?);
             OK
         })
     }

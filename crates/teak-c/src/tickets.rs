@@ -7,15 +7,17 @@ use crate::{
     handles::HandleTable,
     teak_code,
 };
+use event::TicketEvent;
 use std::{
-    io,
-    os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
+    os::fd::RawFd,
     pin::Pin,
     sync::Arc,
     task::{Context, Wake, Waker},
     time::Duration,
 };
 use teak::{Error, Ticket};
+
+mod event;
 
 /// A ticket of a commit. It reports when the commit is on the disk.
 #[repr(C)]
@@ -31,28 +33,6 @@ pub(crate) struct TicketObject {
 }
 
 static TICKETS: HandleTable<TicketObject> = HandleTable::new(3, "ticket");
-
-/// A descriptor that can be read when the ticket is decided.
-struct TicketEvent(OwnedFd);
-
-impl TicketEvent {
-    fn new() -> io::Result<Self> {
-        // SAFETY: the arguments are plain numbers.
-        let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        match descriptor {
-            -1 => Err(io::Error::last_os_error()),
-            // SAFETY: the descriptor is open, and nothing else owns it.
-            open => Ok(Self(unsafe { OwnedFd::from_raw_fd(open) })),
-        }
-    }
-
-    fn notify(&self) {
-        let one = 1_u64.to_ne_bytes();
-        // SAFETY: the buffer has that many bytes. The write fails only if the descriptor is already
-        // readable.
-        let _ = unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
-    }
-}
 
 impl Wake for TicketEvent {
     fn wake(self: Arc<Self>) {
@@ -157,7 +137,7 @@ pub unsafe extern "C" fn teak_ticket_descriptor(
 impl TicketObject {
     fn descriptor(&mut self) -> Result<RawFd, Failure> {
         if let Some(event) = &self.event {
-            return Ok(event.0.as_raw_fd());
+            return Ok(event.descriptor());
         }
         let event = TicketEvent::new().map_err(|cause| Error::Io {
             operation: "creating an event descriptor",
@@ -170,7 +150,7 @@ impl TicketObject {
         if decided.is_ready() {
             event.notify();
         }
-        let descriptor = event.0.as_raw_fd();
+        let descriptor = event.descriptor();
         self.event = Some(event);
         Ok(descriptor)
     }

@@ -16,6 +16,7 @@ mod interruption;
 mod locking;
 mod output;
 mod outputs;
+mod system;
 mod text;
 
 use arguments::Arguments;
@@ -23,12 +24,10 @@ use clap::Parser;
 use clap::error::ContextValue;
 use failure::Failure;
 use output::ReportStyle;
-use std::{process::ExitCode, sync::Arc};
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // With this, a file over the process's size limit is an error. If it fails, the signal ends the
-    // program.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    system::survive_file_limit();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => return report_usage(error),

@@ -3,11 +3,10 @@
 
 use crate::failure::Failure;
 use crate::locking;
+use crate::system;
 use crate::text::shown_path;
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -16,7 +15,7 @@ const BUFFER_LEN: usize = 64 << 10;
 const LINKS_MAX: usize = 40;
 /// The first bytes of a lock file.
 const LOCK_MAGIC: &[u8; 8] = b"TeakLock";
-const LOCK_SUFFIX: &[u8] = b"-lock";
+const LOCK_SUFFIX: &str = "-lock";
 
 /// A text file, which gets its name when it is complete.
 pub(crate) struct TextFile {
@@ -74,8 +73,8 @@ impl TextFile {
         unnamed
             .persist(&self.path)
             .map_err(|error| failed()(error.error))?;
-        let directory = File::open(parent(&self.path)).and_then(|directory| directory.sync_all());
-        directory.map_err(Failure::file("flushing the directory of", &self.path))
+        let flushed = system::flush_directory(parent(&self.path));
+        flushed.map_err(Failure::file("flushing the directory of", &self.path))
     }
 }
 
@@ -138,21 +137,16 @@ fn unnamed_file(
     // Nothing is written from a source that does not exist.
     let source = source.and_then(|source| fs::metadata(source).ok());
     let allowed = [source.as_ref(), there].into_iter().flatten();
-    let mode = allowed.fold(0o666, |mode, metadata| mode & metadata.mode());
-    let file = tempfile::Builder::new()
-        .prefix(".teak-output-")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(parent(path))
-        .map_err(failed())?;
+    let mode = allowed.fold(0o666, |mode, metadata| mode & system::mode_bits(metadata));
+    let mut builder = tempfile::Builder::new();
+    system::create_with(builder.prefix(".teak-output-"), mode);
+    let file = builder.tempfile_in(parent(path)).map_err(failed())?;
     if let Some(source) = source {
         let made = file.as_file().metadata().map_err(failed())?;
-        if made.gid() != source.gid() {
+        if system::group_of(&made) != system::group_of(&source) {
             // For the source, members of this group are others.
-            let narrowed = narrow_group(made.mode());
-            let set = file
-                .as_file()
-                .set_permissions(Permissions::from_mode(narrowed));
-            set.map_err(failed())?;
+            let narrowed = narrow_group(system::mode_bits(&made));
+            system::set_mode(file.as_file(), narrowed).map_err(failed())?;
         }
     }
     Ok(file)
@@ -168,7 +162,7 @@ fn narrow_group(mode: u32) -> u32 {
 pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     for input in inputs {
         refuse_standard_output(input)?;
-        if is_same(output, input) {
+        if system::is_same_file(output, input) {
             let message = format!(
                 "the output {} is the same file as the input {}; name another file",
                 shown_path(output),
@@ -179,7 +173,7 @@ pub(crate) fn refuse_inputs(output: &Path, inputs: &[&Path]) -> Result<(), Failu
         let lock_names = |of: &Path| locking::lock_file_of(of);
         let (of_input, of_output) = (lock_names(input), lock_names(output));
         let is_lock = of_input.is_some_and(|lock| is_same_name(output, &lock));
-        if is_lock || of_output.is_some_and(|lock| is_same(input, &lock)) {
+        if is_lock || of_output.is_some_and(|lock| system::is_same_file(input, &lock)) {
             let message = format!(
                 "the output {} or the input {} has the name of the other's lock file; name another file",
                 shown_path(output),
@@ -211,8 +205,8 @@ pub(crate) fn mode_of(source: Option<&Metadata>, target: &Path) -> u32 {
     let Some(source) = source else {
         return NEW_MODE;
     };
-    let mode = source.mode() & 0o066 | 0o600;
-    match group_of_new(target) == Some(source.gid()) {
+    let mode = system::mode_bits(source) & 0o066 | 0o600;
+    match group_of_new(target) == Some(system::group_of(source)) {
         true => mode,
         // For the source, members of this group are others.
         false => narrow_group(mode),
@@ -223,9 +217,11 @@ pub(crate) fn mode_of(source: Option<&Metadata>, target: &Path) -> u32 {
 fn group_of_new(path: &Path) -> Option<u32> {
     const SETGID: u32 = 0o2000;
     let directory = fs::metadata(parent(path)).ok()?;
-    match directory.mode() & SETGID {
-        0 => fs::metadata("/proc/self").ok().map(|own| own.gid()),
-        _ => Some(directory.gid()),
+    match system::mode_bits(&directory) & SETGID {
+        0 => fs::metadata("/proc/self")
+            .ok()
+            .map(|own| system::group_of(&own)),
+        _ => Some(system::group_of(&directory)),
     }
 }
 
@@ -239,21 +235,13 @@ pub(crate) fn input(path: &Path) -> Option<Metadata> {
 
 /// The attributes of standard input, if that is a file.
 pub(crate) fn standard_input() -> Option<Metadata> {
-    let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-    let found = input.and_then(|input| input.metadata()).ok()?;
+    let found = system::standard_input().ok()?;
     found.is_file().then_some(found)
 }
 
 /// Refuses standard output if it is a file that is read or changed, or its lock file.
 pub(crate) fn refuse_standard_output(file: &Path) -> Result<(), Failure> {
-    let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
-    let Ok(output) = output.and_then(|output| output.metadata()) else {
-        return Ok(());
-    };
-    let is_output = |path: &Path| {
-        let found = fs::metadata(path);
-        found.is_ok_and(|found| found.is_file() && id(&found) == id(&output))
-    };
+    let is_output = system::is_standard_output;
     let lock_file = locking::lock_file_of(file);
     if is_output(file) || lock_file.is_some_and(|lock_file| is_output(&lock_file)) {
         let message = format!(
@@ -267,36 +255,11 @@ pub(crate) fn refuse_standard_output(file: &Path) -> Result<(), Failure> {
 
 /// Refuses to write when standard output is closed.
 pub(crate) fn refuse_closed_output() -> Result<(), Failure> {
-    if !is_output_closed() {
+    if !system::is_output_closed() {
         return Ok(());
     }
     let message = "standard output is closed; send the output to a file, a pipe or /dev/null";
     Err(Failure::Usage(message.to_owned()))
-}
-
-/// Whether standard output was closed when the program began. Rust's library opens `/dev/null` in
-/// its place, for reading and writing. A shell that redirects output opens it for writing only.
-fn is_output_closed() -> bool {
-    let output = io::stdout().as_fd().try_clone_to_owned().map(File::from);
-    let (Ok(output), Ok(null)) = (
-        output.and_then(|output| output.metadata()),
-        fs::metadata("/dev/null"),
-    ) else {
-        return false;
-    };
-    let is_null = output.file_type().is_char_device() && output.rdev() == null.rdev();
-    is_null && access_of(1) == Some(READ_WRITE)
-}
-
-/// The access mode in a descriptor's flags, and its value for reading and writing.
-const ACCESS: u32 = 0o3;
-const READ_WRITE: u32 = 0o2;
-
-/// The access mode of a descriptor of this process, if the system reports it.
-fn access_of(descriptor: u32) -> Option<u32> {
-    let info = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
-    Some(u32::from_str_radix(flags.trim(), 8).ok()? & ACCESS)
 }
 
 /// Refuses a name for a new database if it is the name of another database's lock file, or if its
@@ -342,27 +305,14 @@ fn is_lock_file(path: &Path) -> bool {
 
 /// Whether a database exists whose lock file has this name.
 fn is_lock_name(path: &Path) -> bool {
-    use std::os::unix::ffi::OsStrExt;
-    let base = path.as_os_str().as_bytes().strip_suffix(LOCK_SUFFIX);
-    base.is_some_and(|base| is_database(Path::new(std::ffi::OsStr::from_bytes(base))))
+    let base = system::path_before(path.as_os_str(), LOCK_SUFFIX);
+    base.is_some_and(is_database)
 }
 
 fn parent(path: &Path) -> &Path {
     let parent = path.parent();
     let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
-}
-
-fn id(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
-}
-
-/// Whether two names lead to one file through links.
-fn is_same(a: &Path, b: &Path) -> bool {
-    match (fs::metadata(a), fs::metadata(b)) {
-        (Ok(a), Ok(b)) => id(&a) == id(&b),
-        _ => false,
-    }
 }
 
 /// Whether two paths name the same file. Works for files that do not exist.
@@ -373,5 +323,5 @@ fn is_same_name(a: &Path, b: &Path) -> bool {
             path.file_name()?.to_owned(),
         ))
     };
-    is_same(a, b) || identity(a).is_some_and(|a| identity(b) == Some(a))
+    system::is_same_file(a, b) || identity(a).is_some_and(|a| identity(b) == Some(a))
 }

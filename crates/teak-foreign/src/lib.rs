@@ -36,6 +36,7 @@ struct Readme;
 mod bytes;
 mod environment;
 mod error;
+mod files;
 mod format;
 pub mod leveldb;
 mod meta;

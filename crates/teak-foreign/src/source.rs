@@ -1,6 +1,7 @@
 //! The source of a file's bytes.
 
-use std::{fs::File, io, os::unix::fs::FileExt as _};
+use crate::files::read_exact_at;
+use std::{fs::File, io};
 
 /// Bytes that can be read at any offset.
 pub trait Source {
@@ -21,7 +22,7 @@ pub trait Source {
 
 impl Source for File {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.read_exact_at(buffer, offset)
+        read_exact_at(self, buffer, offset)
     }
 
     fn len_bytes(&self) -> io::Result<u64> {

@@ -49,7 +49,8 @@ pub unsafe extern "C" fn mdb_env_open(
         let environment = unsafe { live(environment) }?;
         // SAFETY: the caller's promise.
         let path = unsafe { string(path) }?;
-        environment.open(path, asked, mode)
+        #[allow(clippy::useless_conversion)] // The type has 16 bits on some systems.
+        environment.open(path, asked, mode.into())
     })
 }
 

@@ -5,7 +5,7 @@ use crate::{
     flags,
 };
 use std::{
-    ffi::{CStr, CString, OsStr, c_uint},
+    ffi::{CStr, OsStr, c_uint},
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
     os::fd::AsRawFd,
@@ -14,12 +14,12 @@ use std::{
         fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
     },
     path::{Path, PathBuf},
-    ptr,
 };
 
 /// The extended attribute of a lock file with the largest number of readers that an environment was
 /// opened with.
-const READERS: &CStr = c"user.teak.lmdb-readers";
+#[cfg(not(target_os = "freebsd"))]
+const READERS: &str = "user.teak.lmdb-readers";
 
 /// The paths of the files of an environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,27 +54,14 @@ impl Files {
     /// The maximum number of readers if `asked` are asked for. As in LMDB, a lock file that has
     /// room for more keeps that number. Where the file system has no attributes, it is `asked`.
     pub(crate) fn readers(&self, asked: c_uint) -> c_uint {
-        let lock = self.lock.as_ref().map(|lock| lock.as_os_str().as_bytes());
-        let Some(lock) = lock.and_then(|lock| CString::new(lock).ok()) else {
+        let Some(lock) = &self.lock else {
             return asked;
         };
-        let mut kept = [0; size_of::<c_uint>()];
-        let (room, len) = (kept.as_mut_ptr().cast(), kept.len());
-        // SAFETY: both are strings, and the buffer has that many bytes.
-        let read = unsafe { libc::getxattr(lock.as_ptr(), READERS.as_ptr(), room, len) };
-        let kept = match read {
-            4 => c_uint::from_le_bytes(kept),
-            _ => 0,
-        };
-        if kept >= asked {
-            return kept;
+        let kept = reader_count(lock);
+        if kept < asked {
+            store_reader_count(lock, asked);
         }
-        let bytes = asked.to_le_bytes();
-        let bytes = ptr::from_ref(&bytes).cast();
-        // SAFETY: both are strings, and the buffer has that many bytes. If the process cannot write
-        // to the file, it stays unchanged.
-        let _ = unsafe { libc::setxattr(lock.as_ptr(), READERS.as_ptr(), bytes, len, 0) };
-        asked
+        kept.max(asked)
     }
 
     /// Tries to make a lock file next to the data file that the engine recognises, unless there is
@@ -137,3 +124,29 @@ impl Files {
 pub(crate) fn of_io(error: io::Error) -> Code {
     Code(error.raw_os_error().unwrap_or(libc::EIO))
 }
+
+/// The largest number of readers that was asked for; 0 if it is not known.
+#[cfg(not(target_os = "freebsd"))]
+fn reader_count(lock: &Path) -> c_uint {
+    let mut kept = [0; size_of::<c_uint>()];
+    match rustix::fs::getxattr(lock, READERS, &mut kept[..]) {
+        Ok(len) if len == kept.len() => c_uint::from_le_bytes(kept),
+        _ => 0,
+    }
+}
+
+/// Stores the number. If the process cannot write to the file, it stays unchanged.
+#[cfg(not(target_os = "freebsd"))]
+fn store_reader_count(lock: &Path, count: c_uint) {
+    let none = rustix::fs::XattrFlags::empty();
+    let _ = rustix::fs::setxattr(lock, READERS, &count.to_le_bytes(), none);
+}
+
+/// Attributes have another form there, and the number is not kept.
+#[cfg(target_os = "freebsd")]
+fn reader_count(_lock: &Path) -> c_uint {
+    0
+}
+
+#[cfg(target_os = "freebsd")]
+fn store_reader_count(_lock: &Path, _count: c_uint) {}

@@ -56,6 +56,7 @@
 //! |---|---|
 //! | open and create with other options | [`Options`], [`TableOptions`], [`KeyOrder`] |
 //! | use a database that ends with its last handle, as in tests | [`Database::in_memory`], [`Database::temporary`] |
+//! | read a database that is in no file: a download, a part of the program | [`Options::open_bytes`], [`Options::open_read_at`] |
 //! | define a table in a constant: name, types, options | [`TableDef`], [`MultiTableDef`] |
 //! | store other types than bytes | [`codec`], [`TableTypes`], [`Table::cast`] |
 //! | give a key several values | [`MultiTable`], [`WriteTxn::create_multi_table`], [`ValueSize`] |
@@ -113,12 +114,6 @@
 // Documentation on docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-compile_error!(
-    "teak supports 64-bit Linux and no other platform yet: it maps whole databases into memory, and \
-     uses fallocate, futexes in shared memory and locks of open file descriptions"
-);
-
 /// Runs the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -165,12 +160,12 @@ pub use api::{
     DatabaseStat, DeleteScope, Deletion, DenseProgress, DetachedCursor, Difference, Differences,
     Direction, Durability, Entry, Estimate, Event, FileInfo, InsertMode, Iter, KeyStep, Keys, Kind,
     Limits, Loss, Marks, Metrics, Multi, MultiTable, MultiTableDef, Options, OwnedIter, PageUse,
-    PageVisit, ParkedReadTxn, Range, ReadAhead, ReadTxn, ReaderInfo, Recovery, ResetReadTxn,
-    RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint, SeekOp, SeekTarget,
-    Sharing, Single, SlowReader, SlowReaderChoice, SnapshotInfo, Table, TableChange, TableDef,
-    TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard, ValueSize, Values,
-    Verification, WarmUp, Warmed, WriteInfo, WriteOptions, WriteTxn, codec, delete, inspect,
-    limits, lock_file_of, restore, salvage,
+    PageVisit, ParkedReadTxn, Range, ReadAhead, ReadAt, ReadTxn, ReaderInfo, Recovery,
+    ResetReadTxn, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint,
+    SeekOp, SeekTarget, Sharing, Single, SlowReader, SlowReaderChoice, SnapshotInfo, Table,
+    TableChange, TableDef, TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard,
+    ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteOptions, WriteTxn, codec,
+    delete, inspect, limits, lock_file_of, restore, salvage,
 };
 #[cfg(feature = "stream")]
 pub use api::{ChangeStream, RangeStream};

@@ -11,6 +11,7 @@ mod simulated;
 mod vast;
 
 pub use crate::error::samples::{documented, samples};
+pub use crate::io::Abilities;
 pub use crate::io::sim::{Call, CrashPoints, DiskEvent, Fault, OpenBlock, SimDisk};
 pub use crate::planted::{Planted, planted, set_planted};
 pub use damage::{Mutation, live_pages, mutate};
@@ -21,6 +22,12 @@ pub use records::{RecordSummary, newest_record, redone, without_accidents};
 pub use repair::{anonymize, repair, repair_checksum};
 pub use simulated::{kill, kill_after, open, open_apart, salvage};
 pub use vast::{VastCounts, VastFile, make_vast};
+
+/// The number of this thread by which its readers are listed.
+#[must_use]
+pub fn thread_id() -> u64 {
+    crate::io::thread_id()
+}
 
 #[cfg(test)]
 mod forged_tests;

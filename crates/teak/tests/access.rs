@@ -3,12 +3,13 @@
 //! do nothing.
 
 use crate::{processes::Other, shared::temporary_path};
+#[cfg(unix)]
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::{
     borrow::Cow,
     fs::{self, File, Permissions},
     io::{self, Write},
     ops::ControlFlow,
-    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -30,12 +31,14 @@ fn get(database: &Database, key: &str) -> Result<Option<u64>> {
     txn.open_table::<Str, u64>("numbers")?.get(&txn, key)
 }
 
+#[cfg(unix)]
 fn is_root() -> bool {
     // SAFETY: asks for a number.
     unsafe { libc::geteuid() == 0 }
 }
 
 /// Runs something as a user who cannot write to files of root.
+#[cfg(unix)]
 fn as_other_user<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if !is_root() {
         return work();
@@ -79,6 +82,7 @@ impl Drop for Mount {
 }
 
 /// A closed database in a directory that only root can write to.
+#[cfg(unix)]
 fn in_closed_directory() -> (tempfile::TempDir, PathBuf) {
     let (directory, path) = temporary_path();
     put(&Database::open(&path).unwrap(), "a", 1);
@@ -87,6 +91,7 @@ fn in_closed_directory() -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
+#[cfg(unix)]
 #[test]
 fn a_database_in_a_read_only_directory_is_readable() {
     let (_directory, path) = in_closed_directory();
@@ -98,6 +103,7 @@ fn a_database_in_a_read_only_directory_is_readable() {
     });
 }
 
+#[cfg(unix)]
 #[test]
 fn no_process_writes_while_another_reads_without_a_lock_file() {
     if !is_root() {
@@ -112,6 +118,7 @@ fn no_process_writes_while_another_reads_without_a_lock_file() {
     assert_eq!(other.ask("open"), "Clean");
 }
 
+#[cfg(unix)]
 #[test]
 fn reading_without_a_lock_file_during_writes_requires_an_option() {
     if !is_root() {
@@ -224,6 +231,10 @@ fn a_reader_sees_writes_to_a_file_that_an_overlay_copies_up() {
     let Some([merged, _upper]) = overlay(directory.path(), at.path()) else {
         return;
     };
+    if !teak::testing::Abilities::of(&merged.0).unwrap().overlay {
+        eprintln!("not run: the system does not say that a file is on an overlay");
+        return;
+    }
     let path = merged.0.join("some.teak");
     let database = reading().open(&path).unwrap();
     assert_eq!(get(&database, "a").unwrap(), Some(1));
@@ -248,6 +259,7 @@ fn a_reader_sees_writes_to_a_file_that_an_overlay_copies_up() {
     assert_eq!(table.get(&old, "a").unwrap(), Some(1));
 }
 
+#[cfg(unix)]
 #[test]
 fn an_empty_file_becomes_a_database_and_keeps_its_permissions() {
     for sharing in [Sharing::Processes, Sharing::Alone] {
@@ -276,6 +288,7 @@ fn an_empty_file_becomes_a_database_and_keeps_its_permissions() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_dangling_link_is_reported_as_such() {
     let (directory, path) = temporary_path();
@@ -299,6 +312,7 @@ fn go_on<P>(_: P) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
+#[cfg(unix)]
 #[test]
 fn copies_have_no_more_permissions_than_their_originals() {
     let (directory, path) = temporary_path();
@@ -337,6 +351,7 @@ fn copies_have_no_more_permissions_than_their_originals() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn copies_belong_to_the_owner_of_their_originals() {
     if !is_root() {

@@ -1,13 +1,14 @@
 //! Backups of damaged databases, and damaged, forged or invalid backups.
 
 use crate::shared::temporary_path;
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt;
 use std::{
     collections::BTreeMap,
     fs::{self, File},
     hash::Hasher,
     io::Read,
     ops::ControlFlow,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     time::Duration,
@@ -288,6 +289,7 @@ fn an_increment_that_contradicts_itself_is_refused() {
     restore(&mut &full[..], &[&increment], &target).unwrap();
 }
 
+#[cfg(unix)]
 #[test]
 fn a_restored_database_has_holes_where_its_copy_has() {
     let (directory, path) = temporary_path();

@@ -202,6 +202,7 @@ fn a_writer_that_wants_space_cancels_and_waits() {
 
 /// Threads that start and end reuse each other's slots. Those of every other one must not be
 /// cancelled.
+#[cfg(unix)]
 #[test]
 fn cancelling_does_not_hit_a_new_reader() {
     let (_directory, path) = temporary_path();
@@ -232,9 +233,7 @@ fn cancelling_does_not_hit_a_new_reader() {
                 }
             };
             let spared = move || {
-                // SAFETY: it returns a number.
-                let thread = unsafe { libc::gettid() };
-                spared.lock().unwrap().insert(thread as u64);
+                spared.lock().unwrap().insert(teak::testing::thread_id());
                 (0..20).for_each(|_| reads().unwrap());
             };
             let thread = match round % 2 {

@@ -1,9 +1,10 @@
 //! Deleting a database while others have it open, in this process and in others.
 
 use crate::{processes::Other, shared::temporary_path};
+#[cfg(unix)]
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::{
     fs::{self, Permissions},
-    os::unix::fs::{PermissionsExt, symlink},
     path::Path,
     thread,
     time::Duration,
@@ -61,6 +62,7 @@ fn other_files_are_not_deleted() {
     assert!(delete(&path, Deletion::IfUnused).unwrap());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_link_is_followed() {
     let (_directory, path) = temporary_path();
@@ -200,6 +202,7 @@ fn a_lock_file_that_is_used_is_not_used_by_another_database() {
     assert_eq!(removed.snapshots().unwrap().len(), 1);
 }
 
+#[cfg(unix)]
 #[test]
 fn files_are_created_with_the_requested_mode() {
     let directory = tempfile::tempdir().unwrap();

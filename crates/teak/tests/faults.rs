@@ -1,11 +1,11 @@
 //! Files that are truncated while they are open, after their pages were read and verified.
 
+use crate::shared::FileExt;
 use std::{
     fs::{self, File, OpenOptions},
     io::Write,
     iter,
     ops::ControlFlow,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 use teak::{
@@ -449,6 +449,11 @@ fn a_partly_lost_catalog_is_not_committed() {
 
 #[test]
 fn a_lost_page_of_a_transaction_is_an_error() {
+    if !crate::can("files mapped for writing", |abilities| {
+        abilities.mapped_writes
+    }) {
+        return;
+    }
     let cut = Cut::new(Verification::Off);
     let mut txn = cut.database.begin_write().unwrap();
     txn.set_durability(Durability::Lazy);
@@ -572,6 +577,9 @@ fn threads_that_read_elsewhere_continue() {
 
 #[test]
 fn a_file_truncated_before_it_is_reopened_is_refused() {
+    if !crate::can("id of a boot", |abilities| abilities.boot_id) {
+        return;
+    }
     let cut = Cut::new(Verification::FirstTouch);
     let path: &Path = &cut.path;
     let copy = path.with_extension("copy");
@@ -580,6 +588,54 @@ fn a_file_truncated_before_it_is_reopened_is_refused() {
         .write_all(&cut.bytes[..(KEPT * PAGE) as usize])
         .unwrap();
     assert!(Database::open(&copy).is_err());
+}
+
+/// A cut leaves zeros up to the end of a system page, which has several pages if it is large. Each
+/// lookup and each scan returns what was stored, or an error.
+#[test]
+fn no_cut_between_pages_changes_an_answer() {
+    const CUTS: u64 = 22;
+    let cut = Cut::new(Verification::FirstTouch);
+    let value = [9; 100_000];
+    let large = cut.bytes.windows(16).position(|bytes| bytes == [9; 16]);
+    // Among leaves, and in the pages of a large value, which ends with the last cut.
+    let large = large.unwrap() as u64 / PAGE;
+    for kept in (KEPT..KEPT + CUTS).chain(large..large + CUTS) {
+        cut.cut_to(kept * PAGE);
+        let (mut errors, mut wrong) = (0, 0);
+        let mut count = |read: Result<bool>| match read {
+            Ok(is_right) => wrong += u32::from(!is_right),
+            Err(_) => errors += 1,
+        };
+        let txn = cut.database.begin_read().unwrap();
+        for number in (0..COUNT).step_by(7) {
+            let read = cut.table.get(&txn, key(number));
+            count(read.map(|found| found == Some(&[7; 100][..])));
+        }
+        let read = cut.table.get(&txn, b"large");
+        count(read.map(|found| found == Some(&value[..])));
+        let scan = cut.table.iter(&txn).and_then(|records| {
+            let mut number = 0;
+            for record in records {
+                let (found, stored) = record?;
+                let is_large = number == COUNT;
+                let is_right = match is_large {
+                    true => found == b"large" && stored == value,
+                    false => found == key(number) && stored == [7; 100],
+                };
+                if !is_right {
+                    return Ok(false);
+                }
+                number += 1;
+            }
+            Ok(number == COUNT + 1)
+        });
+        count(scan);
+        assert_eq!(wrong, 0, "cut to {kept} pages");
+        assert!(errors > 0, "cut to {kept} pages");
+        drop(txn);
+        cut.mend();
+    }
 }
 
 /// Up to the end of a system page, zeros replaced the truncated bytes, and were returned from

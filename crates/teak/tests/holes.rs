@@ -1,11 +1,13 @@
 //! Blocks of free pages inside a file: returned when there are many, allocated again before they
 //! are written to.
 
+use crate::shared::FileExt;
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt;
 use std::{
     fs::{self, File},
     io::{self, Write},
     ops::ControlFlow,
-    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -58,6 +60,7 @@ fn small_commits(database: &Database, table: &Numbers, count: u64) {
     database.sync().unwrap();
 }
 
+#[cfg(unix)]
 fn allocated(path: &Path) -> u64 {
     fs::metadata(path).unwrap().blocks() * 512
 }
@@ -80,6 +83,7 @@ fn assert_has(database: &Database, table: &Numbers, numbers: std::ops::Range<u64
 }
 
 /// Whether the file system of this directory supports holes.
+#[cfg(unix)]
 fn makes_holes(directory: &Path) -> bool {
     let path = directory.join("probe");
     let file = File::create(&path).unwrap();
@@ -88,8 +92,12 @@ fn makes_holes(directory: &Path) -> bool {
     file.metadata().unwrap().blocks() * 512 < MIB
 }
 
+#[cfg(unix)]
 #[test]
 fn blocks_are_returned_and_allocated_again() {
+    if !crate::can("holes", |abilities| abilities.holes) {
+        return;
+    }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("holes.teak");
     let database = options().open(&path).unwrap();
@@ -128,6 +136,7 @@ fn blocks_are_returned_and_allocated_again() {
     assert_clean(&database);
 }
 
+#[cfg(unix)]
 #[test]
 fn alternating_loads_and_removals_retain_the_blocks() {
     let directory = tempfile::tempdir().unwrap();
@@ -197,8 +206,12 @@ fn assert_disk_full(result: Result<Numbers>) {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn holes_that_cannot_be_filled_are_an_error() {
+    if !crate::can("holes", |abilities| abilities.holes) {
+        return;
+    }
     let Some(disk) = SmallDisk::mount() else {
         return;
     };
@@ -235,6 +248,7 @@ fn holes_that_cannot_be_filled_are_an_error() {
     assert_clean(&database);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_backup_has_no_blocks_for_unused_pages() {
     let directory = tempfile::tempdir().unwrap();
@@ -267,6 +281,7 @@ fn a_backup_has_no_blocks_for_unused_pages() {
 }
 
 /// A lazy commit used to allocate a whole file with holes, and so filled the disk.
+#[cfg(unix)]
 #[test]
 fn a_copy_with_holes_stays_one() {
     let directory = tempfile::tempdir().unwrap();

@@ -13,7 +13,13 @@ use teak::{
     codec::Str,
 };
 
+#[cfg(not(unix))]
+pub(crate) fn harm(_path: &Path, _words: &[&str]) -> Option<String> {
+    None
+}
+
 /// Does to this process what other people's code does; `None` for an unknown command.
+#[cfg(unix)]
 pub(crate) fn harm(path: &Path, words: &[&str]) -> Option<String> {
     let lock_path = path.with_file_name("some.teak-lock");
     match words {
@@ -42,10 +48,12 @@ pub(crate) fn harm(path: &Path, words: &[&str]) -> Option<String> {
                 // SAFETY: the structure has plain numbers, which may be zero.
                 let mut all: libc::flock = unsafe { std::mem::zeroed() };
                 all.l_type = libc::F_UNLCK as libc::c_short;
-                // SAFETY: the structure is only read.
-                let unlocked =
-                    unsafe { libc::fcntl(descriptor, libc::F_OFD_SETLK, &raw const all) };
-                assert_eq!(unlocked, 0);
+                // The locks belong to the descriptions, or to the process.
+                for command in [libc::F_OFD_SETLK, libc::F_SETLK] {
+                    // SAFETY: the structure is only read.
+                    let unlocked = unsafe { libc::fcntl(descriptor, command, &raw const all) };
+                    assert_eq!(unlocked, 0);
+                }
             }
         }
         ["fork"] => {
@@ -68,6 +76,7 @@ pub(crate) fn harm(path: &Path, words: &[&str]) -> Option<String> {
 }
 
 /// The descriptors of this process for files whose paths begin like this.
+#[cfg(unix)]
 fn descriptors(path: &Path) -> Vec<i32> {
     let named = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| {
         let entry = entry.ok()?;
@@ -98,8 +107,14 @@ fn assert_clean(database: &Database) {
 
 /// By the rules of POSIX locks, a process that closed any descriptor of the lock file lost its
 /// locks and counted as dead: there were two writers at the same time.
+#[cfg(unix)]
 #[test]
 fn opening_and_closing_the_lock_file_keeps_the_writer_lock() {
+    if !crate::can("locks of descriptions", |abilities| {
+        abilities.locks_of_descriptions
+    }) {
+        return;
+    }
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     put(&database, "a", 1);
@@ -130,6 +145,11 @@ fn opening_and_closing_the_lock_file_keeps_the_writer_lock() {
 
 #[test]
 fn opening_and_closing_the_lock_file_keeps_snapshots() {
+    if !crate::can("locks of descriptions", |abilities| {
+        abilities.locks_of_descriptions
+    }) {
+        return;
+    }
     let (_directory, path) = temporary_path();
     let database = Database::open(&path).unwrap();
     for key in 0..300 {
@@ -160,8 +180,12 @@ fn put_lazily(database: &Database, key: &str, value: u64) {
 }
 
 /// Like loops over all descriptors. The numbers refer to other files afterwards.
+#[cfg(unix)]
 #[test]
 fn a_process_with_closed_descriptors_writes_to_no_other_file() {
+    if !crate::can("pages that keep locks", |abilities| abilities.anchors) {
+        return;
+    }
     for durability in ["durable", "async", "lazy"] {
         let (_directory, path) = temporary_path();
         let database = Database::open(&path).unwrap();
@@ -261,8 +285,12 @@ fn fill(database: &Database) {
 
 /// A child had the files of its parent open, and kept the database locked after the parent had
 /// ended.
+#[cfg(unix)]
 #[test]
 fn a_child_that_outlives_its_parent_excludes_no_process() {
+    if !crate::can("second descriptions", |abilities| abilities.reopening) {
+        return;
+    }
     let (_directory, path) = temporary_path();
     let mut other = Other::start(&path);
     other.ask("open");
@@ -344,6 +372,7 @@ fn other_files_with_the_name_of_the_lock_file_are_unchanged() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn other_file_types_are_no_lock_files() {
     let (_directory, path) = temporary_path();
@@ -426,6 +455,7 @@ fn an_abandoned_lock_file_is_reinitialized() {
 }
 
 /// A killed process of root left a lock file that the owner of the database could not open.
+#[cfg(unix)]
 #[test]
 fn a_lock_file_has_the_owner_of_its_database() {
     use std::os::unix::fs::{MetadataExt, chown};
@@ -442,6 +472,7 @@ fn a_lock_file_has_the_owner_of_its_database() {
 
 /// A lock file made by a group member had another group, so that the owner could not open it:
 /// changing the owner failed, and its group was not changed either.
+#[cfg(unix)]
 #[test]
 fn a_lock_file_has_the_group_of_its_database() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -499,6 +530,9 @@ fn a_database_may_have_the_longest_name() {
 
 #[test]
 fn a_renamed_directory_keeps_no_lock_file_and_is_the_same_database() {
+    if !crate::can("present paths", |abilities| abilities.present_paths) {
+        return;
+    }
     let (directory, _) = temporary_path();
     let (one, two) = (directory.path().join("one"), directory.path().join("two"));
     fs::create_dir(&one).unwrap();

@@ -17,6 +17,7 @@ mod elsewhere;
 mod ephemeral;
 mod equal_bytes;
 mod events;
+#[cfg(unix)] // The tests truncate files that are mapped, which not every system allows.
 mod faults;
 mod holes;
 mod lending;
@@ -38,6 +39,7 @@ mod regressions;
 mod salvage;
 mod shared;
 mod snapshots;
+mod sources;
 mod space;
 mod stored_file;
 mod threads;
@@ -45,3 +47,13 @@ mod transactions;
 mod transactions_model;
 mod types;
 mod verification;
+
+/// Whether a test can run that needs a speciality of the system, which `name` is. Says so if not.
+fn can(name: &str, ability: impl Fn(&teak::testing::Abilities) -> bool) -> bool {
+    let abilities = teak::testing::Abilities::of(&std::env::temp_dir());
+    let is_possible = ability(&abilities.expect("a temporary file"));
+    if !is_possible {
+        eprintln!("not run: the system has no {name}");
+    }
+    is_possible
+}

@@ -21,6 +21,7 @@ fn fill(database: &Database) -> Table<u64, Bytes> {
 }
 
 /// The system's figures for this process, in KiB.
+#[cfg(unix)]
 fn locked_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmLck:"));
@@ -29,6 +30,7 @@ fn locked_kib() -> u64 {
 }
 
 /// In a separate process, because the figures are those of the whole process.
+#[cfg(unix)]
 #[test]
 fn locked_pages_stay_until_they_are_unlocked() {
     if let Some(path) = env::var_os(LIMITED) {
@@ -51,6 +53,7 @@ fn locked_pages_stay_until_they_are_unlocked() {
     }
 }
 
+#[cfg(unix)]
 fn lock_with_a_limit(path: &Path) {
     let limit = env::var("TEAK_TEST_LIMIT_KIB").unwrap();
     let database = Database::open(path).unwrap();
@@ -83,6 +86,7 @@ fn lock_with_a_limit(path: &Path) {
 }
 
 /// Whether this process may lock this much.
+#[cfg(unix)]
 fn may_lock(bytes: u64) -> bool {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
@@ -96,6 +100,7 @@ fn may_lock(bytes: u64) -> bool {
 }
 
 /// From now on this process may lock this many bytes, even as root.
+#[cfg(unix)]
 fn without_privileges(bytes: u64) {
     let limit = libc::rlimit {
         rlim_cur: bytes,
@@ -146,6 +151,11 @@ fn read_ahead_modes_return_equal_records() {
 /// Each leaf was read back and written again for every record or two inserted into it.
 #[test]
 fn a_leaf_that_was_written_early_is_not_written_again_for_each_change() {
+    if !crate::can("files mapped for writing", |abilities| {
+        abilities.mapped_writes
+    }) {
+        return;
+    }
     let (_directory, path) = temporary_path();
     let options = Options::new().write_memory_bytes(1 << 20);
     let database = options.open(&path).unwrap();

@@ -80,6 +80,9 @@ fn made(options: &Options) -> (tempfile::TempDir, PathBuf, Database) {
 
 #[test]
 fn a_commit_into_a_file_without_its_name_is_reported_once() {
+    if !crate::can("present paths", |abilities| abilities.present_paths) {
+        return;
+    }
     for (label, harm) in HARMS {
         for durability in DURABILITIES {
             let reports = Arc::new(Mutex::new(Vec::new()));
@@ -106,6 +109,9 @@ fn a_commit_into_a_file_without_its_name_is_reported_once() {
 
 #[test]
 fn a_commit_into_a_file_without_its_name_can_be_refused() {
+    if !crate::can("present paths", |abilities| abilities.present_paths) {
+        return;
+    }
     for (label, harm) in HARMS {
         for durability in DURABILITIES {
             let (_directory, path, database) = made(&Options::new().require_name(true));
@@ -145,6 +151,7 @@ fn a_file_that_gets_its_name_back_is_writable_again() {
     assert_eq!((get(&database, 2), get(&database, 3)), (None, Some(3)));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_file_has_its_name_regardless_of_the_opened_path() {
     let (_directory, path, database) = made(&Options::new());
@@ -172,6 +179,7 @@ fn openings_of_one_database_agree_on_whether_it_needs_its_name() {
     ));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_new_file_is_known_to_the_system_by_its_name() {
     for sharing in [Sharing::Processes, Sharing::Alone] {

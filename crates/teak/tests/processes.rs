@@ -244,6 +244,7 @@ fn obey(path: &Path) {
                 txn.commit().map(|_| "marked".to_owned())
             }
             ["limit-files"] => {
+                #[cfg(unix)]
                 limit_files();
                 Ok("limited".to_owned())
             }
@@ -269,6 +270,7 @@ fn unflushed() -> Options {
 }
 
 /// From now on every write to a file of this process fails.
+#[cfg(unix)]
 fn limit_files() {
     let none = libc::rlimit {
         rlim_cur: 0,
@@ -472,6 +474,9 @@ fn one_of_two_simultaneous_closes_is_clean() {
 
 #[test]
 fn lazy_commits_that_a_process_closes_unflushed_are_found_by_the_next_one() {
+    if !crate::can("id of a boot", |abilities| abilities.boot_id) {
+        return;
+    }
     let (_directory, path) = temporary_path();
     let lock_file = path.with_file_name("some.teak-lock");
     let mut last = 0;
@@ -639,6 +644,9 @@ fn the_next_writer_follows_a_dead_one() {
 
 #[test]
 fn a_killed_process_is_followed_by_another() {
+    if !crate::can("id of a boot", |abilities| abilities.boot_id) {
+        return;
+    }
     let (_directory, path) = temporary_path();
     for round in 0..5 {
         let mut other = Other::start(&path);
@@ -780,6 +788,7 @@ fn a_database_is_opened_again_while_its_old_reader_lives() {
 }
 
 /// Forks. The child runs `child` and returns its result as the exit code.
+#[cfg(unix)]
 fn in_child(child: impl FnOnce() -> bool) -> bool {
     // SAFETY: the child only runs `child` and ends, without unwinding into the test runner. Threads
     // of other tests may hold locks of the allocator, which the C library handles, and of the
@@ -800,6 +809,7 @@ fn in_child(child: impl FnOnce() -> bool) -> bool {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_forked_child_is_refused_and_harms_no_other_process() {
     let (_directory, path) = temporary_path();
@@ -845,6 +855,7 @@ fn a_forked_child_is_refused_and_harms_no_other_process() {
     assert_clean(&database);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_forked_child_cannot_continue_from_a_commit() {
     let (_directory, path) = temporary_path();
@@ -1001,6 +1012,7 @@ fn beginning_on_a_reader_is_refused_after_a_commit_of_another_process() {
     assert_clean(&database);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_failed_write_of_one_process_is_known_to_all() {
     let (_directory, path) = temporary_path();
@@ -1073,6 +1085,7 @@ fn a_database_that_was_opened_again_is_closed_with_its_last_handle() {
 
 /// A child that closed inherited descriptors lost its own locks on the lock file, by the rules of
 /// POSIX locks, so that others considered it dead.
+#[cfg(unix)]
 #[test]
 fn a_child_that_drops_inherited_handles_still_counts_as_alive() {
     let (_directory, path) = temporary_path();
@@ -1141,6 +1154,7 @@ fn a_replaced_file_is_not_shared() {
     Database::open(&path).unwrap();
 }
 
+#[cfg(unix)]
 #[test]
 fn a_forked_child_opens_the_database_itself() {
     let (_directory, path) = temporary_path();

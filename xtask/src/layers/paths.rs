@@ -19,9 +19,56 @@ pub(super) struct Scan {
     pub(super) findings: Vec<Finding>,
     /// Including tests.
     pub(super) unsafe_lines: Vec<usize>,
+    /// Uses of a system's interface, or questions about the system, outside of tests.
+    pub(super) system_lines: Vec<usize>,
     /// The number of modules between the file's items and the crate's root.
     depth: usize,
     in_tests: bool,
+}
+
+/// Crates with the interface of a system, and conditions on the system.
+const OF_SYSTEM: [&str; 7] = [
+    "libc",
+    "rustix",
+    "windows_sys",
+    "target_os",
+    "target_vendor",
+    "target_family",
+    "teak_plain",
+];
+/// Modules of `std::os`.
+const OF_OS: [&str; 6] = ["unix", "fd", "linux", "windows", "macos", "wasi"];
+
+/// Whether a name before these tokens is one of a system's interface.
+fn is_of_system(ident: &Ident, rest: &[TokenTree]) -> bool {
+    let text = |at: usize| rest.get(at).map(ToString::to_string).unwrap_or_default();
+    let is_path = text(0) == ":" && text(1) == ":";
+    let is_std = ident == "os" && is_path && is_in_os(&text(2));
+    is_std || is_question(ident, rest) || OF_SYSTEM.iter().any(|known| ident == known)
+}
+
+/// Whether a `cfg` with this argument asks for Unix or Windows.
+fn is_question(ident: &Ident, rest: &[TokenTree]) -> bool {
+    let is_cfg = ident == "cfg" || ident == "cfg_attr";
+    // `cfg!(...)`, or `#[cfg(...)]`.
+    let argument = rest.iter().take(2).find_map(|token| match token {
+        TokenTree::Group(group) => Some(group.stream()),
+        _ => None,
+    });
+    is_cfg && argument.is_some_and(names_system)
+}
+
+fn names_system(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == "unix" || ident == "windows",
+        TokenTree::Group(group) => names_system(group.stream()),
+        _ => false,
+    })
+}
+
+/// Whether a path after `os::` begins with one of its modules, or is a list.
+fn is_in_os(next: &str) -> bool {
+    next.starts_with('{') || OF_OS.contains(&next)
 }
 
 impl Scan {
@@ -62,6 +109,9 @@ impl Scan {
     fn walk_one(&mut self, tokens: &[TokenTree]) -> usize {
         match &tokens[0] {
             TokenTree::Ident(ident) if ident == "unsafe" => self.unsafe_lines.push(line(ident)),
+            TokenTree::Ident(ident) if !self.in_tests && is_of_system(ident, &tokens[1..]) => {
+                self.system_lines.push(line(ident));
+            }
             TokenTree::Ident(ident) if ident == "crate" => self.note_rest(&tokens[1..]),
             TokenTree::Ident(ident) if ident == "super" => return self.walk_super(tokens),
             TokenTree::Group(group) => self.walk(group.stream()),

@@ -30,6 +30,25 @@ fn an_upward_import_is_found() {
 }
 
 #[test]
+fn the_system_is_called_in_one_folder() {
+    for text in [
+        "use rustix::io::Errno;",
+        "fn f() { unsafe { libc::fork() } }",
+        "#[cfg(target_os = \"linux\")] fn f() {}",
+        "#[cfg(all(unix, not(x)))] fn f() {}",
+        "fn f() -> bool { cfg!(windows) }",
+        "use std::{fs, os::unix::fs::FileExt};",
+        "use std::os::{fd::AsFd, unix::fs::FileExt};",
+    ] {
+        assert_eq!(complaints("io/memory.rs", text).len(), 1, "{text}");
+        assert_eq!(complaints("io/sys/linux.rs", text).len(), 0, "{text}");
+        assert_eq!(complaints("io/memory_tests.rs", text).len(), 0, "{text}");
+    }
+    assert!(complaints("io/memory.rs", "fn f(os: u8) -> u8 { os }").is_empty());
+    assert!(complaints("io/memory.rs", "fn f(x: &[u8]) { x.windows(2); }").is_empty());
+}
+
+#[test]
 fn an_exception_is_for_one_file() {
     let text = "use crate::io::Access;";
     assert!(complaints("api/options.rs", text).is_empty());

@@ -87,6 +87,22 @@ public:
     const teak_code code = options.use([&](const teak_options &raw) { return teak_db_open_in_memory(&raw, &opening->db, place); });
     return detail::given<database>(code, place, [&] { return database(std::move(opening)); });
   }
+  /// Opens a database whose file is in memory. The bytes are copied, and the database is only read.
+  ///
+  /// ```cpp
+  /// try {
+  ///   teak::database::open_bytes("hardly a database");
+  /// } catch (const teak::not_a_database &error) {
+  ///   assert(error.code() == TEAK_NOT_A_DATABASE);
+  /// }
+  /// ```
+  static answer<database> open_bytes(bytes_view bytes, const options &options = teak::options()) {
+    detail::place place;
+    auto opening = std::make_shared<detail::opening>();
+    const teak_code code =
+        options.use([&](const teak_options &raw) { return teak_db_open_bytes(bytes.raw(), &raw, &opening->db, place); });
+    return detail::given<database>(code, place, [&] { return database(std::move(opening)); });
+  }
   /// Another handle of the same opening. Each thread that begins many transactions should have its
   /// own.
   answer<database> clone() const {

@@ -94,6 +94,30 @@ static uint64_t records_of(const char *path) {
   return stat.records;
 }
 
+static void open_bytes(const char *path) {
+  FILE *file = fopen(path, "rb");
+  assert(file && fseek(file, 0, SEEK_END) == 0);
+  const size_t len = (size_t)ftell(file);
+  void *data = malloc(len);
+  rewind(file);
+  assert(data && fread(data, 1, len, file) == len && fclose(file) == 0);
+  teak_db db;
+  refused(teak_db_open_bytes((teak_slice){data, 100}, NULL, &db, &error), TEAK_NOT_A_DATABASE);
+  assert(db.handle == 0);
+  refused(teak_db_open_bytes((teak_slice){NULL, 100}, NULL, &db, &error), TEAK_INVALID_ARGUMENT);
+  check(teak_db_open_bytes((teak_slice){data, len}, NULL, &db, &error));
+  free(data);
+  teak_txn txn = begin_read(db);
+  teak_table table;
+  teak_table_stat stat = {.size = sizeof stat};
+  check(teak_table_open(txn, teak_text("words"), &table, &error));
+  check(teak_table_get_stat(txn, table, &stat, &error));
+  assert(stat.records == RECORDS + 2);
+  check(teak_txn_end(txn, &error));
+  refused(teak_txn_begin_write(db, &txn, &error), TEAK_READ_ONLY);
+  check(teak_db_close(db, &error));
+}
+
 static void increments(teak_db db, const char *directory) {
   const char *full = path_of(directory, "full"), *restored = path_of(directory, "restored"), *paths[2];
   paths[0] = path_of(directory, "first");
@@ -118,6 +142,7 @@ static void increments(teak_db db, const char *directory) {
   check(teak_restore(full, paths, 2, restored, &report, NULL, NULL, &error));
   assert(report.damages == 0 && report.tables == 2);
   assert(records_of(restored) == RECORDS + 2);
+  open_bytes(restored);
   refused(teak_restore(full, paths, 2, restored, NULL, NULL, NULL, &error), TEAK_FILE_EXISTS);
   refused(teak_restore(path_of(directory, "none"), NULL, 0, path_of(directory, "x"), NULL, NULL, NULL, &error),
           TEAK_FILE_NOT_FOUND);

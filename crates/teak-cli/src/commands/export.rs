@@ -5,15 +5,14 @@ use crate::common_arguments::{DatabaseArgument, SnapshotArgument, TableArgument}
 use crate::engine::{self, AnyTable};
 use crate::failure::Failure;
 use crate::output::{self, ReportStyle, counted, table_name};
+use crate::system;
 use crate::text::{Order, shown_path};
 use clap::{Args, ValueEnum};
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, Permissions};
+use std::ffi::OsString;
+use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::Instant;
 use teak::ReadTxn;
@@ -79,13 +78,12 @@ struct ExportReport {
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &ExportArguments, style: ReportStyle) -> Result<(), Failure> {
-    let Some(target) = arguments.target.as_bytes().strip_prefix(b"leveldb:") else {
+    let Some(target) = system::path_after(&arguments.target, "leveldb:") else {
         return Err(Failure::Usage(format!(
             "the target {:?} has no prefix; write leveldb:DIRECTORY",
             arguments.target
         )));
     };
-    let target = Path::new(OsStr::from_bytes(target));
     refuse_used(target)?;
     let database = engine::open_for_reading(&arguments.database.path)?;
     let txn = engine::begin_read(&database, arguments.snapshot.name())?;
@@ -215,10 +213,10 @@ fn refuse_used(target: &Path) -> Result<(), Failure> {
 /// Creates the directory, until it has its name. For others, it has at most the permissions of the
 /// database.
 fn create(directory: &Path, database: &Path) -> Result<(), Failure> {
-    let readers = fs::metadata(database).map_or(0, |database| database.mode()) & 0o044;
+    let readers = fs::metadata(database).map_or(0, |database| system::mode_bits(&database)) & 0o044;
     let mode = 0o700 | readers | readers >> 2;
     fs::create_dir(directory)
-        .and_then(|()| fs::set_permissions(directory, Permissions::from_mode(mode)))
+        .and_then(|()| system::set_directory_mode(directory, mode))
         .map_err(Failure::file("creating", directory))
 }
 

@@ -10,11 +10,7 @@ use super::{
     sorter::Sorter,
     table_file::TableEntries,
 };
-use crate::{Error, Result};
-use rustix::{
-    fs::{FlockOperation, fcntl_lock},
-    io::Errno,
-};
+use crate::{Error, Result, files::try_lock_to_read};
 use std::{
     fs::{self, File},
     io::{ErrorKind, Read as _},
@@ -306,11 +302,11 @@ fn lock(path: &Path) -> Result<Option<File>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed(path))?,
     };
-    match fcntl_lock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => Ok(Some(file)),
-        Err(Errno::AGAIN | Errno::ACCESS) => Err(Error::InUse {
+    match try_lock_to_read(&file) {
+        Ok(true) => Ok(Some(file)),
+        Ok(false) => Err(Error::InUse {
             path: path.to_owned(),
         }),
-        Err(error) => Err(failed(path)(error.into())),
+        Err(error) => Err(failed(path)(error)),
     }
 }

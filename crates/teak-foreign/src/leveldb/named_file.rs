@@ -1,11 +1,10 @@
 //! A file of the directory.
 
-use crate::{Error, Result};
+use crate::{Error, Result, files::read_exact_at};
 use std::{
     cell::Cell,
     fs::File,
     io,
-    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -51,7 +50,7 @@ impl NamedFile {
 
     /// Fills `buffer` with the bytes from `offset` on.
     pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let read = self.file.read_exact_at(buffer, offset);
+        let read = read_exact_at(&self.file, buffer, offset);
         read.map_err(|source| match source.kind() {
             io::ErrorKind::UnexpectedEof => self.damaged(offset, "the file became shorter"),
             _ => failed(&self.path)(source),

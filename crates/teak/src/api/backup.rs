@@ -11,7 +11,7 @@ use crate::{
         delta,
     },
     btree::TreeRoot,
-    io::rename_new,
+    io::{flush_directory, rename_new},
     write::named::NamedReaders,
 };
 use std::{
@@ -432,7 +432,6 @@ fn give_name(path: &Path, target: &Path) -> Result<()> {
     let parent = target
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))
-        .and_then(|directory| directory.sync_all())
+    flush_directory(parent.unwrap_or(Path::new(".")))
         .map_err(Error::io("flushing the directory of the backup"))
 }

@@ -6,7 +6,7 @@ use crate::{
     admin::{check, page_usage},
     btree::PageSource,
 };
-use std::ops::ControlFlow;
+use std::{io, ops::ControlFlow};
 
 impl Database {
     /// Checks everything that the newest commit holds: the checksum of each page, key order,
@@ -15,13 +15,15 @@ impl Database {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] if the database has been closed; [`Error::Cancelled`] if
-    /// `progress` breaks; [`Error::SnapshotLost`] if the reader of this check is cancelled. Damage
-    /// is not an error; it is in the report.
+    /// `progress` breaks; [`Error::SnapshotLost`] if the reader of this check is cancelled;
+    /// [`Error::Io`] if a function that reads the file failed. Damage is not an error; it is in the
+    /// report.
     pub fn check(
         &self,
         progress: &mut dyn FnMut(CheckProgress) -> ControlFlow<()>,
     ) -> Result<CheckReport> {
         let (state, named, faults) = self.opening.readable()?.begin_read_sound()?;
+        let failed_reads = state.mapping.failed_reads();
         let mut ending = Error::cancelled("checking the database").at(self.path());
         let report = check::check(&state, (&named, &faults), &mut |done| match state
             .hold()
@@ -33,6 +35,10 @@ impl Database {
                 ControlFlow::Break(())
             }
         });
+        if state.mapping.failed_reads() != failed_reads {
+            let text = "a part of the file could not be read; check it again";
+            return Err(Error::io("checking the database")(io::Error::other(text)));
+        }
         report.ok_or(ending)
     }
 

@@ -107,6 +107,7 @@ pub use iter::{Iter, Keys, OwnedIter};
 pub use key_step::KeyStep;
 pub use kind::{Kind, Multi, Single};
 pub use multi::Values;
+pub use opening::ReadAt;
 pub use options::{Create, Options, ReadAhead, Sharing};
 pub use point::Action;
 pub use range::Range;

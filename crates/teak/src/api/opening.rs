@@ -1,10 +1,11 @@
 //! Opening a database with options.
 
 use super::{database::Database, options::Options};
+pub use crate::io::ReadAt;
 use crate::{
     Error, Result,
     instance::{engine::Engine, opening::Opening},
-    io::{Access, FileStorage},
+    io::{Access, FileStorage, SourceStorage},
     observe::trace::TraceSpan,
 };
 use std::{
@@ -75,6 +76,75 @@ impl Options {
         let directory = env::temp_dir();
         let path = directory.join("(temporary)");
         self.open_ephemeral(path, || FileStorage::temporary(&directory))
+    }
+
+    /// Opens a database whose file is in memory, as from a download, an archive or
+    /// [`include_bytes!`]. The bytes are copied, and the database is only read. It is locked for
+    /// nobody, and its [`path`](Database::path) names no file.
+    ///
+    /// It works on systems without files too. A file that is in use elsewhere may change while it
+    /// is copied; a [`backup`](Database::backup) of it does not.
+    ///
+    /// ```
+    /// use teak::{Database, Options, Transaction};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("names.teak");
+    /// let database = Database::open(&path)?;
+    /// let mut txn = database.begin_write()?;
+    /// let ages = txn.create_table::<&str, u64>("ages")?;
+    /// ages.insert(&mut txn, "Ada", 36)?;
+    /// txn.commit()?;
+    /// database.close()?;
+    ///
+    /// let bytes = std::fs::read(&path)?;
+    /// let copy = Options::new().open_bytes(&bytes)?;
+    /// let txn = copy.begin_read()?;
+    /// assert_eq!(txn.open_table::<&str, u64>("ages")?.get(&txn, "Ada")?, Some(36));
+    /// assert!(copy.begin_write().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotADatabase`](crate::Error::NotADatabase) or
+    /// [`Error::UnknownFormat`](crate::Error::UnknownFormat) for other bytes;
+    /// [`Error::Corrupted`](crate::Error::Corrupted) for damaged ones;
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an option about a file of this
+    /// machine (`create(New)`, `lock_file`, `remove_lock_file`, `file_mode`, `require_name`,
+    /// `journal_bytes`), or if the newest commits are only in the journal because the machine went
+    /// down.
+    pub fn open_bytes(&self, bytes: &[u8]) -> Result<Database> {
+        self.open_source("(bytes)", || SourceStorage::of_bytes(bytes))
+    }
+
+    /// Opens a database whose file is read by a function; [`ReadAt`] has an example. It is like
+    /// [`Self::open_bytes`], but parts are read when they are needed, and stay in memory until the
+    /// database is closed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) with the error of the function;
+    /// [`Error::NotADatabase`](crate::Error::NotADatabase),
+    /// [`Error::UnknownFormat`](crate::Error::UnknownFormat),
+    /// [`Error::Corrupted`](crate::Error::Corrupted) and
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) as in [`Self::open_bytes`].
+    pub fn open_read_at(&self, source: impl ReadAt + 'static) -> Result<Database> {
+        self.open_source("(source)", || SourceStorage::of_source(Box::new(source)))
+    }
+
+    fn open_source(
+        &self,
+        name: &str,
+        open: impl FnOnce() -> io::Result<SourceStorage>,
+    ) -> Result<Database> {
+        let settings = self.source_settings()?;
+        let path = PathBuf::from(name);
+        let opened = open().map_err(Error::io("reading the database file"));
+        let storage = Arc::new(opened.map_err(|error| error.at(&path))?);
+        // Nothing is known about the machine that wrote it.
+        let boot = [0; 16];
+        let engine = Engine::open_storage(storage, path, false, true, settings, boot)?;
+        Ok(Database::new(Opening::alone(engine, Access::ReadOnly)))
     }
 
     /// Creates a database that ends with its last handle.

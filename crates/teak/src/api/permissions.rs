@@ -1,12 +1,10 @@
 //! Restricts the permissions of copies to those of their sources.
 
-use crate::{Error, Result};
-use std::{
-    fs::{File, Metadata, Permissions},
-    io,
-    os::unix::fs::{MetadataExt, PermissionsExt, fchown},
-    path::Path,
+use crate::{
+    Error, Result,
+    io::{Access, FilePermissions, Links, open, permissions_of, set_permissions},
 };
+use std::{fs::Metadata, io, path::Path};
 
 /// Removes from a new file every permission that one of its sources does not grant, and gives it
 /// the owner of the first source, if the process may do that. No other user may be able to open the
@@ -19,23 +17,26 @@ pub(super) fn restrict(path: &Path, sources: &[Metadata]) -> Result<()> {
 }
 
 fn restrict_file(path: &Path, first: &Metadata, sources: &[Metadata]) -> io::Result<()> {
-    let file = File::open(path)?;
-    if fchown(&file, Some(first.uid()), Some(first.gid())).is_err() {
-        // A process that may not change the owner may still choose one of its own groups.
-        let _ = fchown(&file, None, Some(first.gid()));
-    }
-    let made = file.metadata()?;
-    let mut mode = made.mode() & 0o777;
-    for source in sources {
+    let file = open(path, Access::ReadWrite, Links::Follow)?;
+    let made = permissions_of(&file.metadata()?);
+    let given = FilePermissions {
+        owner: permissions_of(first).owner,
+        ..made
+    };
+    set_permissions(&file, given)?;
+    let made = permissions_of(&file.metadata()?);
+    let group_of = |permissions: FilePermissions| permissions.owner.map(|(_, group)| group);
+    let mut bits = made.bits;
+    for source in sources.iter().map(permissions_of) {
         // The owner can grant itself any permission, and usually writes to the file.
-        mode &= source.mode() | 0o600;
-        if made.gid() != source.gid() {
+        bits &= source.bits | 0o600;
+        if group_of(made) != group_of(source) {
             // Members of this group are "others" to the source.
-            mode &= 0o707 | (source.mode() & 0o007) << 3;
+            bits &= 0o707 | (source.bits & 0o007) << 3;
         }
     }
-    if mode != made.mode() & 0o777 {
-        file.set_permissions(Permissions::from_mode(mode))?;
+    if bits != made.bits {
+        set_permissions(&file, FilePermissions { bits, owner: None })?;
     }
     file.sync_all()
 }

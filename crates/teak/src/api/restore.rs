@@ -11,13 +11,12 @@ use crate::{
         copy_length::{CopyLength, HEAD_LEN},
         delta::Delta,
     },
-    io::refuse_file_len,
+    io::{FileAt, refuse_file_len},
 };
 use std::{
     fs::{File, Metadata},
     io::Read,
     ops::ControlFlow,
-    os::unix::fs::FileExt,
     path::Path,
 };
 

@@ -2,11 +2,14 @@
 //! process works in it. A later process can therefore recognize and remove what a killed process
 //! left.
 
-use crate::{Error, Result, io::random_id, share::names::refuse_lock_name};
+use crate::{
+    Error, Result,
+    io::{create_private_directory, random_id},
+    share::names::refuse_lock_name,
+};
 use std::{
     fs::{self, File, TryLockError},
     io::{self, ErrorKind},
-    os::unix::fs::DirBuilderExt,
     path::{self, Path, PathBuf},
 };
 
@@ -95,7 +98,7 @@ fn create_directory(parent: &Path) -> io::Result<PathBuf> {
         let random = random_id()?.map(|byte| char::from(ALPHANUMERIC[usize::from(byte) % 36]));
         let random: String = random[..RANDOM_LEN].iter().collect();
         let directory = parent.join(format!("{PREFIX}{random}"));
-        match fs::DirBuilder::new().mode(0o700).create(&directory) {
+        match create_private_directory(&directory) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             created => return created.map(|()| directory),
         }

@@ -7,8 +7,13 @@ use samples::{documented, samples};
 
 #[test]
 fn every_error_is_documented_with_its_text() {
+    // Other C libraries than glibc have other texts for the codes of the system.
+    let own = io::Error::from_raw_os_error(5).to_string();
     for (name, error) in samples() {
-        assert_eq!(documented(name)[1], error.to_string(), "{name}");
+        let text = error
+            .to_string()
+            .replace(&own, "Input/output error (os error 5)");
+        assert_eq!(documented(name)[1], text, "{name}");
         assert!(format!("{error:?}").starts_with(name), "{name}: {error:?}");
     }
 }

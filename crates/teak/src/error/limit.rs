@@ -1,19 +1,19 @@
 //! The process limit that an error of the system refers to.
 
-use rustix::process::{Resource, getrlimit};
+use crate::io::{Failure, Limit, system_limit};
 use std::io;
 
 /// The limit in brackets, for the end of a message; empty if no limit explains the error.
 pub(super) fn limit(operation: &str, error: &io::Error) -> String {
-    let (resource, name) = match error.raw_os_error() {
-        Some(libc::EFBIG) => (Resource::Fsize, "RLIMIT_FSIZE"),
-        Some(libc::EMFILE) => (Resource::Nofile, "RLIMIT_NOFILE"),
-        Some(libc::ENOMEM) => (Resource::As, "RLIMIT_AS"),
-        Some(libc::EAGAIN) if operation.contains("thread") => (Resource::Nproc, "RLIMIT_NPROC"),
+    let limit = match error.raw_os_error().and_then(Failure::of) {
+        Some(Failure::FileTooLong) => Limit::FileLen,
+        Some(Failure::ProcessFiles) => Limit::OpenFiles,
+        Some(Failure::NoMemory) => Limit::AddressSpace,
+        Some(Failure::TryAgain) if operation.contains("thread") => Limit::Threads,
         _ => return String::new(),
     };
-    match getrlimit(resource).current {
-        Some(most) => format!(" ({name} is {most})"),
+    match system_limit(limit) {
+        Some(most) => format!(" ({} is {most})", limit.name()),
         None => String::new(),
     }
 }

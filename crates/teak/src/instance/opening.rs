@@ -3,7 +3,7 @@
 
 use crate::{
     Error, Result,
-    io::{Access, Create, id_of, is_open_here},
+    io::{Access, Create, FileId, Links, id_of, is_open_here},
 };
 use crate::{
     instance::{
@@ -15,7 +15,6 @@ use crate::{
     sync::lock,
 };
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, Weak,
@@ -33,7 +32,7 @@ struct OpenDatabase {
     /// Path of its lock file.
     name: PathBuf,
     /// Device and inode of the file: another file may have taken the name since.
-    file: Option<(u64, u64)>,
+    file: Option<FileId>,
     engine: Weak<Engine>,
 }
 
@@ -230,8 +229,8 @@ pub(crate) fn open_here(path: &Path) -> Vec<Arc<Engine>> {
     same.filter_map(|known| known.engine.upgrade()).collect()
 }
 
-fn file_id(path: &Path) -> Option<(u64, u64)> {
-    Some(id_of(&fs::metadata(path).ok()?))
+fn file_id(path: &Path) -> Option<FileId> {
+    id_of(path, Links::Follow).ok()
 }
 
 fn open_databases() -> MutexGuard<'static, Vec<OpenDatabase>> {

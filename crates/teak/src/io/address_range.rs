@@ -8,32 +8,9 @@ use super::{
     faults::{FaultWatch, Faults},
     held_file::HeldFile,
     locked::LockedFile,
+    sys::{self, Access, Advice, Failure, FileAt, Limit, Mapped, system_page_len},
 };
-use rustix::{
-    io::Errno,
-    mm::{self, Advice, MapFlags, ProtFlags},
-};
-use std::{
-    fs::File,
-    io,
-    num::NonZeroU64,
-    os::{fd::AsFd, unix::fs::FileExt},
-    ptr::NonNull,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-};
-
-/// Set once the system has reported that it cannot populate memory on demand (Linux before 5.14).
-static CANNOT_POPULATE: AtomicBool = AtomicBool::new(false);
-
-/// How a file is mapped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Protection {
-    Read,
-    ReadWrite,
-}
+use std::{fs::File, io, ops::Range, ptr::NonNull, sync::Arc};
 
 /// An address range of `len` bytes from `base`.
 #[derive(Debug)]
@@ -48,14 +25,17 @@ pub(super) struct AddressRange {
 #[derive(Debug)]
 enum Origin {
     /// The file is held for its lock, and read by calls if memory cannot be populated.
-    File { locked: Arc<LockedFile> },
+    File {
+        mapped: Mapped,
+        locked: Arc<LockedFile>,
+    },
     Heap {
         start: NonNull<u8>,
         layout: std::alloc::Layout,
     },
     /// Words that threads share, or processes if a file backs them. Only words are read or written
     /// there.
-    Shared,
+    Shared(#[allow(dead_code)] Mapped),
 }
 
 // SAFETY: the range owns its addresses and gives out only their values. Each access there has its
@@ -71,9 +51,9 @@ impl AddressRange {
         file: &Arc<LockedFile>,
         needed: u64,
         wanted: u64,
-        protection: Protection,
+        access: Access,
     ) -> io::Result<Self> {
-        let page_size = rustix::param::page_size() as u64;
+        let page_size = system_page_len() as u64;
         let round = |bytes: u64| {
             bytes
                 .max(1)
@@ -82,27 +62,26 @@ impl AddressRange {
         };
         let needed = round(needed);
         let mut len = round(wanted).max(needed);
-        let is_writable = protection == Protection::ReadWrite;
         // A child process keeps the mapping, and must not keep the lock.
-        let unlocked = file.held().for_mapping(is_writable)?;
+        let unlocked = file.held().for_mapping(access)?;
         let mapped = unlocked.as_ref().unwrap_or(file);
         loop {
-            match map_exactly(mapped, 0, len, protection) {
-                Ok(base) => {
-                    let address = base.as_ptr() as usize;
+            match map_exactly(mapped, 0, len, access) {
+                Ok(mapped) => {
+                    let (base, address) = (mapped.base(), mapped.base().addr().get());
                     assert!(
                         len >= needed && len.is_multiple_of(page_size),
                         "a mapping has whole system pages, and all that was asked for"
                     );
                     // SAFETY: the range keeps the addresses and the file until it is dropped, which
                     // drops the watch first.
-                    let watch = unsafe {
-                        FaultWatch::new(address, len as usize, file.as_fd(), is_writable)
-                    };
+                    let watch =
+                        unsafe { FaultWatch::new(address, len as usize, sys::raw(file), access) };
                     return Ok(Self {
                         base,
                         len,
                         origin: Origin::File {
+                            mapped,
                             locked: Arc::clone(file),
                         },
                         watch: Some(watch),
@@ -131,16 +110,16 @@ impl AddressRange {
         head: Option<&Self>,
     ) -> io::Result<Self> {
         assert!(
-            offset.is_multiple_of(rustix::param::page_size() as u64) && len > 0,
+            offset.is_multiple_of(system_page_len() as u64) && len > 0,
             "shared words are mapped from the start of a system page"
         );
         // A child process keeps the mapping, and must not keep the locks.
-        let unlocked = file.for_mapping(true)?;
+        let unlocked = file.for_mapping(Access::ReadWrite)?;
         let mapped = unlocked.as_ref().unwrap_or(file);
-        let base = map_exactly(mapped, offset, len as u64, Protection::ReadWrite)?;
-        // SAFETY: the memory is mapped, and the advice does not change its content.
-        let _ = unsafe { mm::madvise(base.as_ptr().cast(), len, Advice::Random) };
-        let own = (base.as_ptr() as usize, len);
+        let mapped = map_exactly(mapped, offset, len as u64, Access::ReadWrite)?;
+        sys::advise(&mapped, 0..len, Advice::Random);
+        let base = mapped.base();
+        let own = (base.addr().get(), len);
         let head = head.map_or(own, |head| (head.base.as_ptr() as usize, head.len as usize));
         // SAFETY: the range keeps its addresses until it is dropped, which drops the watch first.
         // The head lives as long, as the caller promises, and both have words only.
@@ -148,7 +127,7 @@ impl AddressRange {
         Ok(Self {
             base,
             len: len as u64,
-            origin: Origin::Shared,
+            origin: Origin::Shared(mapped),
             watch: Some(watch),
         })
     }
@@ -164,15 +143,11 @@ impl AddressRange {
     /// Zeroed memory of this process. The system provides each page at its first access.
     pub(super) fn anonymous(len: usize) -> io::Result<Self> {
         assert!(len > 0, "an address range has bytes");
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the system chooses the address, so no memory in use is replaced.
-        let base = unsafe {
-            mm::mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE)?
-        };
+        let mapped = Mapped::private(len)?;
         Ok(Self {
-            base: NonNull::new(base.cast()).ok_or(Errno::NOMEM)?,
+            base: mapped.base(),
             len: len as u64,
-            origin: Origin::Shared,
+            origin: Origin::Shared(mapped),
             watch: None,
         })
     }
@@ -181,41 +156,65 @@ impl AddressRange {
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn detach(&self) -> io::Result<()> {
         assert!(
-            matches!(self.origin, Origin::Shared),
+            matches!(self.origin, Origin::Shared(_)),
             "words that are shared"
         );
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
-        let address = self.base.as_ptr().cast();
+        let (start, len) = (self.base.addr().get(), self.len as usize);
         // SAFETY: the addresses are those of this range and stay valid. They are only read and
         // written as atomic words, which may have any value at any time.
-        unsafe { mm::mmap_anonymous(address, self.len as usize, protection, flags)? };
-        Ok(())
+        match unsafe { sys::zeros_over(start, len, Access::ReadWrite) } {
+            true => Ok(()),
+            false => Err(io::ErrorKind::OutOfMemory.into()),
+        }
     }
 
     /// Zeroed heap memory, at the start of a page. The system provides it at the first access.
     pub(super) fn zeroed(len: usize) -> Self {
+        Self::try_zeroed(len).expect("there is memory for the engine's own tables")
+    }
+
+    /// Like [`Self::zeroed`], for lengths that nobody has checked.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`.
+    fn try_zeroed(len: usize) -> io::Result<Self> {
         // With page alignment the allocator would fill the memory itself.
         const ALIGN: usize = 4096;
-        let layout = std::alloc::Layout::from_size_align(len + ALIGN, 16)
-            .expect("a capacity that memory can have");
+        let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
+        let padded = len.checked_add(ALIGN).ok_or_else(no_memory)?;
+        let layout = std::alloc::Layout::from_size_align(padded, 16).map_err(|_| no_memory())?;
         // SAFETY: the layout is not of size 0.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(start) else {
-            std::alloc::handle_alloc_error(layout)
-        };
+        let start = NonNull::new(start).ok_or_else(no_memory)?;
         // SAFETY: less than ALIGN bytes are skipped, and the allocation has ALIGN more than `len`.
         let base = unsafe { start.add(start.align_offset(ALIGN)) };
         assert!(
             base.addr().get() + len <= start.addr().get() + layout.size(),
             "the aligned bytes are all in the allocation"
         );
-        Self {
+        Ok(Self {
             base,
             len: len as u64,
             origin: Origin::Heap { start, layout },
             watch: None,
-        }
+        })
+    }
+
+    /// Heap memory whose `len` bytes a function fills.
+    ///
+    /// # Errors
+    ///
+    /// - The error of the function.
+    /// - `OutOfMemory`.
+    pub(super) fn filled(
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let memory = Self::try_zeroed(len)?;
+        // SAFETY: the memory has `len` bytes, all zeros, and nobody else knows of it yet.
+        fill(unsafe { std::slice::from_raw_parts_mut(memory.base.as_ptr(), len) })?;
+        Ok(memory)
     }
 
     /// Writes to heap memory that other threads may be copying from.
@@ -259,53 +258,51 @@ impl AddressRange {
             .map_or(Faults::none(), FaultWatch::faults)
     }
 
+    /// Makes bytes of the range accessible that the file has grown by, before other code learns of
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// The system's error. They are not accessible then.
+    pub(super) fn show(&self, file_len: u64) -> io::Result<()> {
+        match &self.origin {
+            Origin::File { mapped, locked } => mapped.show(locked, file_len.min(self.len)),
+            Origin::Heap { .. } | Origin::Shared(_) => Ok(()),
+        }
+    }
+
+    /// The mapped file, and the bytes of these that are in the range, from the start of a system
+    /// page on. `None` if there are none, or if there is no file.
+    fn mapped_pages(&self, offset: u64, len: u64) -> Option<(&Mapped, Range<usize>)> {
+        let start = offset - offset % system_page_len() as u64;
+        let end = offset.saturating_add(len).min(self.len);
+        match &self.origin {
+            Origin::File { mapped, .. } if start < end => {
+                Some((mapped, start as usize..end as usize))
+            }
+            _ => None,
+        }
+    }
+
     /// Advises the system about the memory pages that these bytes touch. A hint: errors are
     /// ignored, and so are bytes outside of the range.
     pub(super) fn advise(&self, offset: u64, len: u64, advice: Advice) {
-        if !self.is_mapped() {
-            return;
+        if let Some((mapped, pages)) = self.mapped_pages(offset, len) {
+            sys::advise(mapped, pages, advice);
         }
-        let page_size = rustix::param::page_size() as u64;
-        let start = offset - offset % page_size;
-        let end = offset.saturating_add(len).min(self.len);
-        if start >= end {
-            return;
-        }
-        debug_assert!(
-            start.is_multiple_of(page_size) && end <= self.len,
-            "advice is for system pages of this range"
-        );
-        // SAFETY: start < end <= len, so the bytes are inside of what this range has mapped. No
-        // advice used here changes content.
-        let _ = unsafe {
-            let address = self.base.add(start as usize).as_ptr();
-            mm::madvise(address.cast(), (end - start) as usize, advice)
-        };
     }
 
     /// Asks the system to begin reading bytes. A hint: errors are ignored.
     pub(super) fn announce(&self, offset: u64, len: u64) {
-        if let (Origin::File { locked }, Some(len)) = (&self.origin, NonZeroU64::new(len)) {
-            // `madvise` would look up the mapping first, which takes as long again.
-            let soon = rustix::fs::Advice::WillNeed;
-            let _ = rustix::fs::fadvise(locked.as_fd(), offset, Some(len), soon);
+        if let Origin::File { locked, .. } = &self.origin {
+            sys::read_soon(locked, offset, len);
         }
     }
 
     /// Whether the memory page at `offset` is not in memory, as far as the system reports.
     pub(super) fn is_absent(&self, offset: u64) -> bool {
-        if !self.is_mapped() || offset >= self.len {
-            return false;
-        }
-        let page_size = rustix::param::page_size();
-        let start = offset as usize / page_size * page_size;
-        let mut state = 1u8;
-        // SAFETY: the page is inside of what this range has mapped, and its state takes one byte.
-        let answer = unsafe {
-            let address = self.base.add(start).as_ptr();
-            libc::mincore(address.cast(), page_size, &mut state)
-        };
-        answer == 0 && state & 1 == 0
+        let page = self.mapped_pages(offset, 1);
+        page.is_some_and(|(mapped, page)| sys::is_absent(mapped, page.start))
     }
 
     /// Locks these bytes in memory. They must be inside of the range, and of the file.
@@ -314,21 +311,11 @@ impl AddressRange {
     ///
     /// The system's error. If a limit applies, the text states it.
     pub(super) fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
-        if !self.is_mapped() {
-            return Ok(());
+        self.assert_inside(offset, len);
+        match self.mapped_pages(offset, len as u64) {
+            Some((mapped, pages)) => mapped.pin(pages).map_err(explain_lock),
+            None => Ok(()),
         }
-        let end = offset.checked_add(len as u64);
-        assert!(
-            end.is_some_and(|end| end <= self.len),
-            "bytes inside of the address range"
-        );
-        let skipped = offset % rustix::param::page_size() as u64;
-        // SAFETY: the bytes are inside of what this range has mapped; locking changes no content.
-        let locked = unsafe {
-            let address = self.base.add((offset - skipped) as usize).as_ptr();
-            mm::mlock(address.cast(), len + skipped as usize)
-        };
-        locked.map_err(explain_lock)
     }
 
     /// Unlocks everything that was locked.
@@ -337,24 +324,20 @@ impl AddressRange {
     ///
     /// The system's error.
     pub(super) fn unlock_all(&self) -> io::Result<()> {
-        if !self.is_mapped() {
-            return Ok(());
+        match &self.origin {
+            Origin::File { mapped, .. } => mapped.unpin_all(),
+            Origin::Heap { .. } | Origin::Shared(_) => Ok(()),
         }
-        // SAFETY: exactly what this range has mapped; unlocking changes no content.
-        unsafe { mm::munlock(self.base.as_ptr().cast(), self.len as usize)? };
-        Ok(())
     }
 
     /// Advises the system that the file is not needed in memory for now.
     pub(super) fn release(&self) {
-        let Origin::File { locked } = &self.origin else {
-            return;
-        };
         // Mapped pages stay in the cache regardless of advice about the file, so they are unmapped
         // first. They are read again when touched.
-        self.advise(0, self.len, Advice::LinuxDontNeed);
-        let all = rustix::fs::Advice::DontNeed;
-        let _ = rustix::fs::fadvise(locked.as_fd(), 0, None, all);
+        self.advise(0, self.len, Advice::NotNeeded);
+        if let Origin::File { locked, .. } = &self.origin {
+            sys::drop_cache(locked);
+        }
     }
 
     /// Brings these bytes into memory now, so that an unreadable sector is an error here and not a
@@ -365,46 +348,32 @@ impl AddressRange {
     /// The system's error from reading the bytes: another program may have truncated the file, or
     /// the disk may fail to read a sector.
     pub(super) fn populate(&self, offset: u64, len: usize) -> io::Result<()> {
-        let file = match &self.origin {
-            Origin::File { locked } => locked,
-            Origin::Heap { .. } | Origin::Shared => return Ok(()),
+        self.assert_inside(offset, len);
+        let Origin::File { locked, .. } = &self.origin else {
+            return Ok(());
         };
-        let end = offset
-            .checked_add(len as u64)
-            .filter(|end| *end <= self.len);
-        assert!(end.is_some(), "bytes inside of the address range");
-        if CANNOT_POPULATE.load(Relaxed) {
-            return read_through(file, offset, len);
-        }
-        let skipped = offset % rustix::param::page_size() as u64;
-        let (start, len_bytes) = (offset - skipped, len + skipped as usize);
-        loop {
-            // SAFETY: the bytes are inside of what this range has mapped (the end is rounded up to
-            // a system page, like the length of the range), and populating changes no content.
-            let populated = unsafe {
-                let address = self.base.add(start as usize).as_ptr();
-                mm::madvise(address.cast(), len_bytes, Advice::LinuxPopulateRead)
-            };
-            return match populated {
-                Ok(()) => Ok(()),
-                Err(Errno::INTR) => continue,
-                // The system has no memory to spare just now. That does not concern the bytes.
-                Err(Errno::AGAIN | Errno::NOMEM) => read_through(file, offset, len),
-                Err(Errno::INVAL) => {
-                    CANNOT_POPULATE.store(true, Relaxed);
-                    read_through(file, offset, len)
-                }
-                // Accessing the memory would raise a signal; reading the file returns the reason.
-                Err(error) => read_through(file, offset, len).and(Err(error.into())),
-            };
+        let Some((mapped, pages)) = self.mapped_pages(offset, len as u64) else {
+            return Ok(());
+        };
+        match sys::populate(mapped, pages) {
+            Ok(true) => Ok(()),
+            Ok(false) => read_through(locked, offset, len),
+            // Accessing the memory would raise a signal; reading the file returns the reason.
+            Err(error) => read_through(locked, offset, len).and(Err(error)),
         }
     }
 
+    fn assert_inside(&self, offset: u64, len: usize) {
+        let end = offset.checked_add(len as u64);
+        assert!(
+            end.is_some_and(|end| end <= self.len),
+            "bytes inside of the address range"
+        );
+    }
+
+    #[cfg(any(test, feature = "testing"))]
     fn is_mapped(&self) -> bool {
-        match self.origin {
-            Origin::File { .. } => true,
-            Origin::Heap { .. } | Origin::Shared => false,
-        }
+        matches!(self.origin, Origin::File { .. })
     }
 }
 
@@ -418,73 +387,43 @@ fn read_through(file: &File, offset: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-fn map_exactly(
-    file: &File,
-    offset: u64,
-    len: u64,
-    protection: Protection,
-) -> io::Result<NonNull<u8>> {
-    let len = usize::try_from(len)
-        .ok()
-        .filter(|len| isize::try_from(*len).is_ok())
-        .ok_or(rustix::io::Errno::NOMEM)?;
-    let protection = match protection {
-        Protection::Read => ProtFlags::READ,
-        Protection::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
-    };
-    // SAFETY: the system chooses the address, so no memory in use is replaced.
-    let base = unsafe {
-        mm::mmap(
-            std::ptr::null_mut(),
-            len,
-            protection,
-            MapFlags::SHARED,
-            file,
-            offset,
-        )?
-    };
+fn map_exactly(file: &File, offset: u64, len: u64, access: Access) -> io::Result<Mapped> {
+    let len = usize::try_from(len).ok();
+    let len = len.filter(|len| isize::try_from(*len).is_ok());
+    let mapped = Mapped::file(file, offset, len.ok_or(io::ErrorKind::OutOfMemory)?, access)?;
     assert!(
-        (base as usize).is_multiple_of(rustix::param::page_size()),
+        mapped.base().addr().get().is_multiple_of(system_page_len()),
         "the system maps whole pages"
     );
-    Ok(NonNull::new(base.cast()).ok_or(rustix::io::Errno::NOMEM)?)
+    Ok(mapped)
 }
 
 /// An error with advice if the system refuses to lock more memory.
-fn explain_lock(error: Errno) -> io::Error {
-    if !matches!(error, Errno::NOMEM | Errno::PERM | Errno::AGAIN) {
-        return error.into();
+fn explain_lock(error: io::Error) -> io::Error {
+    let is_limit = matches!(
+        Failure::of_error(&error),
+        Some(Failure::NoMemory | Failure::NotAllowed | Failure::TryAgain)
+    );
+    if !is_limit {
+        return error;
     }
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: the structure is valid for writing.
-    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
-    let allowed = match limit.rlim_cur {
-        bytes if is_known && bytes != libc::RLIM_INFINITY => {
-            format!("this process may lock {bytes} bytes (RLIMIT_MEMLOCK)")
-        }
-        _ => "there may be too little memory".to_owned(),
+    let limit = Limit::LockedMemory;
+    let allowed = match sys::limit(limit) {
+        Some(bytes) => format!("this process may lock {bytes} bytes ({})", limit.name()),
+        None => "there may be too little memory".to_owned(),
     };
     let text =
         format!("{error}; {allowed}; raise the limit, as with `ulimit -l`, or use WarmUp::Read");
-    io::Error::new(io::Error::from(error).kind(), text)
+    io::Error::new(error.kind(), text)
 }
 
 impl Drop for AddressRange {
     fn drop(&mut self) {
+        // The mapped addresses are released after this.
         self.watch = None;
-        match &self.origin {
-            // SAFETY: these addresses were mapped here, once, and every reader of them holds the
-            // range.
-            Origin::File { .. } | Origin::Shared => unsafe {
-                let _ = mm::munmap(self.base.as_ptr().cast(), self.len as usize);
-            },
+        if let Origin::Heap { start, layout } = &self.origin {
             // SAFETY: allocated by `zeroed` with this layout.
-            Origin::Heap { start, layout } => unsafe {
-                std::alloc::dealloc(start.as_ptr(), *layout)
-            },
+            unsafe { std::alloc::dealloc(start.as_ptr(), *layout) };
         }
     }
 }

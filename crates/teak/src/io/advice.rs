@@ -1,7 +1,9 @@
 //! Advice to the system about read-ahead.
 
-use super::mapping::Mapping;
-use rustix::mm::Advice;
+use super::{
+    mapping::Mapping,
+    sys::{Advice, memory_bytes},
+};
 use std::sync::{
     OnceLock,
     atomic::{AtomicU64, Ordering::Relaxed},
@@ -66,14 +68,6 @@ fn advice_for(read_ahead: ReadAhead, file_len: u64, memory_bytes: Option<u64>) -
         // For point reads the system would read megabytes around each page for nothing.
         ReadAhead::Auto | ReadAhead::Off => Advice::Random,
     }
-}
-
-/// Bytes of memory of the machine, if known.
-fn memory_bytes() -> Option<u64> {
-    // SAFETY: the call has no requirements.
-    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-    let pages = u64::try_from(pages).ok().filter(|pages| *pages > 0)?;
-    Some(pages * rustix::param::page_size() as u64)
 }
 
 #[cfg(test)]

@@ -12,17 +12,13 @@
 //! anything else, and once more after a fence at its end. It therefore either sees another count,
 //! or has seen none of the zeros.
 
-use rustix::{
-    fd::BorrowedFd,
-    io::Errno,
-    mm::{self, Advice, MapFlags, ProtFlags},
-};
+use super::sys::{self, Access, FileAt, system_page_len};
 use std::{
     hint, io, ptr,
     sync::{
         OnceLock,
         atomic::{
-            AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize,
+            AtomicBool, AtomicIsize, AtomicPtr, AtomicU64, AtomicUsize,
             Ordering::{AcqRel, Acquire, Relaxed, Release},
             fence,
         },
@@ -52,7 +48,8 @@ pub(crate) struct Faults {
     word: AtomicU64,
     base: AtomicUsize,
     len: AtomicUsize,
-    descriptor: AtomicI32,
+    /// Number of the file; negative if there is none.
+    file: AtomicIsize,
     is_writable: AtomicBool,
     /// Head of shared words: addresses that are replaced by zeros together with those of this range
     /// when a part of it is lost. 0 for a database file.
@@ -78,7 +75,7 @@ impl Faults {
             word: AtomicU64::new(0),
             base: AtomicUsize::new(UNUSED),
             len: AtomicUsize::new(0),
-            descriptor: AtomicI32::new(-1),
+            file: AtomicIsize::new(-1),
             is_writable: AtomicBool::new(false),
             head_base: AtomicUsize::new(0),
             head_len: AtomicUsize::new(0),
@@ -132,12 +129,10 @@ impl Faults {
                 if base <= CLAIMED {
                     return false;
                 }
-                let protection = ProtFlags::READ | ProtFlags::WRITE;
-                let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
                 // SAFETY: the addresses stay mapped while the range is watched, and so do those of
                 // the head. They are only read and written as atomic words, which may have any
                 // value at any time.
-                unsafe { mm::mmap_anonymous(base as *mut _, len, protection, flags) }.is_ok()
+                unsafe { sys::zeros_over(base, len, Access::ReadWrite) }
             })
     }
 
@@ -151,17 +146,16 @@ impl Faults {
     pub(crate) fn last(&self) -> (u64, io::Error) {
         let offset = self.last_offset.load(Relaxed);
         let gone = || io::Error::other("it could not be read, and can be now");
-        let descriptor = self.descriptor.load(Relaxed);
-        if descriptor < 0 {
+        let file = self.file.load(Relaxed);
+        if file < 0 {
             return (offset, gone());
         }
         // SAFETY: the caller holds the range, and the range holds the file.
-        let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
-        let mut byte = [0];
-        let error = match rustix::io::pread(file, &mut byte, offset) {
+        let file = unsafe { sys::borrow(file) };
+        let error = match file.read_at(&mut [0], offset) {
             Ok(0) => io::ErrorKind::UnexpectedEof.into(),
             Ok(_) => gone(),
-            Err(error) => error.into(),
+            Err(error) => error,
         };
         (offset, error)
     }
@@ -172,14 +166,15 @@ impl Faults {
     pub(crate) fn are_cut(&self, bytes: &[u8]) -> bool {
         let (base, len) = (self.base.load(Relaxed), self.len.load(Relaxed));
         let start = bytes.as_ptr().addr().wrapping_sub(base);
-        let descriptor = self.descriptor.load(Relaxed);
-        if descriptor < 0 || base <= CLAIMED || start >= len {
+        let file = self.file.load(Relaxed);
+        if file < 0 || base <= CLAIMED || start >= len {
             return false;
         }
         // SAFETY: the caller holds the range, and the range holds the file.
-        let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
-        rustix::fs::fstat(file)
-            .is_ok_and(|found| (found.st_size as u64) < (start + bytes.len()) as u64)
+        let file = unsafe { sys::borrow(file) };
+        let found = sys::attributes(&file);
+        let is_cut = |len| len < (start + bytes.len()) as u64;
+        found.is_ok_and(|found| found.is_some_and(|found| is_cut(found.len)))
     }
 
     fn lock(&self) -> FaultsGuard<'_> {
@@ -214,26 +209,19 @@ impl Faults {
         word & !ZEROS
     }
 
-    fn protection(&self) -> ProtFlags {
+    fn access(&self) -> Access {
         match self.is_writable.load(Relaxed) {
-            true => ProtFlags::READ | ProtFlags::WRITE,
-            false => ProtFlags::READ,
+            true => Access::ReadWrite,
+            false => Access::ReadOnly,
         }
     }
 
-    fn map_again(&self, start: usize, len: usize) -> Result<(), Errno> {
-        let base = self.base.load(Relaxed);
-        // SAFETY: the caller holds the range, and the range holds the file.
-        let file = unsafe { BorrowedFd::borrow_raw(self.descriptor.load(Relaxed)) };
+    fn map_again(&self, start: usize, len: usize) -> io::Result<()> {
+        let (file, access) = (self.file.load(Relaxed), self.access());
+        let offset = (start - self.base.load(Relaxed)) as u64;
         // SAFETY: these addresses are inside of the range, and show the same bytes of the same file
-        // afterwards.
-        unsafe {
-            let (start, flags) = (start as *mut _, MapFlags::SHARED | MapFlags::FIXED);
-            let offset = (start as usize - base) as u64;
-            mm::mmap(start, len, self.protection(), flags, file, offset)?;
-            let _ = mm::madvise(start, len, Advice::Random);
-        }
-        Ok(())
+        // afterwards. The caller holds the range, and the range holds the file.
+        unsafe { sys::file_over(start, len, file, offset, access) }
     }
 
     /// Maps zeros at `address`, and counts the fault. Called by the handler.
@@ -241,7 +229,7 @@ impl Faults {
         if self.head_base.load(Relaxed) != 0 {
             return self.lose_words();
         }
-        let page_size = rustix::param::page_size();
+        let page_size = system_page_len();
         let start = address - address % page_size;
         let _locked = self.lock();
         let word = self.word.load(Relaxed);
@@ -249,13 +237,10 @@ impl Faults {
         self.word.store((word + ONE_FAULT) | ZEROS, Release);
         // SAFETY: the address is inside of the range, which is mapped, since a thread has just read
         // there.
-        let mapped = unsafe {
-            let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-            mm::mmap_anonymous(start as *mut _, page_size, self.protection(), flags)
-        };
+        let is_mapped = unsafe { sys::zeros_over(start, page_size, self.access()) };
         self.zeros_start.fetch_min(start, Relaxed);
         self.zeros_end.fetch_max(start + page_size, Relaxed);
-        mapped.is_ok()
+        is_mapped
     }
 }
 
@@ -278,15 +263,10 @@ impl FaultWatch {
     /// # Safety
     ///
     /// The addresses must be a mapping of `file` from its start, and belong to the caller until it
-    /// drops this, before it unmaps them. `file` must stay open as long.
-    pub(super) unsafe fn new(
-        base: usize,
-        len: usize,
-        file: BorrowedFd<'_>,
-        is_writable: bool,
-    ) -> Self {
-        use rustix::fd::AsRawFd;
-        Self::begin((base, len), (0, 0), file.as_raw_fd(), is_writable)
+    /// drops this, before it unmaps them. `file` is the number of the file, which must stay open as
+    /// long.
+    pub(super) unsafe fn new(base: usize, len: usize, file: isize, access: Access) -> Self {
+        Self::begin((base, len), (0, 0), file, access)
     }
 
     /// Watches shared words, given as first address and length: the words of this range, and those
@@ -297,25 +277,25 @@ impl FaultWatch {
     /// The addresses must be mapped, and belong to the caller and to the owner of the head, until
     /// the caller drops this. They are accessed as atomic words only.
     pub(super) unsafe fn of_words(own: (usize, usize), head: (usize, usize)) -> Self {
-        Self::begin(own, head, -1, true)
+        Self::begin(own, head, -1, Access::ReadWrite)
     }
 
     fn begin(
         (base, len): (usize, usize),
         head: (usize, usize),
-        descriptor: i32,
-        is_writable: bool,
+        file: isize,
+        access: Access,
     ) -> Self {
         assert!(
             base > CLAIMED && len > 0,
             "the addresses of a range are none of the marks of an unused entry"
         );
         assert!(
-            base.is_multiple_of(rustix::param::page_size()),
+            base.is_multiple_of(system_page_len()),
             "a fault is handled for a whole system page, which belongs to one range"
         );
         assert!(
-            (descriptor >= 0) != (head.0 > CLAIMED && head.1 > 0),
+            (file >= 0) != (head.0 > CLAIMED && head.1 > 0),
             "a range shows a file that can be mapped again, or words that are lost together"
         );
         let entry = claim_entry();
@@ -328,10 +308,10 @@ impl FaultWatch {
         // not exist in it.
         entry.is_locked.store(false, Relaxed);
         entry.len.store(len, Release);
-        entry.descriptor.store(descriptor, Relaxed);
+        entry.file.store(file, Relaxed);
         entry.head_base.store(head.0, Relaxed);
         entry.head_len.store(head.1, Relaxed);
-        entry.is_writable.store(is_writable, Relaxed);
+        (entry.is_writable).store(access == Access::ReadWrite, Relaxed);
         entry.zeros_start.store(usize::MAX, Relaxed);
         entry.zeros_end.store(0, Relaxed);
         entry.base.store(base, Release);
@@ -352,7 +332,7 @@ impl Drop for FaultWatch {
             "an entry is in use until its watch is dropped"
         );
         self.0.word.fetch_and(!ZEROS, Relaxed);
-        self.0.descriptor.store(-1, Relaxed);
+        self.0.file.store(-1, Relaxed);
         self.0.base.store(UNUSED, Release);
     }
 }
@@ -399,86 +379,18 @@ fn absorb(address: usize) -> bool {
     })
 }
 
-/// The previous handler, for signals that do not concern a registered range.
-static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
-
 /// Installs the fault handler, for the whole process.
 ///
 /// # Errors
 ///
 /// The system's error.
 pub(crate) fn handle_faults() -> io::Result<()> {
-    static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
-    let installed = INSTALLED.get_or_init(|| install().map_err(|e| e.raw_os_error().unwrap_or(0)));
-    installed.map_err(io::Error::from_raw_os_error)
+    static INSTALLED: OnceLock<Result<(), Option<i32>>> = OnceLock::new();
+    let installed =
+        INSTALLED.get_or_init(|| sys::catch_faults(absorb).map_err(|error| error.raw_os_error()));
+    installed.map_err(|code| code.map_or(io::ErrorKind::Other.into(), io::Error::from_raw_os_error))
 }
 
-fn install() -> io::Result<()> {
-    // SAFETY: `sigaction` is a plain structure for which zeros are valid, and both are valid for
-    // the calls. The handler is one for `SA_SIGINFO`. It runs on the alternate stack if the thread
-    // has one.
-    unsafe {
-        let mut before: libc::sigaction = std::mem::zeroed();
-        if libc::sigaction(libc::SIGBUS, ptr::null(), &mut before) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let is_first = BEFORE.set(before).is_ok();
-        assert!(is_first, "the handler is installed once");
-        let mut action: libc::sigaction = std::mem::zeroed();
-        let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = on_signal;
-        action.sa_sigaction = handler as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        if libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
-}
-
-/// Does only what is allowed in a signal handler: atomic operations, and system calls that leave
-/// `errno` alone.
-extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the system calls a handler for `SA_SIGINFO` with valid information.
-    let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
-    let is_access = matches!(
-        code,
-        libc::BUS_ADRERR | libc::BUS_OBJERR | libc::BUS_MCEERR_AR
-    );
-    if !is_access || !absorb(address) {
-        pass_on(signal, info, context, is_access);
-    }
-}
-
-/// Does what would have happened without this handler.
-fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void, is_access: bool) {
-    let Some(before) = BEFORE.get() else { return };
-    // SAFETY: the previous handler is called in the way that it requested. The default action is
-    // installed by a call that handlers may make.
-    unsafe {
-        match before.sa_sigaction {
-            libc::SIG_IGN if !is_access => {}
-            libc::SIG_IGN | libc::SIG_DFL => {
-                let mut default: libc::sigaction = std::mem::zeroed();
-                default.sa_sigaction = libc::SIG_DFL;
-                libc::sigaction(signal, &default, ptr::null_mut());
-                // A faulting access is repeated when the handler returns.
-                if !is_access {
-                    libc::raise(signal);
-                }
-            }
-            handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
-                let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
-                    std::mem::transmute(handler);
-                handler(signal, info, context);
-            }
-            handler => {
-                let handler: extern "C" fn(i32) = std::mem::transmute(handler);
-                handler(signal);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "faults_tests.rs"]
 mod tests;

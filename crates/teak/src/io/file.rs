@@ -18,15 +18,13 @@ mod ephemeral;
 mod file_storage;
 mod folios;
 mod name;
-mod network;
 mod opening;
 mod vectored;
 
 pub use access::Create;
-pub(crate) use access::{Access, Created, FILE_MODE, FileSharing};
+pub(crate) use access::{Created, FILE_MODE};
 pub(super) use creation::Unnamed;
-pub(crate) use creation::{needs_temporary_names, rename_new, temporary_file};
+pub(crate) use creation::{flush_directory, needs_temporary_names, rename_new, temporary_file};
 pub(crate) use file_storage::FileStorage;
 pub(crate) use name::LostName;
-pub(crate) use network::is_on_network;
-pub(crate) use opening::{lock_exclusively, read_head};
+pub(crate) use opening::{is_on_network, lock_exclusively, read_head};

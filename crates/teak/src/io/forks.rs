@@ -8,12 +8,13 @@
 //! is forked while a descriptor is opened and not registered yet does not know of it. [`ForkWatch`]
 //! detects that case.
 
+use super::sys::{self, FileId};
 use std::{
     ptr::{self, NonNull},
     sync::{
         Once,
         atomic::{
-            AtomicI32, AtomicPtr, AtomicU32, AtomicU64,
+            AtomicIsize, AtomicPtr, AtomicU32, AtomicU64,
             Ordering::{Acquire, Relaxed, Release, SeqCst},
         },
     },
@@ -59,13 +60,9 @@ impl ForkGeneration {
     /// detected.
     pub(crate) fn current() -> Self {
         static WATCH: Once = Once::new();
-        WATCH.call_once(|| {
-            // SAFETY: the handler changes atomic numbers and makes system calls, which a child may
-            // do at any point. Registration can fail for lack of memory; forks are not detected
-            // then.
-            let _ =
-                unsafe { libc::pthread_atfork(Some(note_begin), Some(note_end), Some(note_fork)) };
-        });
+        // The handlers change atomic numbers and make system calls, which a child may do at any
+        // point. Registration can fail for lack of memory; forks are not detected then.
+        WATCH.call_once(|| sys::at_fork(note_begin, note_end, note_fork));
         Self(FORKS.load(Relaxed))
     }
 
@@ -99,7 +96,7 @@ const ACTIVE: u32 = 2;
 #[derive(Debug)]
 pub(super) struct HeldEntry {
     state: AtomicU32,
-    descriptor: AtomicI32,
+    descriptor: AtomicIsize,
     device: AtomicU64,
     inode: AtomicU64,
     /// Null if no page is mapped.
@@ -122,8 +119,8 @@ impl HeldEntry {
     ///
     /// The page must be mapped, and nobody may access it, until [`Self::unregister`].
     pub(super) unsafe fn register(
-        descriptor: i32,
-        id: (u64, u64),
+        descriptor: isize,
+        id: FileId,
         anchor: Option<NonNull<u8>>,
     ) -> &'static Self {
         let _ = ForkGeneration::current();
@@ -163,7 +160,7 @@ impl HeldEntry {
         }
         let entry = Box::leak(Box::new(Self {
             state: AtomicU32::new(BUSY),
-            descriptor: AtomicI32::new(-1),
+            descriptor: AtomicIsize::new(-1),
             device: AtomicU64::new(0),
             inode: AtomicU64::new(0),
             anchor: AtomicPtr::new(ptr::null_mut()),
@@ -179,56 +176,10 @@ impl HeldEntry {
 
     /// Replaces what this child has inherited by something harmless.
     fn let_go(&self) {
-        let descriptor = self.descriptor.load(Relaxed);
-        if self.is_at(descriptor) {
-            replace_descriptor(descriptor);
-        }
-        let anchor = self.anchor.load(Relaxed);
-        if !anchor.is_null() {
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-            // SAFETY: the page was mapped for this entry, and no code reads or writes there.
-            unsafe {
-                let len = libc::sysconf(libc::_SC_PAGESIZE) as usize;
-                libc::mmap(anchor.cast(), len, libc::PROT_NONE, flags, -1, 0);
-            }
-        }
-    }
-
-    /// Whether the descriptor still refers to the file. Other code may have closed it.
-    fn is_at(&self, descriptor: i32) -> bool {
-        let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
-        // SAFETY: the structure is valid for writing, and is read only after the call has
-        // succeeded.
-        unsafe {
-            libc::fstat(descriptor, found.as_mut_ptr()) == 0 && {
-                let found = found.assume_init();
-                (found.st_dev, found.st_ino)
-                    == (self.device.load(Relaxed), self.inode.load(Relaxed))
-            }
-        }
-    }
-}
-
-/// Replaces a descriptor by one that can neither read nor write. The number stays in use, so that a
-/// later close of it closes nothing else.
-fn replace_descriptor(descriptor: i32) {
-    let open = || {
-        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        // SAFETY: the path ends with a zero byte.
-        unsafe { libc::open(c"/".as_ptr(), flags) }
-    };
-    let mut harmless = open();
-    if harmless < 0 {
-        // The limit of descriptors may be reached.
-        // SAFETY: the descriptor was found to be the one to replace.
-        unsafe { libc::close(descriptor) };
-        harmless = open();
-    }
-    if harmless >= 0 && harmless != descriptor {
-        // SAFETY: the first is open, and the second is one that this child does not use.
-        unsafe {
-            libc::dup3(harmless, descriptor, libc::O_CLOEXEC);
-            libc::close(harmless);
-        }
+        let id = (self.device.load(Relaxed), self.inode.load(Relaxed));
+        let (descriptor, anchor) = (self.descriptor.load(Relaxed), self.anchor.load(Relaxed));
+        // SAFETY: this child uses neither the descriptor nor the page, where no code reads or
+        // writes.
+        unsafe { sys::release_inherited(descriptor, id, anchor) };
     }
 }

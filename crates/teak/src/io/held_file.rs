@@ -14,21 +14,10 @@
 //!   [`HeldFile::for_mapping`].
 
 use super::{
-    file_id::id_of,
     forks::{ForkGeneration, ForkWatch, HeldEntry},
+    sys::{self, Access, FileAttributes, FileId},
 };
-use rustix::{
-    fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, makedev, statx},
-    io::Errno,
-    mm::{self, MapFlags, ProtFlags},
-};
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    ops::Deref,
-    os::{fd::AsRawFd, unix::fs::OpenOptionsExt},
-    ptr::{self, NonNull},
-};
+use std::{fs::File, io, ops::Deref, ptr::NonNull};
 
 /// How often a descriptor is opened again because the process forks meanwhile.
 const ATTEMPTS: usize = 10;
@@ -37,8 +26,7 @@ const ATTEMPTS: usize = 10;
 #[derive(Debug)]
 pub(super) struct HeldFile {
     file: File,
-    /// Device and inode.
-    id: (u64, u64),
+    id: FileId,
     /// `None` if no page can be mapped.
     anchor: Option<NonNull<u8>>,
     entry: &'static HeldEntry,
@@ -54,18 +42,15 @@ unsafe impl Send for HeldFile {}
 unsafe impl Sync for HeldFile {}
 
 impl HeldFile {
-    /// Takes over a file that is not locked yet, so that no child keeps its locks.
-    pub(super) fn new(file: File) -> io::Result<Self> {
-        let is_writable = fcntl_getfl(&file)?.contains(OFlags::RDWR);
-        Self::with(file, |file, id| reopen(file, id, is_writable))
+    /// Takes over a file that is not locked yet and was opened for this access, so that no child
+    /// keeps its locks.
+    pub(super) fn new(file: File, access: Access) -> io::Result<Self> {
+        Self::with(file, |file, id| reopen(file, id, access))
     }
 
     /// Like [`Self::new`], with a function that reopens the file.
-    fn with(
-        file: File,
-        mut reopen: impl FnMut(&File, (u64, u64)) -> Option<File>,
-    ) -> io::Result<Self> {
-        let id = id_of(&file.metadata()?);
+    fn with(file: File, mut reopen: impl FnMut(&File, FileId) -> Option<File>) -> io::Result<Self> {
+        let id = sys::attributes(&file)?.ok_or_else(stranger)?.id;
         for _ in 0..ATTEMPTS {
             let unforked = ForkWatch::begin();
             let Some(own) = reopen(&file, id) else {
@@ -79,11 +64,11 @@ impl HeldFile {
         Ok(Self::registered(file, id))
     }
 
-    fn registered(file: File, id: (u64, u64)) -> Self {
-        let anchor = map_anchor(&file);
+    fn registered(file: File, id: FileId) -> Self {
+        let anchor = sys::anchor(&file);
         // SAFETY: the anchor was mapped just now, and dropping `Self` unregisters the entry before
         // it unmaps it. Nobody reads or writes there.
-        let entry = unsafe { HeldEntry::register(file.as_raw_fd(), id, anchor) };
+        let entry = unsafe { HeldEntry::register(sys::raw(&file), id, anchor) };
         Self {
             file,
             id,
@@ -99,8 +84,7 @@ impl HeldFile {
         self.is_closed_once = true;
     }
 
-    /// Device and inode.
-    pub(super) fn id(&self) -> (u64, u64) {
+    pub(super) fn id(&self) -> FileId {
         self.id
     }
 
@@ -111,11 +95,11 @@ impl HeldFile {
     ///
     /// - `NotConnected` if other code in this process has closed the descriptor.
     /// - The system's error.
-    pub(super) fn for_mapping(&self, is_writable: bool) -> io::Result<Option<File>> {
+    pub(super) fn for_mapping(&self, access: Access) -> io::Result<Option<File>> {
         self.refuse_stranger()?;
         match self.is_closed_once {
             true => Ok(None),
-            false => Ok(reopen(&self.file, self.id, is_writable)),
+            false => Ok(reopen(&self.file, self.id, access)),
         }
     }
 
@@ -126,36 +110,29 @@ impl HeldFile {
     /// - `NotConnected` if other code in this process has closed the descriptor.
     /// - The system's error.
     pub(super) fn refuse_stranger(&self) -> io::Result<()> {
-        self.attributes(StatxFlags::INO).map(drop)
+        self.attributes().map(drop)
     }
 
-    /// The length of the file, and its number of links.
+    /// The attributes of the file.
     ///
     /// # Errors
     ///
     /// - `NotConnected` if other code in this process has closed the descriptor.
     /// - The system's error.
-    pub(super) fn len_and_links(&self) -> io::Result<(u64, u32)> {
-        self.attributes(StatxFlags::INO | StatxFlags::SIZE | StatxFlags::NLINK)
-    }
-
-    fn attributes(&self, wanted: StatxFlags) -> io::Result<(u64, u32)> {
-        match attributes(&self.file, wanted) {
-            Ok((id, len, links)) if id == self.id => Ok((len, links)),
-            Ok(_) | Err(Errno::BADF) => Err(stranger()),
-            Err(error) => Err(error.into()),
-        }
+    pub(super) fn attributes(&self) -> io::Result<FileAttributes> {
+        let found = sys::attributes(&self.file)?;
+        found
+            .filter(|found| found.id == self.id)
+            .ok_or_else(stranger)
     }
 }
 
-/// The file with this device and inode through another open file description; `None` if the system
-/// provides none.
-fn reopen(file: &File, id: (u64, u64), is_writable: bool) -> Option<File> {
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let mut options = OpenOptions::new();
-    let options = options.read(true).write(is_writable);
-    let reopened = options.custom_flags(libc::O_NONBLOCK).open(path).ok()?;
-    (id_of(&reopened.metadata().ok()?) == id).then_some(reopened)
+/// The file with this identity through another open file description; `None` if the system provides
+/// none.
+fn reopen(file: &File, id: FileId, access: Access) -> Option<File> {
+    let reopened = sys::reopen(file, access)?;
+    let found = sys::attributes(&reopened).ok()??;
+    (found.id == id).then_some(reopened)
 }
 
 /// The error if the descriptor refers to another file.
@@ -165,32 +142,6 @@ fn stranger() -> io::Error {
         "other code in this process has closed the descriptor of the file, whose number may stand for another file by now; \
          nothing was written to that; find what closes descriptors that it did not open, close the database and open it again",
     )
-}
-
-/// Device and inode, and the length and links if wanted. Nothing else is queried: after a query of
-/// a file's times, the system gives the next write a finer timestamp, which each flush then also
-/// writes to the inode.
-fn attributes(file: &File, wanted: StatxFlags) -> Result<((u64, u64), u64, u32), Errno> {
-    match statx(file, "", AtFlags::EMPTY_PATH, wanted) {
-        // Old systems do not have the call, and a sandbox may forbid it.
-        Err(Errno::NOSYS | Errno::PERM) => {
-            let found = rustix::fs::fstat(file)?;
-            let id = (found.st_dev, found.st_ino);
-            Ok((id, found.st_size as u64, found.st_nlink as u32))
-        }
-        found => {
-            let found = found?;
-            let device = makedev(found.stx_dev_major, found.stx_dev_minor);
-            Ok(((device, found.stx_ino), found.stx_size, found.stx_nlink))
-        }
-    }
-}
-
-fn map_anchor(file: &File) -> Option<NonNull<u8>> {
-    let (len, nothing) = (rustix::param::page_size(), ProtFlags::empty());
-    // SAFETY: the system chooses the address, so no memory in use is replaced.
-    let mapped = unsafe { mm::mmap(ptr::null_mut(), len, nothing, MapFlags::SHARED, file, 0) };
-    mapped.ok().and_then(|anchor| NonNull::new(anchor.cast()))
 }
 
 impl Deref for HeldFile {
@@ -209,11 +160,11 @@ impl Drop for HeldFile {
         }
         if let Some(anchor) = self.anchor {
             // SAFETY: the page was mapped for this file, and no code reads or writes there.
-            let _ = unsafe { mm::munmap(anchor.as_ptr().cast(), rustix::param::page_size()) };
+            unsafe { sys::drop_anchor(anchor) };
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "held_file_tests.rs"]
 mod tests;

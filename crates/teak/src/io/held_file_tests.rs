@@ -1,4 +1,5 @@
 use super::{HeldFile, reopen};
+use crate::io::sys::Access;
 use std::{fs::OpenOptions, os::fd::AsRawFd};
 use tempfile::NamedTempFile;
 
@@ -6,23 +7,29 @@ use tempfile::NamedTempFile;
 /// its number.
 #[test]
 fn a_strangers_file_is_not_mapped() {
+    if !crate::io::can("second descriptions", |abilities| abilities.reopening) {
+        return;
+    }
     let (own, stranger) = (NamedTempFile::new().unwrap(), NamedTempFile::new().unwrap());
-    let held = HeldFile::new(own.reopen().unwrap()).unwrap();
-    assert!(held.for_mapping(true).unwrap().is_some());
+    let held = HeldFile::new(own.reopen().unwrap(), Access::ReadWrite).unwrap();
+    assert!(held.for_mapping(Access::ReadWrite).unwrap().is_some());
     // SAFETY: both descriptors are open.
     let number = unsafe { libc::dup2(stranger.as_file().as_raw_fd(), held.as_raw_fd()) };
     assert_eq!(number, held.as_raw_fd());
-    assert!(held.for_mapping(true).is_err());
+    assert!(held.for_mapping(Access::ReadWrite).is_err());
 }
 
 /// The child has the descriptor then, and does not know that it must release it.
 #[test]
 fn a_child_forked_while_a_descriptor_is_opened_keeps_no_lock() {
+    if !crate::io::can("second descriptions", |abilities| abilities.reopening) {
+        return;
+    }
     let named = NamedTempFile::new().unwrap();
     let file = OpenOptions::new().read(true).open(named.path()).unwrap();
     let mut children = Vec::new();
     let held = HeldFile::with(file, |file, id| {
-        let reopened = reopen(file, id, false);
+        let reopened = reopen(file, id, Access::ReadOnly);
         if children.is_empty() {
             // SAFETY: the child makes nothing but calls to the system that a child of threads may
             // make.

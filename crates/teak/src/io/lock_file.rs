@@ -17,35 +17,26 @@
 //! of that name is refused and left unchanged.
 
 use super::{
-    byte_locks::{LOCKS, Locks, PROCESSES_MAX, byte_of, holder, is_locked, is_refusal, lock},
-    file_id::id_of,
+    byte_locks::{GATE, GROWTH, PROCESSES_MAX, byte_of, locks_of},
     held_file::HeldFile,
     lock_file_name::LockFileName,
     lock_header::{LOCK_MAGIC, LockMode, create, refuse_foreign, set_permissions},
     memory::Memory,
+    sys::{
+        self, Access, Allocate, ByteLocks, FileAt, FileId, FileKind, Holder, LOCKS, Links,
+        LockOwner, id_of, next_data, next_hole,
+    },
     system::{pages_with, refuse_file_len},
 };
-use rustix::{
-    fs::{FallocateFlags, SeekFrom, fallocate, seek},
-    io::{Errno, ReadWriteFlags, pwritev2, retry_on_intr},
-};
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, ErrorKind, IoSlice},
+    fs::{self, File},
+    io::{self, ErrorKind},
     ops::Range,
-    os::{
-        fd::AsRawFd,
-        unix::fs::{FileExt, FileTypeExt, OpenOptionsExt},
-    },
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
     thread,
     time::{Duration, Instant},
 };
-
-/// Bytes that other processes may append between a query of the file's length and a write: one
-/// block for each of 16 processes.
-const APPENDED_MEANWHILE: u64 = 64 << 10;
 
 /// How long the holder of the gate may take, to recover the database or to write what is left when
 /// closing.
@@ -62,9 +53,10 @@ pub(crate) struct LockFile {
     // Declared in this order: the name is forgotten after the file is closed.
     file: Arc<HeldFile>,
     named: LockFileName,
-    locks: Locks,
-    /// Threads of this process pass the gate one at a time.
+    locks: ByteLocks,
+    /// Threads of this process pass the gate one at a time, and (below) grow the file so.
     gate: Mutex<()>,
+    growth: Mutex<()>,
 }
 
 /// Opens or creates the file; `None` if another one was created or removed meanwhile.
@@ -74,10 +66,7 @@ fn open_or_create(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return create(path, mode),
         found => refuse_irregular(&found?)?,
     }
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW);
-    match options.open(path) {
+    match sys::open(path, Access::ReadWrite, Links::Refuse) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         opened => opened.map(Some),
     }
@@ -117,23 +106,22 @@ impl LockFile {
             let Some(file) = open_or_create(path, mode)? else {
                 continue;
             };
-            let found = file.metadata()?;
-            refuse_irregular(&found)?;
-            let mut file = HeldFile::new(file)?;
-            let locks = Locks::of_system(&file);
-            if locks == Locks::OfProcess {
+            refuse_irregular(&file.metadata()?)?;
+            let mut file = HeldFile::new(file, Access::ReadWrite)?;
+            let locks = locks_of(&file);
+            if locks.owner() == LockOwner::Process {
                 file.close_once();
             }
             // If an older version is just reinitializing the file, under the gate, it has no first
             // bytes yet.
-            if !is_locked(&file, locks, 0, PROCESSES_MAX + 1)? {
+            if locks.holder(&file, 0, PROCESSES_MAX + 1)?.is_none() {
                 refuse_foreign(&file)?;
             }
-            wait_for_gate(&file, locks)?;
+            wait_for(&file, &locks, GATE)?;
             // It may have been removed and recreated meanwhile.
-            if fs::symlink_metadata(path).is_ok_and(|named| id_of(&named) == id_of(&found)) {
-                named.note_id(id_of(&found));
-                let is_alone = !is_locked(&file, locks, 1, PROCESSES_MAX)?;
+            if id_of(path, Links::Refuse).is_ok_and(|id| id == file.id()) {
+                named.note_id(file.id());
+                let is_alone = locks.holder(&file, 1, PROCESSES_MAX)?.is_none();
                 if is_alone {
                     refuse_foreign(&file)?;
                 }
@@ -142,6 +130,7 @@ impl LockFile {
                     named,
                     locks,
                     gate: Mutex::default(),
+                    growth: Mutex::default(),
                 };
                 return Ok((lock_file, is_alone));
             }
@@ -150,10 +139,11 @@ impl LockFile {
 
     /// Whether any process uses the lock file at `path`, for callers that cannot write to it.
     pub(crate) fn is_used(path: &Path) -> bool {
-        let mut options = OpenOptions::new();
-        let options = options.read(true).custom_flags(libc::O_NONBLOCK);
-        match options.open(path) {
-            Ok(file) => is_locked(&file, Locks::of_system(&file), 1, PROCESSES_MAX).unwrap_or(true),
+        match sys::open(path, Access::ReadOnly, Links::Follow) {
+            Ok(file) => {
+                let holder = locks_of(&file).holder(&file, 1, PROCESSES_MAX);
+                holder.map_or(true, |holder| holder.is_some())
+            }
             Err(error) => error.kind() != ErrorKind::NotFound,
         }
     }
@@ -162,8 +152,7 @@ impl LockFile {
         &self.file
     }
 
-    /// Device and inode.
-    pub(crate) fn id(&self) -> (u64, u64) {
+    pub(crate) fn id(&self) -> FileId {
         self.file.id()
     }
 
@@ -206,9 +195,9 @@ impl LockFile {
     /// `len` or is longer, and truncates it to that. Holes stay. Returns whether that succeeded.
     /// Truncating the whole file would release its blocks only to allocate them again.
     fn clear(&self, start: u64, len: u64) -> bool {
-        let found_len = self.file.len_and_links().map_or(0, |found| found.0);
+        let found_len = self.file.attributes().map_or(0, |found| found.len);
         found_len >= len
-            && self.file().set_len(len).is_ok()
+            && matches!(sys::truncate(self.file(), len), Ok(true))
             && write_zeros_over_data(self.file(), start..len).is_ok()
     }
 
@@ -238,7 +227,7 @@ impl LockFile {
         assert!(bytes.start < bytes.end, "blocks are reserved for bytes");
         let range = pages_with(&(bytes.start as u64..bytes.end as u64));
         let mut content = vec![0; (range.end - range.start) as usize];
-        let kept = self.file.len_and_links()?.0.min(range.end);
+        let kept = self.file.attributes()?.len.min(range.end);
         refuse_file_len(range.end)?;
         let kept = kept.saturating_sub(range.start) as usize;
         self.file()
@@ -256,55 +245,55 @@ impl LockFile {
     pub(crate) fn allocate(&self, bytes: Range<usize>) -> io::Result<()> {
         assert!(bytes.start < bytes.end, "blocks are allocated for bytes");
         let range = pages_with(&(bytes.start as u64..bytes.end as u64));
-        let len = self.file.len_and_links()?.0;
-        if range.end > len {
+        if range.end > self.file.attributes()?.len {
             refuse_file_len(range.end)?;
         }
         if self.allocate_blocks(range.clone())? {
             return Ok(());
         }
-        // The creator of the file wrote what is used of its initial length, and other processes
-        // have appended the rest.
-        let mut len = len;
-        while len < range.end {
-            // The system ends a process that appends beyond its limit, and others append meanwhile.
-            refuse_file_len(range.end + APPENDED_MEANWHILE)?;
-            let zeros = vec![0; (range.end - len) as usize];
-            let parts = [IoSlice::new(&zeros)];
-            pwritev2(self.file(), &parts, len, ReadWriteFlags::APPEND)?;
-            len = self.file.len_and_links()?.0;
+        // The creator of the file wrote what is used of its initial length, and the rest was
+        // written when the file grew, which one process does at a time. It does not get shorter
+        // while it is in use.
+        if range.end <= self.file.attributes()?.len {
+            return Ok(());
         }
-        Ok(())
+        let _threads = super::mutex::lock(&self.growth);
+        wait_for(&self.file, &self.locks, GROWTH)?;
+        let grown = self.grow(range.end);
+        self.unlock(GROWTH);
+        grown
+    }
+
+    fn grow(&self, end: u64) -> io::Result<()> {
+        debug_assert!(
+            end <= LOCKS,
+            "the content ends before the bytes that are only locked"
+        );
+        let len = self.file.attributes()?.len;
+        let missing = end.saturating_sub(len) as usize;
+        self.file().write_all_at(&vec![0; missing], len)
     }
 
     /// Allocates blocks; `false` if the file system does not support that.
     fn allocate_blocks(&self, range: Range<u64>) -> io::Result<bool> {
         assert!(
-            range.end <= LOCKS as u64,
+            range.end <= LOCKS,
             "the content ends before the bytes that are only locked"
         );
-        let (flags, len) = (FallocateFlags::empty(), range.end - range.start);
-        match retry_on_intr(|| fallocate(self.file(), flags, range.start, len)) {
-            Ok(()) => Ok(true),
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        sys::allocate(self.file(), range, Allocate::Grow)
     }
 
     /// Drops all locks, as the system does when a process ends.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn drop_locks(&self) {
-        let all = super::byte_locks::range(0, PROCESSES_MAX + 1, libc::F_UNLCK);
-        let [at_once, _] = self.locks.commands();
-        // SAFETY: the descriptor is open, and the system only reads the structure.
-        unsafe { libc::fcntl(self.file().as_raw_fd(), at_once, &raw const all) };
+        let _ = self.locks.unlock(self.file(), 0, GROWTH + 1);
     }
 
     /// Waits for the gate.
     pub(crate) fn pass_gate(&self) -> io::Result<GateGuard<'_>> {
         let threads = super::mutex::lock(&self.gate);
         self.file.refuse_stranger()?;
-        wait_for_gate(&self.file, self.locks)?;
+        wait_for(&self.file, &self.locks, GATE)?;
         Ok(GateGuard {
             file: self,
             _threads: threads,
@@ -315,7 +304,10 @@ impl LockFile {
     pub(crate) fn try_gate(&self) -> Option<GateGuard<'_>> {
         let threads = self.gate.try_lock().ok()?;
         self.file.refuse_stranger().ok()?;
-        lock(self.file(), self.locks, 0, libc::F_WRLCK).ok()?;
+        self.locks
+            .try_lock(self.file(), GATE)
+            .ok()
+            .filter(|is_locked| *is_locked)?;
         Some(GateGuard {
             file: self,
             _threads: threads,
@@ -324,23 +316,21 @@ impl LockFile {
 
     /// Releases the gate that [`Self::open`] passed.
     pub(crate) fn leave_gate(&self) {
-        self.unlock(0);
+        self.unlock(GATE);
     }
 
     /// Unlocks a byte, unless the descriptor refers to another file by now.
     fn unlock(&self, byte: u32) {
         if self.file.refuse_stranger().is_ok() {
-            let _ = lock(self.file(), self.locks, byte, libc::F_UNLCK);
+            let _ = self.locks.unlock(self.file(), byte, 1);
         }
     }
 
     /// Takes the lowest free entry index; `None` if all are taken. The caller holds the gate.
     pub(crate) fn take_entry_index(&self) -> io::Result<Option<u32>> {
         for entry_index in 0..PROCESSES_MAX {
-            match lock(self.file(), self.locks, byte_of(entry_index), libc::F_WRLCK) {
-                Ok(()) => return Ok(Some(entry_index)),
-                Err(error) if is_refusal(&error) => {}
-                Err(error) => return Err(error),
+            if self.locks.try_lock(self.file(), byte_of(entry_index))? {
+                return Ok(Some(entry_index));
             }
         }
         Ok(None)
@@ -366,9 +356,9 @@ impl LockFile {
     }
 
     fn is_locked_by_others(&self, first: u32, count: u32) -> io::Result<bool> {
-        let found = is_locked(self.file(), self.locks, first, count)?;
+        let holder = self.locks.holder(self.file(), first, count)?;
         // If the descriptor referred to another file during the query, it still does.
-        self.file.refuse_stranger().map(|()| found)
+        self.file.refuse_stranger().map(|()| holder.is_some())
     }
 
     /// Removes the file. The caller holds the gate, and either no other process is attached or the
@@ -376,17 +366,16 @@ impl LockFile {
     /// name.
     pub(crate) fn remove(&self) {
         // The name may belong to another file by now, if this one was deleted with its database.
-        let is_named = |named: fs::Metadata| id_of(&named) == self.file.id();
         if !self.named.is_own() {
             return;
         }
         // The directory may have been renamed; the system knows the present path.
-        let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        let paths = [Some(self.named.path.clone()), fs::read_link(link).ok()];
+        let paths = [Some(self.named.path.clone()), sys::path_of(&self.file)];
         let mut paths = paths.into_iter().flatten();
-        if let Some(path) = paths.find(|path| fs::symlink_metadata(path).is_ok_and(is_named)) {
+        let is_it = |path: &PathBuf| id_of(path, Links::Refuse).is_ok_and(|id| id == self.id());
+        if let Some(path) = paths.find(is_it) {
             // The next process reinitializes it, even if this fails.
-            let _ = fs::remove_file(path);
+            let _ = sys::remove_file(&path);
         }
     }
 }
@@ -401,37 +390,33 @@ impl Drop for GateGuard<'_> {
 fn write_zeros_over_data(file: &File, range: Range<u64>) -> io::Result<()> {
     let mut start = range.start;
     while start < range.end {
-        let data = match seek(file, SeekFrom::Data(start)) {
-            Ok(data) if data < range.end => data,
-            Ok(_) | Err(Errno::NXIO) => return Ok(()),
-            Err(error) => return Err(error.into()),
+        let Some(data) = next_data(file, start)?.filter(|data| *data < range.end) else {
+            return Ok(());
         };
-        let hole = seek(file, SeekFrom::Hole(data))?.min(range.end);
+        let hole = next_hole(file, data)?.unwrap_or(range.end).min(range.end);
         file.write_all_at(&vec![0; (hole - data) as usize], data)?;
         start = hole;
     }
     Ok(())
 }
 
-/// Locks the gate when no other process holds it.
+/// Locks a byte when no other process holds it.
 ///
 /// # Errors
 ///
 /// - `TimedOut` if that takes too long.
 /// - The system's error.
-fn wait_for_gate(file: &File, locks: Locks) -> io::Result<()> {
+fn wait_for(file: &File, locks: &ByteLocks, byte: u32) -> io::Result<()> {
     let (began, mut pause) = (Instant::now(), PAUSES[0]);
-    loop {
-        match lock(file, locks, 0, libc::F_WRLCK) {
-            Err(error) if is_refusal(&error) => {}
-            locked => return locked,
-        }
+    while !locks.try_lock(file, byte)? {
         let elapsed = began.elapsed();
         if elapsed > FOREIGN_LOCK_WAIT_MAX
-            && let Some(holder) = holder(file, locks, 0, 1)?
+            && let Some(holder) = locks.holder(file, byte, 1)?
         {
-            // Locks of descriptions report no process id.
-            let stranger = Some(holder).filter(|id| *id > 0 && locks == Locks::OfDescription);
+            let stranger = match holder {
+                Holder::Process(id) if locks.owner() == LockOwner::Description => Some(id),
+                Holder::Process(_) | Holder::Unknown => None,
+            };
             if stranger.is_some() || elapsed > GATE_WAIT_MAX {
                 return Err(io::Error::new(
                     ErrorKind::TimedOut,
@@ -442,9 +427,10 @@ fn wait_for_gate(file: &File, locks: Locks) -> io::Result<()> {
         thread::sleep(pause);
         pause = (2 * pause).min(PAUSES[1]);
     }
+    Ok(())
 }
 
-fn gate_is_locked(stranger: Option<libc::pid_t>) -> String {
+fn gate_is_locked(stranger: Option<u32>) -> String {
     match stranger {
         Some(process) => format!(
             "process {process} has locked it for another purpose; unlock it there, or end that process"
@@ -457,12 +443,12 @@ fn gate_is_locked(stranger: Option<libc::pid_t>) -> String {
 }
 
 fn refuse_irregular(found: &fs::Metadata) -> io::Result<()> {
-    let text = match found.file_type() {
-        kind if kind.is_file() => return Ok(()),
-        kind if kind.is_dir() => "it is a directory",
-        kind if kind.is_symlink() => "it is a symbolic link",
-        kind if kind.is_fifo() || kind.is_socket() => "it is a pipe or a socket",
-        _ => "it is a device",
+    let text = match sys::kind(found.file_type()) {
+        FileKind::Regular => return Ok(()),
+        FileKind::Directory => "it is a directory",
+        FileKind::Link => "it is a symbolic link",
+        FileKind::Pipe => "it is a pipe or a socket",
+        FileKind::Device => "it is a device",
     };
     Err(io::Error::new(ErrorKind::InvalidInput, text))
 }

@@ -1,8 +1,11 @@
 //! The lock files that this process has open: each at most once.
 
-use super::{file_id::id_of, forks::ForkGeneration};
+use super::{
+    forks::ForkGeneration,
+    sys::{FileId, Links, id_of},
+};
 use std::{
-    fs,
+    ffi::OsStr,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
     process,
@@ -22,14 +25,14 @@ struct OpenFile {
     number: u64,
     process: (u32, ForkGeneration),
     path: PathBuf,
-    /// Device and inode, once it is open.
-    id: Option<(u64, u64)>,
+    /// Known once it is open.
+    id: Option<FileId>,
 }
 
 impl OpenFile {
-    /// Whether this is the file at `path`, with device and inode `id`, or may become it. Once the
+    /// Whether this is the file at `path`, with the identity `id`, or may become it. Once the
     /// lock file is open, another file may have taken its name.
-    fn is_at(&self, path: &Path, id: Option<(u64, u64)>) -> bool {
+    fn is_at(&self, path: &Path, id: Option<FileId>) -> bool {
         match self.id {
             Some(_) => self.id == id,
             None => self.path == path,
@@ -53,7 +56,7 @@ impl LockFileName {
     /// Identifies the file by its name alone: opening and closing it would drop POSIX locks.
     pub(super) fn new(path: &Path) -> io::Result<Self> {
         let process = this_process();
-        let id = fs::metadata(path).ok().map(|found| id_of(&found));
+        let id = id_of(path, Links::Follow).ok();
         let mut open = open_files();
         if open
             .iter()
@@ -91,7 +94,7 @@ impl LockFileName {
         }
     }
 
-    pub(super) fn note_id(&self, id: (u64, u64)) {
+    pub(super) fn note_id(&self, id: FileId) {
         let mut open = open_files();
         let own = open.iter_mut().filter(|open| self.is_of(open));
         own.for_each(|open| open.id = Some(id));
@@ -116,6 +119,15 @@ impl Drop for LockFileName {
     }
 }
 
+/// A name without an ending, if it has that.
+pub(crate) fn without_suffix<'n>(name: &'n OsStr, suffix: &str) -> Option<&'n OsStr> {
+    assert!(!suffix.is_empty(), "an ending has characters");
+    let kept = name.as_encoded_bytes().strip_suffix(suffix.as_bytes())?;
+    // SAFETY: these bytes are what stands before text that is not empty, which is a place where
+    // encoded bytes may be split.
+    Some(unsafe { OsStr::from_encoded_bytes_unchecked(kept) })
+}
+
 fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -123,7 +135,7 @@ fn open_files() -> MutexGuard<'static, Vec<OpenFile>> {
 /// Whether this process has the lock file at `path` open.
 pub(crate) fn is_open_here(path: &Path) -> bool {
     let process = this_process();
-    let id = fs::metadata(path).ok().map(|found| id_of(&found));
+    let id = id_of(path, Links::Follow).ok();
     let mut open = { open_files() }.clone().into_iter();
     open.any(|open| open.process == process && open.is_at(path, id))
 }

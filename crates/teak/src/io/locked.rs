@@ -1,6 +1,9 @@
 //! A file and the lock on it: exclusive for a process that must be alone, otherwise shared.
 
-use super::{file::FileSharing, held_file::HeldFile};
+use super::{
+    held_file::HeldFile,
+    sys::{Access, FileSharing, try_lock_file, unlock_file},
+};
 use std::{
     fs::{File, TryLockError},
     io,
@@ -16,13 +19,14 @@ pub(super) struct LockedFile {
 }
 
 impl LockedFile {
-    /// Locks `file`, without waiting.
-    pub(super) fn new(file: File, file_sharing: FileSharing) -> Result<Self, TryLockError> {
-        let file = HeldFile::new(file).map_err(TryLockError::Error)?;
-        match file_sharing {
-            FileSharing::Exclusive => file.try_lock()?,
-            FileSharing::Shared => file.try_lock_shared()?,
-        }
+    /// Locks `file`, which was opened for this access, without waiting.
+    pub(super) fn new(
+        file: File,
+        access: Access,
+        file_sharing: FileSharing,
+    ) -> Result<Self, TryLockError> {
+        let file = HeldFile::new(file, access).map_err(TryLockError::Error)?;
+        try_lock_file(&file, file_sharing)?;
         Ok(Self {
             file,
             owner_process: process::id(),
@@ -36,7 +40,7 @@ impl LockedFile {
 
     /// Lets other processes lock the file as well.
     pub(super) fn share(&self) -> io::Result<()> {
-        match self.file.try_lock_shared() {
+        match try_lock_file(&self.file, FileSharing::Shared) {
             Ok(()) => Ok(()),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::ResourceBusy.into()),
             Err(TryLockError::Error(error)) => Err(error),
@@ -58,14 +62,14 @@ impl Drop for LockedFile {
     /// Conversely, a forked child that drops this must not unlock its parent's file.
     fn drop(&mut self) {
         if self.owner_process == process::id() {
-            let _ = self.file.unlock();
+            let _ = unlock_file(&self.file);
         }
     }
 }
 
 /// The length of the file, if the descriptor still refers to it.
 pub(super) fn system_len(file: &LockedFile) -> io::Result<u64> {
-    Ok(file.held().len_and_links()?.0)
+    Ok(file.held().attributes()?.len)
 }
 
 #[cfg(test)]

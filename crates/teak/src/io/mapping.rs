@@ -20,10 +20,9 @@
 //!    faults, whatever the address.
 
 use super::{
-    address_range::AddressRange, faults::Faults, forks::ForkGeneration, io_wait::IoWaitEstimator,
-    pinned::Pinned,
+    address_range::AddressRange, faults::Faults, fetched::FetchedParts, forks::ForkGeneration,
+    io_wait::IoWaitEstimator, pinned::Pinned, sys::Advice,
 };
-use rustix::mm::Advice;
 use std::{
     fmt, io,
     ptr::NonNull,
@@ -55,6 +54,8 @@ pub(crate) struct Mapping {
     faults: &'static Faults,
     address_range: Arc<AddressRange>,
     io_wait: IoWaitEstimator,
+    /// A file that is read by a function. Nothing is readable from `base` on then.
+    fetched: Option<Box<FetchedParts>>,
 }
 
 // SAFETY: argument 2 of this module's head.
@@ -67,8 +68,8 @@ impl Pinned<Mapping> {
     /// of the address range, or if the mapping [`is_inherited`](Mapping::is_inherited).
     #[inline]
     pub(crate) fn bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
-        if !self.contains(offset, len) || self.is_inherited() {
-            return None;
+        if !self.is_readable(offset, len) || self.is_inherited() {
+            return self.fetched_bytes(offset, len);
         }
         debug_assert!(
             offset + len as u64 <= self.address_range.len(),
@@ -80,6 +81,35 @@ impl Pinned<Mapping> {
 }
 
 impl Mapping {
+    /// A file that is read by a function.
+    pub(super) fn fetching(fetched: FetchedParts) -> Self {
+        let fetched = Some(Box::new(fetched));
+        let nothing = Arc::new(AddressRange::zeroed(LINE));
+        Self {
+            fetched,
+            ..Self::new(nothing, 0)
+        }
+    }
+
+    #[cold]
+    fn fetched_bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
+        let fetched = self.fetched.as_ref().filter(|_| !self.is_inherited());
+        fetched?.bytes(offset, len)
+    }
+
+    /// The number of reads of a function that failed.
+    pub(crate) fn failed_reads(&self) -> u64 {
+        let fetched = self.fetched.as_ref();
+        fetched.map_or(0, |fetched| fetched.failed_reads())
+    }
+
+    /// Why a function did not read the bytes of the file that were needed last; `None` if it did,
+    /// or if there is none.
+    #[cold]
+    pub(crate) fn take_failure(&self) -> Option<io::Error> {
+        self.fetched.as_ref()?.take_failure()
+    }
+
     pub(super) fn new(address_range: Arc<AddressRange>, file_len: u64) -> Self {
         assert!(
             address_range.base().as_ptr().align_offset(LINE) == 0,
@@ -96,6 +126,7 @@ impl Mapping {
             faults: address_range.faults(),
             address_range,
             io_wait: IoWaitEstimator::default(),
+            fetched: None,
         };
         mapping.set_file_len(file_len);
         mapping
@@ -103,14 +134,15 @@ impl Mapping {
 
     /// Makes bytes accessible up to `file_len`, and no longer accessible from there on.
     pub(super) fn set_file_len(&self, file_len: u64) {
+        let len = file_len.min(self.address_range.len());
+        // Bytes that the system cannot show yet stay outside.
+        let len = match self.address_range.show(len) {
+            Ok(()) => len,
+            Err(_) => len.min(self.readable.load(Relaxed)),
+        };
         // Relaxed: a thread learns of a page in the grown part through something that orders this
         // store before. Any other thread gets `None`.
-        self.readable
-            .store(file_len.min(self.address_range.len()), Relaxed);
-    }
-
-    pub(super) fn address_range_len(&self) -> u64 {
-        self.address_range.len()
+        self.readable.store(len, Relaxed);
     }
 
     /// Borrows bytes as [`Pinned`] does, for tests that write nothing meanwhile.
@@ -156,6 +188,9 @@ impl Mapping {
     pub(crate) fn prefault(&self, offset: u64, len: usize) -> io::Result<()> {
         if !self.contains(offset, len) {
             return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if let Some(fetched) = &self.fetched {
+            return fetched.fetch(offset, len).map(drop);
         }
         // Zeros that replace the file would already be in memory.
         self.faults.count();
@@ -216,7 +251,7 @@ impl Mapping {
         // Advice for one page of a folio splits the folio. Marking this page as cold has no other
         // effect that matters. Only a mapped page is split.
         if self.prefault(offset, 1).is_ok() {
-            self.address_range.advise(offset, 1, Advice::LinuxCold);
+            self.address_range.advise(offset, 1, Advice::Cold);
         }
     }
 
@@ -231,8 +266,14 @@ impl Mapping {
     /// and new bytes, and must be verified. Returns `false` and copies nothing outside of the file.
     #[must_use]
     pub(crate) fn copy(&self, offset: u64, out: &mut [u8]) -> bool {
-        if !self.contains(offset, out.len()) {
-            return false;
+        if !self.is_readable(offset, out.len()) {
+            return match self.fetched_bytes(offset, out.len()) {
+                Some(bytes) => {
+                    out.copy_from_slice(bytes);
+                    true
+                }
+                None => false,
+            };
         }
         debug_assert!(
             offset + out.len() as u64 <= self.address_range.len(),
@@ -257,6 +298,14 @@ impl Mapping {
     /// Whether `len` bytes from `offset` on are in the file.
     #[inline]
     pub(crate) fn contains(&self, offset: u64, len: usize) -> bool {
+        let fetched = || self.fetched.as_ref();
+        self.is_readable(offset, len)
+            || fetched().is_some_and(|fetched| fetched.contains(offset, len))
+    }
+
+    /// Whether `len` bytes from `offset` on are in the file, and mapped.
+    #[inline]
+    fn is_readable(&self, offset: u64, len: usize) -> bool {
         offset
             .checked_add(len as u64)
             .is_some_and(|end| end <= self.readable.load(Relaxed))

@@ -2,17 +2,12 @@
 //! words. It is private to a process, or a file that processes share.
 
 use super::{address_range::AddressRange, held_file::HeldFile};
-use rustix::{
-    fs::Timespec,
-    thread::futex::{self, Flags},
-};
 use std::{
     fmt, io, slice,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicU32, AtomicU64},
     },
-    time::Duration,
 };
 
 /// Bytes of the first piece of a [`LazyMemory`]. Each further piece is twice as long as the
@@ -233,27 +228,6 @@ fn words_of(address_range: &AddressRange) -> &[AtomicU64] {
     // SAFETY: the range is one of words. It begins at a page, has that length, contains zeros or
     // what was stored here, and is read and written as atomic words only.
     unsafe { slice::from_raw_parts(address_range.base().as_ptr().cast(), len) }
-}
-
-/// Sleeps while `word` has the value `expected`, until it is woken, for at most `limit`. May wake
-/// up spuriously.
-pub(crate) fn sleep_on(word: &AtomicU32, expected: u32, limit: Duration) {
-    let limit = Timespec {
-        tv_sec: limit.as_secs() as i64,
-        tv_nsec: limit.subsec_nanos().into(),
-    };
-    // The caller checks the word again, whatever the reason.
-    let _ = futex::wait(word, Flags::empty(), expected, Some(&limit));
-}
-
-/// Wakes one thread that sleeps on `word`. Returns whether there was one.
-pub(crate) fn wake_one(word: &AtomicU32) -> bool {
-    futex::wake(word, Flags::empty(), 1).is_ok_and(|woken| woken > 0)
-}
-
-/// Wakes all threads that sleep on `word`.
-pub(crate) fn wake_all(word: &AtomicU32) {
-    let _ = futex::wake(word, Flags::empty(), i32::MAX as u32);
 }
 
 impl fmt::Debug for Memory {

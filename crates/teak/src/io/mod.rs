@@ -1,4 +1,5 @@
-//! The file: mapping, growing, vectored writes, flush. All system calls are in this folder.
+//! The file: mapping, growing, vectored writes, flush. All calls of the operating system are in
+//! the folder `sys`.
 //!
 //! There are two implementations of [`Storage`]: the real file, and a simulated disk that records
 //! every write, flush and resize and can produce any state that a crash could have left.
@@ -13,6 +14,8 @@
 //!    borrowed.
 //! 4. No mapping gives access to bytes beyond the length of the file.
 
+#[cfg(any(test, feature = "testing"))]
+mod abilities;
 mod address_range;
 mod advice;
 mod arc_cell;
@@ -20,8 +23,8 @@ mod boot;
 mod byte_locks;
 mod clock;
 mod faults;
+mod fetched;
 mod file;
-mod file_id;
 pub(crate) mod file_reads;
 mod forks;
 mod held_file;
@@ -39,22 +42,28 @@ mod pinned;
 mod ranges;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod sim;
+mod source;
 mod storage;
+mod sys;
 mod system;
 mod writable;
 
+#[cfg(any(test, feature = "testing"))]
+pub use abilities::Abilities;
+#[cfg(test)]
+pub(crate) use abilities::can;
 pub use advice::ReadAhead;
 pub(crate) use arc_cell::ArcCell;
-pub(crate) use boot::{boot_id, pid_namespace, random_id};
+pub(crate) use boot::{boot_id, random_id};
 pub(crate) use byte_locks::PROCESSES_MAX;
 pub(crate) use clock::{thread_id, uptime_ms};
 pub(crate) use faults::{Faults, handle_faults};
+pub use fetched::ReadAt;
 pub use file::Create;
 pub(crate) use file::{
-    Access, Created, FILE_MODE, FileSharing, FileStorage, LostName, is_on_network,
-    lock_exclusively, needs_temporary_names, read_head, rename_new, temporary_file,
+    Created, FILE_MODE, FileStorage, LostName, flush_directory, is_on_network, lock_exclusively,
+    needs_temporary_names, read_head, rename_new, temporary_file,
 };
-pub(crate) use file_id::id_of;
 pub(crate) use forks::ForkGeneration;
 pub(crate) use inline::{InlineBytes, InlineText};
 pub(crate) use io_wait::IoWaitEstimator;
@@ -62,11 +71,17 @@ pub(crate) use io_wait::IoWaitEstimator;
 pub use key_buffer::CursorKey;
 pub(crate) use key_buffer::KeyBuffer;
 pub(crate) use lock_file::{GateGuard, LockFile};
-pub(crate) use lock_file_name::is_open_here;
+pub(crate) use lock_file_name::{is_open_here, without_suffix};
 pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
-pub(crate) use memory::{LINE, Memory, sleep_on, wake_all, wake_one};
+pub(crate) use memory::{LINE, Memory};
 pub(crate) use pinned::Pinned;
+pub(crate) use source::SourceStorage;
 pub(crate) use storage::{Fill, Storage};
+pub(crate) use sys::{
+    Access, Failure, FileAt, FileId, FilePermissions, FileSharing, Limit, Links,
+    create_private_directory, id_of, limit as system_limit, open, permissions_of,
+    process_namespace, remove_file, set_permissions, sleep_on, wake_all, wake_one,
+};
 pub(crate) use system::refuse_file_len;
 pub(crate) use writable::{WritableExtent, WritableMapping};

@@ -1,13 +1,13 @@
 //! Parameters of the system: its page size, and the longest file that this process may create.
 
-use rustix::process::{Resource, getrlimit};
+use super::sys::{Failure, Limit, limit, system_page_len};
 use std::{io, ops::Range, sync::OnceLock};
 
 /// Size of a system page in bytes, a power of two. A page is mapped as a whole, and gets all its
 /// blocks when something is stored in it.
 pub(super) fn page_len() -> u64 {
     static PAGE_LEN: OnceLock<u64> = OnceLock::new();
-    let page_len = *PAGE_LEN.get_or_init(|| (rustix::param::page_size() as u64).max(pretended()));
+    let page_len = *PAGE_LEN.get_or_init(|| (system_page_len() as u64).max(pretended()));
     debug_assert!(
         page_len.is_power_of_two(),
         "bytes are rounded to pages with a mask"
@@ -58,17 +58,17 @@ pub(super) fn pages_within(bytes: &Range<u64>) -> Range<u64> {
 
 /// The longest file that this process may write to. The system ends a process that goes beyond.
 pub(super) fn file_len_max() -> u64 {
-    getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
+    limit(Limit::FileLen).unwrap_or(u64::MAX)
 }
 
 /// Fails if this process must not create a file of this length.
 ///
 /// # Errors
 ///
-/// `EFBIG`.
+/// `FileTooLarge`.
 pub(crate) fn refuse_file_len(len: u64) -> io::Result<()> {
     match len > file_len_max() {
-        true => Err(io::Error::from_raw_os_error(libc::EFBIG)),
+        true => Err(Failure::FileTooLong.error()),
         false => Ok(()),
     }
 }

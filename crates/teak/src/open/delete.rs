@@ -8,7 +8,9 @@
 use crate::{
     Error, Result,
     error::is_full,
-    io::{FILE_MODE, LockFile, LockMode, lock_exclusively, read_head},
+    io::{
+        FILE_MODE, LockFile, LockMode, flush_directory, lock_exclusively, read_head, remove_file,
+    },
     record::{
         RecordFault,
         probe::{PROBE_LEN, find_page_size},
@@ -23,8 +25,8 @@ use crate::{
     },
 };
 use std::{
-    fs::{self, File},
-    io::{self, ErrorKind},
+    fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -184,23 +186,12 @@ impl DatabaseFiles {
 
     /// Removes the file durably. Returns whether there was one.
     fn remove_file(&self) -> Result<bool> {
-        match fs::remove_file(&self.file) {
+        match remove_file(&self.file) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             removed => removed.map_err(Error::io(DELETING))?,
         }
         let directory = self.file.parent().unwrap_or(Path::new("/"));
-        let flushed = File::open(directory).and_then(|directory| directory.sync_all());
-        flushed
-            .or_else(accept_unflushable)
-            .map_err(Error::io(DELETING))?;
+        flush_directory(directory).map_err(Error::io(DELETING))?;
         Ok(true)
-    }
-}
-
-/// Some file systems cannot flush a directory.
-fn accept_unflushable(error: io::Error) -> io::Result<()> {
-    match error.kind() {
-        ErrorKind::InvalidInput | ErrorKind::Unsupported => Ok(()),
-        _ => Err(error),
     }
 }

@@ -360,6 +360,11 @@ mod processes {
 
     #[test]
     fn the_lock_file_goes_with_the_last_process() {
+        if !crate::io::can("locks of descriptions", |abilities| {
+            abilities.locks_of_descriptions
+        }) {
+            return;
+        }
         let shared = SharedDisk::new();
         let one = shared.open(&options(), true);
         let other = shared.open(&options(), false);
@@ -379,6 +384,11 @@ mod processes {
 
     #[test]
     fn a_process_that_flushes_also_flushes_commits_that_others_left() {
+        if !crate::io::can("locks of descriptions", |abilities| {
+            abilities.locks_of_descriptions
+        }) {
+            return;
+        }
         let shared = SharedDisk::new();
         let flushing = Options::new().flush_after(Duration::MAX);
         let one = shared.open(&options(), true);
@@ -395,6 +405,11 @@ mod processes {
     /// A commit of a process that goes on is made durable by it.
     #[test]
     fn processes_that_stay_make_left_commits_durable() {
+        if !crate::io::can("locks of descriptions", |abilities| {
+            abilities.locks_of_descriptions
+        }) {
+            return;
+        }
         let shared = SharedDisk::new();
         let one = shared.open(&options(), true);
         let other = shared.open(&options(), false);

@@ -7,7 +7,7 @@
 
 use crate::{
     Error, Result, TransactionId,
-    io::{FileSharing, LockFile, LockMode, Storage, pid_namespace},
+    io::{FileId, FileSharing, LockFile, LockMode, Storage, process_namespace},
     record::{Record, SLOT_COUNT},
     share::{Membership, REGION_LEN, Region, SharedLock, entry_index_of},
 };
@@ -107,7 +107,7 @@ impl Attach {
         })?;
         Ok(Self {
             region: None,
-            pid_namespace: pid_namespace(),
+            pid_namespace: process_namespace(),
             lock_file: Some(lock_file),
             entry_index,
             is_alone,
@@ -121,7 +121,7 @@ impl Attach {
     /// Maps the shared memory, and initializes it if this process is alone. `file_id` identifies
     /// the database file. A process that is alone has locked that file, so no process uses it
     /// without being registered in the lock file.
-    pub(crate) fn map_region(&mut self, file_id: (u64, u64), boot: [u8; 16]) -> Result<()> {
+    pub(crate) fn map_region(&mut self, file_id: FileId, boot: [u8; 16]) -> Result<()> {
         assert!(
             self.region.is_none(),
             "a process enters the table of processes once"
@@ -153,7 +153,7 @@ impl Attach {
     }
 
     /// If this process is alone, notes which file the processes have open.
-    pub(crate) fn note_file(&self, file_id: (u64, u64)) {
+    pub(crate) fn note_file(&self, file_id: FileId) {
         if self.is_alone {
             self.region().set_file_id(file_id);
         }

@@ -334,6 +334,9 @@ pub(crate) fn outside(mapping: &Mapping, number: PageNumber) -> Error {
     if mapping.is_inherited() {
         return Error::Forked;
     }
+    if let Some(failure) = mapping.take_failure() {
+        return Error::io("reading the file")(failure);
+    }
     Error::corrupted(number, "read", "a page number points outside of the file")
 }
 
@@ -349,8 +352,7 @@ pub(crate) fn value_in<'m>(
         .map_err(|damage| damage.at(extent.start, "read"))?;
     let offset = u64::from(extent.start.0) * page_size as u64;
     let len = usize::try_from(extent.len_bytes).map_err(|_| outside(mapping, extent.start))?;
-    match mapping.bytes(offset, len) {
-        Some(bytes) if extent.start.0 >= FIRST_PAGE && pages.end() <= page_count => Ok(bytes),
-        _ => Err(outside(mapping, extent.start)),
-    }
+    let is_inside = extent.start.0 >= FIRST_PAGE && pages.end() <= page_count;
+    let bytes = is_inside.then(|| mapping.bytes(offset, len)).flatten();
+    bytes.ok_or_else(|| outside(mapping, extent.start))
 }

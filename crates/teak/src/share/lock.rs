@@ -13,15 +13,9 @@
 //! The threads of one process count as one. They have to exclude each other before they take the
 //! lock.
 
-use crate::io::{Memory, sleep_on, wake_one};
+use super::words::{Acquire, AtomicU32, Memory, Relaxed, Release, sleep_on, wake_one};
 use std::{
-    sync::{
-        Arc,
-        atomic::{
-            AtomicU32,
-            Ordering::{Acquire, Relaxed, Release},
-        },
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 

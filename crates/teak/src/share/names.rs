@@ -3,7 +3,7 @@
 use crate::{
     Checksum, Error, Result,
     error::shown,
-    io::{id_of, read_head},
+    io::{Links, id_of, read_head, without_suffix},
     record::{
         RecordFault,
         probe::{PROBE_LEN, find_page_size},
@@ -12,11 +12,8 @@ use crate::{
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
-
-const SUFFIX: &[u8] = b"-lock";
 
 /// Returns the path of the lock file of the database at `path`, whether or not it exists.
 /// [`Options::lock_file`](crate::Options::lock_file) can choose another path. Symbolic links in
@@ -74,11 +71,10 @@ pub(crate) fn refuse_lock_name(target: &Path, sources: &[&Path]) -> Result<()> {
             shown(target)
         )));
     }
-    let name = own_lock.as_os_str().as_bytes();
-    let base = name
-        .strip_suffix(SUFFIX)
-        .and_then(|target| target.strip_suffix(SUFFIX));
-    let Some(base) = base.map(|base| Path::new(OsStr::from_bytes(base))) else {
+    let name = own_lock.as_os_str();
+    let base =
+        without_suffix(name, LOCK_SUFFIX).and_then(|target| without_suffix(target, LOCK_SUFFIX));
+    let Some(base) = base.map(Path::new) else {
         return Ok(());
     };
     if is_taken(base) {
@@ -93,8 +89,7 @@ pub(crate) fn refuse_lock_name(target: &Path, sources: &[&Path]) -> Result<()> {
 
 /// Whether two paths lead to one file.
 fn is_same(a: &Path, b: &Path) -> bool {
-    let id = |path| fs::metadata(path).ok().map(|found| id_of(&found));
-    id(a).is_some_and(|id_of_a| id(b) == Some(id_of_a))
+    id_of(a, Links::Follow).is_ok_and(|a| id_of(b, Links::Follow).is_ok_and(|b| a == b))
 }
 
 /// Whether there is a file with something like a commit record.
@@ -123,7 +118,7 @@ pub(crate) const LOCK_SUFFIX: &str = "-lock";
 pub(crate) fn lock_name(name: &OsStr) -> OsString {
     let mut lock = name.to_os_string();
     if name.len() + LOCK_SUFFIX.len() > NAME_MAX {
-        let number = Checksum::of(name.as_bytes()).0;
+        let number = Checksum::of(name.as_encoded_bytes()).0;
         let text = name.to_string_lossy();
         let mut kept = NAME_MAX - LOCK_SUFFIX.len() - 17 - 8;
         while !text.is_char_boundary(kept) {

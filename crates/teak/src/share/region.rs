@@ -26,6 +26,7 @@ use super::{
     readers::{ReaderTable, SPARE},
     words::{AcqRel, Acquire, AtomicU64, Memory, PAGE, Relaxed, Release, fence},
 };
+use crate::io::FileId;
 use std::{ops::Range, sync::Arc};
 
 /// `TeakLock`, little-endian.
@@ -145,7 +146,7 @@ impl Region {
     }
 
     /// Device and inode of the database file.
-    pub(crate) fn file_id(&self) -> (u64, u64) {
+    pub(crate) fn file_id(&self) -> FileId {
         (
             self.word(FILE).load(Relaxed),
             self.word(FILE + 1).load(Relaxed),
@@ -153,7 +154,7 @@ impl Region {
     }
 
     /// Notes the file that the shared state belongs to.
-    pub(crate) fn set_file_id(&self, id: (u64, u64)) {
+    pub(crate) fn set_file_id(&self, id: FileId) {
         self.word(FILE).store(id.0, Relaxed);
         self.word(FILE + 1).store(id.1, Relaxed);
     }

@@ -1,7 +1,7 @@
 //! Words in shared memory, and their operations. A model of the code built on them replaces this
 //! file.
 
-pub(crate) use crate::io::{LINE, Memory, sleep_on, wake_all};
+pub(crate) use crate::io::{LINE, Memory, sleep_on, wake_all, wake_one};
 pub(super) use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},

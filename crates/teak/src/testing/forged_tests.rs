@@ -1,6 +1,7 @@
 //! Bugs found by forged files, each in its smallest form.
 
 use super::{SimDisk, forge::state_offsets, open, open_apart, repair, salvage};
+use crate::io::FileAt;
 use crate::{
     Database, DetachedCursor, Error, KeyOrder, KeyStep, Options, PageNumber, Result, Table,
     TableDef, TableOptions, Transaction,
@@ -13,7 +14,7 @@ use crate::{
     },
     record::{LAST_NUMBER, Record, SLOT_COUNT},
 };
-use std::{fs::OpenOptions, ops::ControlFlow, os::unix::fs::FileExt};
+use std::{fs::OpenOptions, ops::ControlFlow};
 
 const PAGE: usize = 4096;
 const BOOT: [u8; 16] = [1; 16];

@@ -4,6 +4,7 @@
 use crate::{
     Error, Result, TransactionId,
     alloc::{Death, ForgedSpaceMap, SpaceCommit},
+    io::FileAt,
     record::{
         Record, SLOT_COUNT,
         probe::{PROBE_LEN, find_page_size},
@@ -14,7 +15,6 @@ use std::{
     collections::BTreeSet,
     fs::{File, OpenOptions},
     io::Read,
-    os::unix::fs::FileExt,
     path::Path,
 };
 

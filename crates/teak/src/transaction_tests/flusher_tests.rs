@@ -208,6 +208,7 @@ fn an_empty_durable_commit_waits_for_the_state_it_saw() {
     assert_eq!(engine.durable(), lazy);
 }
 
+#[cfg(unix)]
 #[test]
 fn after_a_failed_flush_waiting_commits_fail_and_stay_invisible() {
     let (disk, engine) = gated();

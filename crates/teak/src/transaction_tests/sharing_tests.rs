@@ -246,6 +246,11 @@ fn a_record_of_the_lock_file_that_is_not_of_this_database_is_refused() {
 
 #[test]
 fn no_process_attaches_with_a_record_of_another_database() {
+    if !crate::io::can("locks of descriptions", |abilities| {
+        abilities.locks_of_descriptions
+    }) {
+        return;
+    }
     for (label, forge) in FORGERIES {
         let (_directory, play) = stage();
         let engine = play(true).unwrap();
@@ -262,6 +267,11 @@ fn no_process_attaches_with_a_record_of_another_database() {
 /// The record was written into a page that was too small for it.
 #[test]
 fn a_record_of_the_lock_file_that_is_longer_than_a_page_is_refused() {
+    if !crate::io::can("locks of descriptions", |abilities| {
+        abilities.locks_of_descriptions
+    }) {
+        return;
+    }
     let (_directory, play) = stage();
     let engine = play(true).unwrap();
     fill(&engine, records(100, b"one"));

@@ -2,17 +2,16 @@
 
 use crate::failure::Failure;
 use crate::outputs;
+use crate::system;
 use crate::text::shown_path;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use teak_foreign::{Engine, Environment, Error};
 
 /// The directory that `leveldb:PATH` names.
 pub(super) fn leveldb_directory(argument: &OsStr) -> Option<&Path> {
-    let path = argument.as_bytes().strip_prefix(b"leveldb:")?;
-    Some(Path::new(OsStr::from_bytes(path)))
+    system::path_after(argument, "leveldb:")
 }
 
 /// A file of another engine.
@@ -24,17 +23,16 @@ pub(super) struct ForeignSource {
 impl ForeignSource {
     /// Opens the file that `lmdb:PATH` or `mdbx:PATH` names.
     pub(super) fn open(argument: &OsString) -> Result<Self, Failure> {
-        let bytes = argument.as_bytes();
-        let (engine, path) = if let Some(path) = bytes.strip_prefix(b"lmdb:") {
+        let (engine, path) = if let Some(path) = system::path_after(argument, "lmdb:") {
             (Engine::Lmdb, path)
-        } else if let Some(path) = bytes.strip_prefix(b"mdbx:") {
+        } else if let Some(path) = system::path_after(argument, "mdbx:") {
             (Engine::Mdbx, path)
         } else {
             return Err(Failure::Usage(format!(
                 "the source {argument:?} has no prefix; write lmdb:PATH, mdbx:PATH or leveldb:PATH"
             )));
         };
-        let path = file_of(Path::new(OsStr::from_bytes(path)), engine)?;
+        let path = file_of(path, engine)?;
         let file = File::open(&path).map_err(Failure::opening(&path))?;
         let environment = Environment::open(file, teak_foreign::this_boot())
             .map_err(|error| failure(&path, error))?;

@@ -131,12 +131,33 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if an option makes no sense for such a database.
+    /// `InvalidArgument` for an option about a file that stays.
     pub(in crate::api) fn ephemeral_settings(&self) -> Result<Settings> {
-        let (settings, usual) = (&self.settings, Settings::default());
         let refused = [
             (self.is_read_only, "read_only"),
             (self.create == Create::Never, "create"),
+        ];
+        self.refuse(
+            &refused,
+            "is new, has no name and ends with its last handle",
+        )?;
+        self.settings_of_nameless()
+    }
+
+    /// The settings of a database that is in no file of this machine, and is only read.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for an option about a file of this machine.
+    pub(in crate::api) fn source_settings(&self) -> Result<Settings> {
+        let refused = [(self.create == Create::New, "create")];
+        self.refuse(&refused, "exists, and is only read")?;
+        self.settings_of_nameless()
+    }
+
+    fn settings_of_nameless(&self) -> Result<Settings> {
+        let (settings, usual) = (&self.settings, Settings::default());
+        let refused = [
             (settings.sharing == Sharing::Unlocked, "sharing"),
             (settings.lock_file.is_some(), "lock_file"),
             (
@@ -153,17 +174,21 @@ impl Options {
                 "journal_bytes",
             ),
         ];
-        if let Some((_, option)) = refused.iter().find(|(is_set, _)| *is_set) {
-            return Err(Error::InvalidArgument(format!(
-                "`Options::{option}` makes no sense for a database that is new, has no name and \
-                 ends with its last handle; leave the option out, or open a file"
-            )));
-        }
+        self.refuse(&refused, "has no name, and that no other process finds")?;
         Ok(Settings {
             sharing: Sharing::Alone,
             on_close: ClosePolicy::Discard,
             journal_bytes: Some(0),
             ..self.settings()?
         })
+    }
+
+    fn refuse(&self, options: &[(bool, &str)], kind: &str) -> Result<()> {
+        match options.iter().find(|(is_set, _)| *is_set) {
+            Some((_, option)) => Err(Error::InvalidArgument(format!(
+                "`Options::{option}` makes no sense for a database that {kind}; leave the option out, or open a file"
+            ))),
+            None => Ok(()),
+        }
     }
 }

@@ -1,14 +1,5 @@
 //! Parameters for opening a database file.
 
-/// The kind of access to the file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Access {
-    /// Reading only.
-    ReadOnly,
-    /// Reading and writing.
-    ReadWrite,
-}
-
 /// How long a file exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lifetime {
@@ -16,15 +7,6 @@ pub(super) enum Lifetime {
     Kept,
     /// As long as its storage, so that there is no reason to flush it.
     Ephemeral,
-}
-
-/// Whether other processes may have the file open too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FileSharing {
-    /// No other process.
-    Exclusive,
-    /// Processes that know of each other, or that only read.
-    Shared,
 }
 
 /// Whether the file must exist, may be created, or must be new; see

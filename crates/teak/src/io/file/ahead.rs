@@ -18,11 +18,8 @@ use crate::io::{
     forks::ForkGeneration,
     locked::{LockedFile, system_len},
     mutex::lock,
+    sys::{Allocate, allocate, append},
     system::refuse_file_len,
-};
-use rustix::{
-    fs::{FallocateFlags, fallocate},
-    io::{ReadWriteFlags, pwritev2, retry_on_intr},
 };
 use std::{
     fs::File,
@@ -147,10 +144,13 @@ fn append_zeros(locked: &LockedFile, known: u64, wanted: u64) -> io::Result<u64>
     let len = end - old_len;
     refuse_file_len(end)?;
     // Without this, a full disk could raise a signal later.
-    retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, old_len, len))?;
+    if !allocate(file, old_len..end, Allocate::Keep)? {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     // The allocation may have taken long.
     uncut_len(locked, old_len)?;
-    pwritev2(file, &zeros(len as usize), old_len, ReadWriteFlags::APPEND)?;
+    let appended = append(file, &zeros(len as usize), old_len)?;
+    appended.ok_or(io::ErrorKind::Unsupported)?;
     match system_len(locked)? {
         len if len < end => Err(io::ErrorKind::WriteZero.into()),
         len => Ok(len),

@@ -4,11 +4,11 @@ use super::{
     super::{FILE_MODE, FileStorage},
     HUGE_PAGE_LEN, append_zeros,
 };
-use crate::io::{Access, Create, file::FileSharing, locked::LockedFile, storage::Storage};
+use crate::io::FileAt;
+use crate::io::{Access, Create, FileSharing, locked::LockedFile, storage::Storage};
 use std::{
     fs::{self, File, OpenOptions},
-    io::IoSlice,
-    os::unix::fs::FileExt,
+    io::{ErrorKind, IoSlice},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
 };
@@ -120,11 +120,22 @@ fn a_file_that_was_cut_short_does_not_grow_ahead() {
 }
 
 /// Another process may grow the file at the same time, and write to it.
+#[cfg(unix)] // Elsewhere nothing is appended.
 #[test]
 fn writes_of_other_processes_are_not_overwritten() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
-    let file = LockedFile::new(File::create_new(&path).unwrap(), FileSharing::Shared).unwrap();
+    let file = LockedFile::new(
+        File::create_new(&path).unwrap(),
+        Access::ReadWrite,
+        FileSharing::Shared,
+    );
+    let file = file.unwrap();
+    let appended = append_zeros(&file, 0, 4096).map_err(|error| error.kind());
+    if appended == Err(ErrorKind::Unsupported) {
+        // The system cannot append, and nothing grows ahead.
+        return;
+    }
     let other = OpenOptions::new().read(true).write(true).open(&path);
     let other = other.unwrap();
     let is_over = AtomicBool::new(false);

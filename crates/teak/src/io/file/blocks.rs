@@ -16,11 +16,8 @@
 use crate::io::{
     locked::LockedFile,
     ranges::Ranges,
+    sys::{self, Allocate, Overwrite, allocate, file_system, next_hole},
     system::{pages_with, pages_within, refuse_file_len},
-};
-use rustix::{
-    fs::{FallocateFlags, SeekFrom, fallocate, fstatfs, seek},
-    io::{Errno, retry_on_intr},
 };
 use std::{
     fs::File,
@@ -39,9 +36,6 @@ const _: () = assert!(
     "a huge page is filled with whole slices of zeros"
 );
 
-/// The `statfs` type of ext2, ext3 and ext4.
-const EXT: u32 = 0xEF53;
-
 /// The most ranges to remember. Beyond that, all are forgotten and determined again.
 const KNOWN_MAX: usize = 1 << 14;
 
@@ -49,7 +43,7 @@ const KNOWN_MAX: usize = 1 << 14;
 #[derive(Debug, Default)]
 pub(super) struct FileBlocks {
     /// `None` until it is first needed.
-    overwrite_mode: Option<OverwriteMode>,
+    overwrite: Option<Overwrite>,
     /// Bytes that have their block, so that a store to them needs no other one.
     known: Ranges,
     /// The file system has allocated blocks. File systems that cannot may not tell holes from data
@@ -57,18 +51,6 @@ pub(super) struct FileBlocks {
     can_allocate: bool,
     /// The file system has reported that it cannot punch holes.
     cannot_punch: bool,
-}
-
-/// Whether a file system overwrites an allocated block in place, by its `statfs` type. Others
-/// (Btrfs, ZFS, Bcachefs, F2FS, network file systems) may need space for an overwrite too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum OverwriteMode {
-    /// Ext4 and tmpfs. (Ext2 and ext3 have the type of ext4, and turn out to allocate only what is
-    /// written to.)
-    Always,
-    /// XFS, except for blocks that are shared with a copy of the file.
-    Unshared,
-    No,
 }
 
 /// Grows the file to `new_len` bytes, and returns whether blocks were allocated. After an error the
@@ -82,16 +64,15 @@ pub(super) fn extend(file: &File, old_len: u64, new_len: u64) -> io::Result<bool
         start <= old_len,
         "blocks are allocated from the system page on in which the file ends"
     );
-    let allocate = || fallocate(file, FallocateFlags::empty(), start, new_len - start);
-    match retry_on_intr(allocate) {
-        Ok(()) => Ok(true),
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(new_len).map(|()| false),
-        Err(error) => {
-            // The file system may have allocated a part, which is of no use.
-            let _ = file.set_len(old_len);
-            Err(error.into())
-        }
-    }
+    let allocated = allocate(file, start..new_len, Allocate::Grow);
+    let extended = allocated.and_then(|is_allocated| match is_allocated {
+        true => Ok(true),
+        false => file.set_len(new_len).map(|()| false),
+    });
+    extended.inspect_err(|_| {
+        // The file system may have allocated a part, which is of no use.
+        let _ = sys::truncate(file, old_len);
+    })
 }
 
 /// Writes zeros to each whole 2 MiB range that the file has grown by, with one write each.
@@ -111,8 +92,7 @@ pub(super) fn fill_huge_pages(file: &File, old_len: u64, new_len: u64) {
             start.is_multiple_of(HUGE_PAGE_LEN),
             "one write fills one huge page, from its start"
         );
-        if !matches!(rustix::io::pwritev(file, &zeros, start), Ok(len) if len as u64 == HUGE_PAGE_LEN)
-        {
+        if !matches!(sys::write_at(file, &zeros, start), Ok(len) if len as u64 == HUGE_PAGE_LEN) {
             return;
         }
         start += HUGE_PAGE_LEN;
@@ -134,16 +114,16 @@ pub(super) fn zeros(len: usize) -> Vec<IoSlice<'static>> {
 impl FileBlocks {
     /// Whether a store to a byte that has its block needs no other block.
     pub(super) fn can_overwrite(&mut self, file: &File) -> io::Result<bool> {
-        Ok(self.overwrite_mode(file)? != OverwriteMode::No)
+        Ok(self.overwrite(file)? != Overwrite::Never)
     }
 
-    fn overwrite_mode(&mut self, file: &File) -> io::Result<OverwriteMode> {
-        if let Some(overwrite_mode) = self.overwrite_mode {
-            return Ok(overwrite_mode);
+    fn overwrite(&mut self, file: &File) -> io::Result<Overwrite> {
+        if let Some(overwrite) = self.overwrite {
+            return Ok(overwrite);
         }
-        let overwrite_mode = overwrite_mode(file)?;
-        self.overwrite_mode = Some(overwrite_mode);
-        Ok(overwrite_mode)
+        let overwrite = file_system(file)?.overwrite;
+        self.overwrite = Some(overwrite);
+        Ok(overwrite)
     }
 
     /// Allocates the missing blocks of these bytes, in whole system pages. Returns whether a store
@@ -151,19 +131,19 @@ impl FileBlocks {
     pub(super) fn secure(&mut self, file: &LockedFile, range: Range<u64>) -> io::Result<bool> {
         let range = pages_with(&range);
         let is_overwritable = self
-            .overwrite_mode
-            .is_some_and(|known| known != OverwriteMode::No);
+            .overwrite
+            .is_some_and(|known| known != Overwrite::Never);
         if is_overwritable && self.known.covers(&range) {
             return Ok(true);
         }
         file.held().refuse_stranger()?;
         let file: &File = file;
-        let overwrite_mode = self.overwrite_mode(file)?;
-        // `KEEP_SIZE`: a truncated file must not look complete again.
-        let flags = match overwrite_mode {
-            OverwriteMode::Always => FallocateFlags::KEEP_SIZE,
-            OverwriteMode::Unshared => FallocateFlags::UNSHARE_RANGE | FallocateFlags::KEEP_SIZE,
-            OverwriteMode::No => return Ok(false),
+        let overwrite = self.overwrite(file)?;
+        // The length stays: a truncated file must not look complete again.
+        let allocation = match overwrite {
+            Overwrite::Always => Allocate::Keep,
+            Overwrite::Unshared => Allocate::Unshare,
+            Overwrite::Never => return Ok(false),
         };
         if self.known.covers(&range) {
             return Ok(true);
@@ -171,34 +151,24 @@ impl FileBlocks {
         if self.known.len() >= KNOWN_MAX {
             self.known.clear();
         }
-        if self.can_allocate && self.note_data(file, overwrite_mode, &range) {
+        if self.can_allocate && self.note_data(file, overwrite, &range) {
             return Ok(true);
         }
-        match retry_on_intr(|| fallocate(file, flags, range.start, range.end - range.start)) {
-            Ok(()) => {
-                self.can_allocate = true;
-                self.known.insert(range.clone());
-                self.note_data(file, overwrite_mode, &range);
-                Ok(true)
-            }
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-                self.overwrite_mode = Some(OverwriteMode::No);
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
+        if !allocate(file, range.clone(), allocation)? {
+            self.overwrite = Some(Overwrite::Never);
+            return Ok(false);
         }
+        self.can_allocate = true;
+        self.known.insert(range.clone());
+        self.note_data(file, overwrite, &range);
+        Ok(true)
     }
 
     /// Notes that the data from the start of the range on has its blocks. Returns whether that
     /// covers the range. Bytes that were allocated and never written count as a hole.
-    fn note_data(
-        &mut self,
-        file: &File,
-        overwrite_mode: OverwriteMode,
-        range: &Range<u64>,
-    ) -> bool {
-        if overwrite_mode == OverwriteMode::Always
-            && let Ok(hole) = seek(file, SeekFrom::Hole(range.start))
+    fn note_data(&mut self, file: &File, overwrite: Overwrite, range: &Range<u64>) -> bool {
+        if overwrite == Overwrite::Always
+            && let Ok(Some(hole)) = next_hole(file, range.start)
             && hole >= range.end
         {
             self.known.insert(range.start..hole);
@@ -224,7 +194,7 @@ impl FileBlocks {
     pub(super) fn note_growth(&mut self, range: Range<u64>, is_allocated: bool) {
         match is_allocated {
             true => self.known.insert(range),
-            false => self.overwrite_mode = Some(OverwriteMode::No),
+            false => self.overwrite = Some(Overwrite::Never),
         }
     }
 
@@ -239,15 +209,9 @@ impl FileBlocks {
             !self.known.covers(&range),
             "bytes are forgotten before their blocks are given back"
         );
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        match retry_on_intr(|| fallocate(file, flags, range.start, range.end - range.start)) {
-            Ok(()) => Ok(true),
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-                self.cannot_punch = true;
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
-        }
+        let is_punched = sys::punch(file, range)?;
+        self.cannot_punch = !is_punched;
+        Ok(is_punched)
     }
 
     /// Whether these bytes are known to have their blocks.
@@ -260,29 +224,4 @@ impl FileBlocks {
     pub(super) fn forget(&mut self, range: Range<u64>) {
         self.known.remove(range);
     }
-}
-
-/// The first byte from `offset` on that was written; `None` if there is none.
-pub(super) fn next_data(file: &File, offset: u64) -> io::Result<Option<u64>> {
-    match seek(file, SeekFrom::Data(offset)) {
-        Ok(data) => Ok(Some(data)),
-        Err(Errno::NXIO) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Whether each write walks all blocks of the folio that it goes to, as on ext2, ext3 and ext4.
-pub(super) fn walks_folios(file: &File) -> bool {
-    fstatfs(file).is_ok_and(|stat| stat.f_type as u32 == EXT)
-}
-
-fn overwrite_mode(file: &File) -> io::Result<OverwriteMode> {
-    const TMPFS: u32 = 0x0102_1994;
-    const XFS: u32 = 0x5846_5342;
-    // The type of this field differs between architectures; the numbers have 32 bits.
-    Ok(match fstatfs(file)?.f_type as u32 {
-        EXT | TMPFS => OverwriteMode::Always,
-        XFS => OverwriteMode::Unshared,
-        _ => OverwriteMode::No,
-    })
 }

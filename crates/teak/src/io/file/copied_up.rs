@@ -6,23 +6,14 @@
 //! stay readable through it, but later ones are not in it. A mapping made after the copy shows the
 //! copy.
 
-use crate::io::{locked::LockedFile, mapping::Mapping};
+use crate::io::{locked::LockedFile, mapping::Mapping, sys::FileAt};
 use std::{
-    fs::File,
     io,
-    os::unix::fs::FileExt,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// The `statfs` type of overlayfs.
-const OVERLAY: u32 = 0x794C_7630;
 /// Four commit records of the longest pages: each commit changes one of them.
 const RECORDS_LEN: u64 = 4 << 16;
-
-/// Whether the file is on an overlay.
-pub(super) fn is_on_overlay(file: &File) -> bool {
-    rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type as u32 == OVERLAY)
-}
 
 /// Whether mappings may not show the file's content because it may be copied up while it is open.
 #[derive(Debug)]

@@ -8,18 +8,21 @@
 //! Where links are refused, the file is renamed if the system can do that without replacing
 //! anything. Otherwise an empty file claims the name first, and is replaced.
 
-use crate::{Error, Result, error::shown, io::random_id};
-use rustix::{
-    fs::{
-        AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat,
+use crate::{
+    Error, Result,
+    error::shown,
+    io::{
+        random_id,
+        sys::{
+            Directory, DirectoryUse, FileSharing, create_unnamed, is_refusal, link_unnamed,
+            rename_new as rename_in, try_lock_file,
+        },
     },
-    io::Errno,
 };
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io,
-    os::fd::{AsFd, AsRawFd},
     path::Path,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
@@ -38,7 +41,7 @@ pub(crate) fn needs_temporary_names() -> bool {
 #[derive(Debug)]
 pub(in crate::io) struct Unnamed {
     /// Kept open, so that the name stays valid if the working directory changes.
-    directory: File,
+    directory: Directory,
     name: OsString,
     /// The temporary name of the file, if it has one.
     temporary: Option<OsString>,
@@ -58,19 +61,17 @@ impl Unnamed {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
-        let directory = File::open(parent)
+        let directory = Directory::open(parent, DirectoryUse::Flush)
             .map_err(Error::io("opening the directory of the new database file"))?;
-        Self::make(directory, name, Mode::from_raw_mode(mode))
-            .map_err(Error::io("creating the database file"))
+        Self::make(directory, name, mode).map_err(Error::io("creating the database file"))
     }
 
     /// Like [`Self::begin`], in an open directory.
     pub(in crate::io) fn make(
-        directory: File,
+        directory: Directory,
         name: &OsStr,
-        mode: Mode,
+        mode: u32,
     ) -> io::Result<(File, Self)> {
-        let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let unnamed = Self {
             directory,
             name: name.into(),
@@ -78,28 +79,20 @@ impl Unnamed {
             is_linked: false,
         };
         if needs_temporary_names() {
-            return unnamed.make_named(flags, mode);
+            return unnamed.make_named(mode);
         }
-        match openat(&unnamed.directory, ".", flags | OFlags::TMPFILE, mode) {
-            Ok(file) => Ok((file.into(), unnamed)),
-            // The errors of kernels and file systems without unnamed files.
-            Err(Errno::ISDIR | Errno::INVAL | Errno::NOENT) => unnamed.make_named(flags, mode),
-            Err(error) if is_refusal(error) => unnamed.make_named(flags, mode),
-            Err(error) => Err(error.into()),
+        match create_unnamed(&unnamed.directory, mode)? {
+            Some(file) => Ok((file, unnamed)),
+            None => unnamed.make_named(mode),
         }
     }
 
-    fn make_named(mut self, flags: OFlags, mode: Mode) -> io::Result<(File, Self)> {
+    fn make_named(mut self, mode: u32) -> io::Result<(File, Self)> {
         let random = u128::from_le_bytes(random_id()?);
         let temporary = OsString::from(format!(".teak-new-{random:032x}"));
-        let file = openat(
-            &self.directory,
-            &temporary,
-            flags | OFlags::CREATE | OFlags::EXCL,
-            mode,
-        )?;
+        let file = self.directory.create_new(&temporary, mode)?;
         self.temporary = Some(temporary);
-        Ok((file.into(), self))
+        Ok((file, self))
     }
 
     /// Gives `file`, whose content is on the disk, its name, and returns when the name is on the
@@ -110,13 +103,7 @@ impl Unnamed {
     /// `AlreadyExists` if the name exists.
     pub(super) fn publish(&mut self, file: &File) -> io::Result<()> {
         self.link(file)?;
-        self.directory
-            .sync_all()
-            .or_else(|error| match Errno::from_io_error(&error) {
-                // Some file systems cannot flush a directory.
-                Some(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
-                _ => Err(error),
-            })
+        self.directory.flush()
     }
 
     /// Gives `file` its name, unless it has it already.
@@ -137,25 +124,11 @@ impl Unnamed {
     }
 
     fn link_nameless(&self, file: &File) -> io::Result<()> {
-        let source = format!("/proc/self/fd/{}", file.as_raw_fd());
-        match linkat(
-            CWD,
-            source,
-            &self.directory,
-            &self.name,
-            AtFlags::SYMLINK_FOLLOW,
-        ) {
-            // Without /proc: newer kernels allow it by the descriptor alone.
-            Err(Errno::NOENT) => {
-                linkat(file, "", &self.directory, &self.name, AtFlags::EMPTY_PATH)?
+        link_unnamed(&self.directory, file, &self.name).inspect_err(|error| {
+            if is_refusal(error) {
+                NEEDS_NAMES.store(true, Relaxed);
             }
-            result => result.inspect_err(|error| {
-                if is_refusal(*error) {
-                    NEEDS_NAMES.store(true, Relaxed);
-                }
-            })?,
-        }
-        Ok(())
+        })
     }
 
     fn link_temporary(&self, temporary: &OsStr) -> io::Result<()> {
@@ -166,19 +139,21 @@ impl Unnamed {
     fn remove_temporary(&mut self) {
         if let Some(temporary) = self.temporary.take() {
             // A rename has removed it already. A leftover name costs a few bytes and no data.
-            let _ = unlinkat(&self.directory, temporary, AtFlags::empty());
+            let _ = self.directory.remove(&temporary);
         }
     }
 }
 
 /// Creates a file in `directory` that disappears when it is closed. Only this user can read it.
 pub(crate) fn temporary_file(directory: &Path) -> io::Result<File> {
-    // This needs no permission to read the directory.
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = openat(CWD, directory, flags, Mode::empty())?;
-    let mode = Mode::RUSR | Mode::WUSR;
-    let (file, _removes_its_name) = Unnamed::make(directory.into(), OsStr::new(""), mode)?;
+    let directory = Directory::open(directory, DirectoryUse::Names)?;
+    let (file, _removes_its_name) = Unnamed::make(directory, OsStr::new(""), 0o600)?;
     Ok(file)
+}
+
+/// Returns when the names in a directory are on the disk.
+pub(crate) fn flush_directory(directory: &Path) -> io::Result<()> {
+    Directory::open(directory, DirectoryUse::Flush)?.flush()
 }
 
 /// Gives another name to a complete file. The file may keep the old name as well.
@@ -187,53 +162,49 @@ pub(crate) fn temporary_file(directory: &Path) -> io::Result<File> {
 ///
 /// `AlreadyExists` if the name exists.
 pub(crate) fn rename_new(file: &Path, name: &Path) -> io::Result<()> {
-    give_name((CWD, file.as_os_str()), (CWD, name.as_os_str()))
+    let [file, name] = [file, name].map(in_directory);
+    let ((from, file), (to, name)) = (file?, name?);
+    give_name((&from, file), (&to, name))
+}
+
+/// The open directory of a path, and the name in it.
+fn in_directory(path: &Path) -> io::Result<(Directory, &OsStr)> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let parent = path.parent().unwrap_or(Path::new(""));
+    Ok((Directory::open(parent, DirectoryUse::Names)?, name))
 }
 
 /// A directory, and a name in it.
-type InDirectory<'n, D> = (D, &'n OsStr);
+type InDirectory<'n> = (&'n Directory, &'n OsStr);
 
-fn give_name<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) -> io::Result<()> {
-    match linkat(file.0, file.1, name.0, name.1, AtFlags::empty()) {
+fn give_name(file: InDirectory<'_>, name: InDirectory<'_>) -> io::Result<()> {
+    match file.0.link(file.1, name.0, name.1) {
         // Some file systems have no links.
-        Err(error) if is_refusal(error) => rename(file, name),
-        linked => Ok(linked?),
+        Err(error) if is_refusal(&error) => rename(file, name),
+        linked => linked,
     }
 }
 
-fn rename<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) -> io::Result<()> {
-    match renameat_with(file.0, file.1, name.0, name.1, RenameFlags::NOREPLACE) {
-        Err(error) if error == Errno::INVAL || is_refusal(error) => claim(file, name),
-        renamed => Ok(renamed?),
+fn rename(file: InDirectory<'_>, name: InDirectory<'_>) -> io::Result<()> {
+    match rename_in(file.0, file.1, name.0, name.1) {
+        Err(error) if is_refusal(&error) => claim(file, name),
+        renamed => renamed,
     }
 }
 
 /// Renames the file to a name that is claimed by an empty file first. The empty file is locked, so
 /// that no process makes a database of it.
-fn claim<D: AsFd + Copy>(file: InDirectory<'_, D>, name: InDirectory<'_, D>) -> io::Result<()> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let claim = File::from(openat(name.0, name.1, flags, Mode::RUSR)?);
+fn claim(file: InDirectory<'_>, name: InDirectory<'_>) -> io::Result<()> {
+    let claim = name.0.create_new(name.1, 0o400)?;
     // Another process may have found it empty and made a database of it.
-    if claim.try_lock().is_err() {
+    if try_lock_file(&claim, FileSharing::Exclusive).is_err() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    let renamed = renameat(file.0, file.1, name.0, name.1);
+    let renamed = file.0.rename(file.1, name.0, name.1);
     if renamed.is_err() {
-        let _ = unlinkat(name.0, name.1, AtFlags::empty());
+        let _ = name.0.remove(name.1);
     }
-    Ok(renamed?)
-}
-
-/// Whether the file system does not support an operation, or it is forbidden.
-fn is_refusal(error: Errno) -> bool {
-    let refusals = [
-        Errno::PERM,
-        Errno::ACCESS,
-        Errno::OPNOTSUPP,
-        Errno::NOSYS,
-        Errno::XDEV,
-    ];
-    refusals.contains(&error)
+    renamed
 }
 
 impl Drop for Unnamed {

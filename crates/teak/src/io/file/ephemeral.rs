@@ -1,28 +1,30 @@
 //! Files that end with their storage: no other process finds them, and nothing is left of them,
 //! also after a crash. A flush of such a file does nothing.
 
-use super::{
-    access::{Access, FileSharing, Lifetime},
-    creation::temporary_file,
-    file_storage::FileStorage,
-    name::Name,
+use super::{access::Lifetime, creation::temporary_file, file_storage::FileStorage, name::Name};
+use crate::io::{
+    locked::LockedFile,
+    storage::Storage,
+    sys::{Access, FileSharing, memory_file},
 };
-use crate::io::{locked::LockedFile, storage::Storage};
-use rustix::fs::{MemfdFlags, memfd_create};
 use std::{
+    env,
     fs::{File, TryLockError},
     io,
     path::Path,
 };
 
 impl FileStorage {
-    /// An empty file in memory.
+    /// An empty file in memory, or a temporary one if the system has none in memory.
     ///
     /// # Errors
     ///
     /// The system's error.
     pub(crate) fn in_memory() -> io::Result<Self> {
-        Self::ephemeral(memfd_create("teak", MemfdFlags::CLOEXEC)?.into())
+        match memory_file()? {
+            Some(file) => Self::ephemeral(file),
+            None => Self::temporary(&env::temp_dir()),
+        }
     }
 
     /// An empty file without a name in `directory`. It has a name for a moment where the file
@@ -36,12 +38,13 @@ impl FileStorage {
     }
 
     fn ephemeral(file: File) -> io::Result<Self> {
-        let file = LockedFile::new(file, FileSharing::Exclusive).map_err(|error| match error {
+        let access = Access::ReadWrite;
+        let locked = LockedFile::new(file, access, FileSharing::Exclusive);
+        let file = locked.map_err(|error| match error {
             TryLockError::Error(error) => error,
             TryLockError::WouldBlock => io::ErrorKind::WouldBlock.into(),
         })?;
-        let (name, access) = (Name::none(), Access::ReadWrite);
-        let storage = Self::new(file, name, access, None, Lifetime::Ephemeral)?;
+        let storage = Self::new(file, Name::none(), access, None, Lifetime::Ephemeral)?;
         assert!(
             storage.len() == 0 && storage.lost_name().is_none(),
             "a file that nobody else finds is new, and has no name to lose"

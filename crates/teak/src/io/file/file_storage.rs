@@ -1,28 +1,26 @@
 //! The handle of an open database file: its length, its mappings, and its writes.
 
 use super::{
-    access::{Access, Lifetime},
+    access::Lifetime,
     ahead::Ahead,
     blocks::{self, FileBlocks},
-    copied_up::{self, CopyUp},
+    copied_up::CopyUp,
     creation::Unnamed,
     folios::SmallWrites,
     name::{LostName, Name},
     vectored,
 };
 use crate::io::{
-    address_range::{AddressRange, Protection},
+    address_range::AddressRange,
     advice::{Advisor, ReadAhead},
     locked::{LockedFile, system_len},
     mapping::Mapping,
     mutex::lock,
     storage::{Fill, Storage, end_within},
+    sys::{self, Access, DurableWriter, FileId, FileSystem, FlushExtent, Limit},
     system::{file_len_max, refuse_file_len},
     writable::{Claims, WritableMapping},
 };
-use rustix::io::{Errno, ReadWriteFlags, pwritev2};
-#[cfg(target_os = "linux")]
-use std::os::fd::{AsFd, AsRawFd};
 use std::{
     fs::Metadata,
     io::{self, IoSlice},
@@ -71,6 +69,7 @@ pub(crate) struct FileStorage {
     advisor: Advisor,
     copy_up: CopyUp,
     reserve_len: u64,
+    durable_writer: DurableWriter,
     /// The longest file that this process may write, when last queried. A system call for each
     /// write would take a notable part of a commit's time.
     len_max: AtomicU64,
@@ -97,8 +96,10 @@ impl FileStorage {
         let claims = Arc::new(Claims::default());
         claims.set_file_len(len)?;
         let is_flushed = lifetime == Lifetime::Kept;
-        let small_writes = (is_flushed && blocks::walks_folios(&file)).then(Mutex::default);
-        let copy_up = CopyUp::new(access == Access::ReadOnly && copied_up::is_on_overlay(&file));
+        // A sandbox may forbid the query. Writers ask again, and report that.
+        let file_system = sys::file_system(&file).unwrap_or(FileSystem::UNKNOWN);
+        let small_writes = (is_flushed && file_system.walks_folios).then(Mutex::default);
+        let copy_up = CopyUp::new(access == Access::ReadOnly && file_system.is_overlay);
         Ok(Self {
             small_writes,
             file: Arc::new(file),
@@ -114,6 +115,7 @@ impl FileStorage {
             advisor: Advisor::new(),
             copy_up,
             reserve_len: RESERVE_LEN,
+            durable_writer: DurableWriter::default(),
             len_max: AtomicU64::new(file_len_max()),
         })
     }
@@ -128,8 +130,8 @@ impl FileStorage {
         self.file.share()
     }
 
-    /// Device and inode.
-    pub(crate) fn id(&self) -> (u64, u64) {
+    /// The identity of the file.
+    pub(crate) fn id(&self) -> FileId {
         self.file.held().id()
     }
 
@@ -162,11 +164,14 @@ impl FileStorage {
             "a file that shrinks does not become longer"
         );
         self.publish_len(new_len)?;
-        self.file.set_len(new_len).inspect_err(|_| {
+        // If the system cannot do it now, the file is longer than is known, as after an aborted
+        // transaction.
+        let truncated = sys::truncate(&self.file, new_len).inspect_err(|_| {
             // Growing the claims' length is never refused: only a live extent after its end could
             // be a reason.
             let _ = self.publish_len(old_len);
-        })
+        });
+        truncated.map(drop)
     }
 
     /// The length of the file, which is more than the known length if another process has grown it.
@@ -175,11 +180,11 @@ impl FileStorage {
     ///
     /// `UnexpectedEof` if another program has truncated the file.
     fn uncut_len(&self) -> io::Result<u64> {
-        let (is, links) = self.file.held().len_and_links()?;
-        self.name.note_links(links);
-        match is < self.len() {
-            true => Err(self.cut_to(is)),
-            false => Ok(is),
+        let found = self.file.held().attributes()?;
+        self.name.note_links(found.links);
+        match found.len < self.len() {
+            true => Err(self.cut_to(found.len)),
+            false => Ok(found.len),
         }
     }
 
@@ -222,12 +227,12 @@ impl FileStorage {
         Ok(())
     }
 
-    fn map(&self, file_len: u64, protection: Protection) -> io::Result<Arc<AddressRange>> {
+    fn map(&self, file_len: u64, access: Access) -> io::Result<Arc<AddressRange>> {
         let wanted = file_len
             .saturating_mul(RESERVE_FACTOR)
             .max(self.reserve_len)
             .min(address_limit() / RESERVED_PART);
-        let address_range = AddressRange::map(&self.file, file_len, wanted, protection)?;
+        let address_range = AddressRange::map(&self.file, file_len, wanted, access)?;
         address_range.advise(0, address_range.len(), self.advisor.advice(file_len));
         Ok(Arc::new(address_range))
     }
@@ -269,8 +274,7 @@ impl FileStorage {
 
 /// Bytes of address space that the process may have.
 fn address_limit() -> u64 {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::As);
-    limit.current.unwrap_or(u64::MAX)
+    sys::limit(Limit::AddressSpace).unwrap_or(u64::MAX)
 }
 
 impl Drop for FileStorage {
@@ -278,14 +282,6 @@ impl Drop for FileStorage {
         // The thread keeps the file locked until it ends.
         self.ahead.end();
     }
-}
-
-/// Whether the system does not support the call, so that nothing has happened.
-fn is_unknown(error: &io::Error) -> bool {
-    let answers = [Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::PERM];
-    answers
-        .iter()
-        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 impl Storage for FileStorage {
@@ -366,7 +362,7 @@ impl Storage for FileStorage {
         }
         self.refuse_outside(end)?;
         vectored::write_all(offset, parts, |offset, parts| {
-            Ok(rustix::io::pwritev(&**self.file, parts, offset)?)
+            sys::write_at(&self.file, parts, offset)
         })
     }
 
@@ -378,32 +374,21 @@ impl Storage for FileStorage {
             lock(small_writes).note(offset, bytes.len() as u64);
         }
         self.refuse_outside(end)?;
-        let mut is_begun = false;
+        let (mut is_begun, mut is_possible) = (false, true);
         let written = vectored::write_all(offset, &[IoSlice::new(bytes)], |offset, parts| {
-            let len = pwritev2(&**self.file, parts, offset, ReadWriteFlags::DSYNC)?;
-            is_begun = true;
-            Ok(len)
+            let len = self.durable_writer.write(&self.file, parts, offset)?;
+            (is_begun, is_possible) = (is_begun || len.is_some(), len.is_some());
+            len.ok_or(io::ErrorKind::Unsupported.into())
         });
         match written {
             Ok(()) => Ok(true),
-            // Sandboxes forbid unknown calls.
-            Err(error) if !is_begun && is_unknown(&error) => Ok(false),
+            Err(_) if !is_begun && !is_possible => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    #[cfg(target_os = "linux")]
     fn begin_write_back(&self) {
-        // SAFETY: the call receives only an open file and numbers. Its result is ignored: nothing
-        // is promised, and since it does not wait, disk errors are left for the flush.
-        let _ = unsafe {
-            libc::sync_file_range(
-                self.file.as_fd().as_raw_fd(),
-                0,
-                0,
-                libc::SYNC_FILE_RANGE_WRITE,
-            )
-        };
+        sys::begin_write_back(&self.file);
     }
 
     /// For a newly created file, the first successful flush also gives the file its name. A crash
@@ -416,13 +401,13 @@ impl Storage for FileStorage {
         self.len_max.store(file_len_max(), Relaxed);
         let mut unnamed = lock(&self.unnamed);
         if let Some(name) = unnamed.as_mut() {
-            self.file.sync_all()?;
+            sys::flush(&self.file, FlushExtent::All)?;
             name.publish(&self.file)?;
             *unnamed = None;
             return Ok(());
         }
         drop(unnamed);
-        self.file.sync_data()?;
+        sys::flush(&self.file, FlushExtent::Data)?;
         self.split_folios();
         Ok(())
     }
@@ -431,12 +416,12 @@ impl Storage for FileStorage {
         let mut views = lock(&self.views);
         let len = self.len();
         if let Some(mapping) = &views.current
-            && mapping.address_range_len() >= len
+            && mapping.contains(0, len as usize)
             && !self.copy_up.is_outdated(&self.file, mapping, len)?
         {
             return Ok(Arc::clone(mapping));
         }
-        let mapping = Arc::new(Mapping::new(self.map(len, Protection::Read)?, len));
+        let mapping = Arc::new(Mapping::new(self.map(len, Access::ReadOnly)?, len));
         assert!(
             mapping.contains(0, len as usize) && !mapping.contains(len, 1),
             "a new mapping gives access to the file, and to nothing beyond it"
@@ -462,7 +447,7 @@ impl Storage for FileStorage {
     }
 
     fn next_data(&self, offset: u64) -> io::Result<u64> {
-        let (data, len) = (blocks::next_data(&self.file, offset)?, self.len());
+        let (data, len) = (sys::next_data(&self.file, offset)?, self.len());
         // Bytes that were allocated ahead are data too.
         Ok(data.map_or(len, |data| data.min(len)))
     }
@@ -479,7 +464,7 @@ impl Storage for FileStorage {
         {
             return Ok(Some(Arc::clone(mapping)));
         }
-        let address_range = self.map(len, Protection::ReadWrite)?;
+        let address_range = self.map(len, Access::ReadWrite)?;
         assert!(
             address_range.len() >= len,
             "every page of the file can be built in a new writable mapping"

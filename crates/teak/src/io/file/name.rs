@@ -1,11 +1,14 @@
 //! Whether an open database file still has its name. A file that was removed, renamed or replaced
 //! accepts writes, but later opens do not find them.
 
-use crate::io::{clock::uptime_ms, file_id::id_of, locked::LockedFile};
+use crate::io::{
+    clock::uptime_ms,
+    locked::LockedFile,
+    sys::{FileId, Links, id_of, path_of},
+};
 use std::{
     fs,
     io::ErrorKind,
-    os::fd::AsRawFd,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
@@ -71,16 +74,16 @@ impl Name {
         self.is_unlinked.store(links == 0, Relaxed);
     }
 
-    /// Whether the file with this device and inode has lost its name.
-    fn is_lost(&self, path: &Path, id: (u64, u64)) -> bool {
+    /// Whether the file with this identity has lost its name.
+    fn is_lost(&self, path: &Path, id: FileId) -> bool {
         let (now, was_lost) = (uptime_ms(), self.is_lost.load(Relaxed));
         let is_due = now.wrapping_sub(self.checked_ms.load(Relaxed)) >= LOOKUPS_APART_MS
             || (self.is_unlinked.load(Relaxed) && !was_lost);
         if !is_due {
             return was_lost;
         }
-        let is_lost = match fs::symlink_metadata(path) {
-            Ok(named) => id_of(&named) != id,
+        let is_lost = match id_of(path, Links::Refuse) {
+            Ok(named) => named != id,
             Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
         };
         self.checked_ms.store(now, Relaxed);
@@ -95,13 +98,11 @@ impl Name {
         if !self.is_lost(path, id) {
             return None;
         }
-        // The system knows the present path, even if a directory above it was renamed.
-        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
         let is_the_file =
-            |found: &PathBuf| fs::symlink_metadata(found).is_ok_and(|found| id_of(&found) == id);
+            |found: &PathBuf| id_of(found, Links::Refuse).is_ok_and(|found| found == id);
         Some(LostName {
             path: path.to_path_buf(),
-            moved_to: fs::read_link(link).ok().filter(is_the_file),
+            moved_to: path_of(file).filter(is_the_file),
             is_gone: self.is_unlinked.load(Relaxed),
         })
     }

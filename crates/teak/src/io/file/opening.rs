@@ -2,19 +2,21 @@
 //! same time.
 
 use super::{
-    access::{Access, Create, Created, FileSharing, Lifetime},
+    access::{Create, Created, Lifetime},
     creation::Unnamed,
     file_storage::FileStorage,
     name::Name,
 };
 use crate::{
     Error, Result,
-    io::{file_id::id_of, locked::LockedFile},
+    io::{
+        locked::LockedFile,
+        sys::{self, Access, FileKind, FileSharing, Links, id_of},
+    },
 };
 use std::{
-    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    fs::{self, File, Metadata, TryLockError},
     io::{self, ErrorKind, Read},
-    os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::Path,
 };
 
@@ -69,7 +71,7 @@ impl FileStorage {
     fn begin(path: &Path, mode: u32) -> Result<Self> {
         let (file, unnamed) = Unnamed::begin(path, mode)?;
         // Locked before it has a name, so that no process opens it in between.
-        let file = lock_file(path, file, FileSharing::Exclusive)?;
+        let file = lock_file(path, file, Access::ReadWrite, FileSharing::Exclusive)?;
         let (name, access) = (Name::new(path), Access::ReadWrite);
         Self::new(file, name, access, Some(unnamed), Lifetime::Kept)
             .map_err(Error::io("reading the length of the new database file"))
@@ -99,13 +101,10 @@ pub(crate) fn read_head(path: &Path, len: usize) -> Result<(Vec<u8>, u64)> {
 /// Opens an existing file and locks it. The file that is returned had the name when it was locked.
 fn open_locked(path: &Path, access: Access, file_sharing: FileSharing) -> Result<LockedFile> {
     loop {
-        let file = lock_file(path, open_regular(path, access)?, file_sharing)?;
-        let opened = file
-            .metadata()
-            .map_err(Error::io("reading the attributes of the database file"))?;
+        let file = lock_file(path, open_regular(path, access)?, access, file_sharing)?;
         // It may have been deleted before it was locked.
-        let named = fs::metadata(path).map_err(|error| opening(path, error))?;
-        if id_of(&named) == id_of(&opened) {
+        let named = id_of(path, Links::Follow).map_err(|error| opening(path, error))?;
+        if named == file.held().id() {
             return Ok(file);
         }
     }
@@ -133,12 +132,8 @@ fn open_regular(path: &Path, access: Access) -> Result<File> {
         path,
         &fs::metadata(path).map_err(|error| opening(path, error))?,
     )?;
-    let file = OpenOptions::new()
-        .read(true)
-        .write(access == Access::ReadWrite)
-        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
-        .open(path)
-        .map_err(|error| opening(path, error))?;
+    let opened = sys::open(path, access, Links::Follow);
+    let file = opened.map_err(|error| opening(path, error))?;
     refuse_irregular(
         path,
         &file
@@ -155,24 +150,33 @@ fn opening(path: &Path, source: io::Error) -> Error {
     }
 }
 
-fn lock_file(path: &Path, file: File, file_sharing: FileSharing) -> Result<LockedFile> {
-    LockedFile::new(file, file_sharing).map_err(|error| match error {
+fn lock_file(
+    path: &Path,
+    file: File,
+    access: Access,
+    file_sharing: FileSharing,
+) -> Result<LockedFile> {
+    LockedFile::new(file, access, file_sharing).map_err(|error| match error {
         TryLockError::WouldBlock => Error::InUse(path.into()),
         TryLockError::Error(source) => Error::io("locking the database file")(source).at(path),
     })
 }
 
+/// Whether a file is, or would be created, on a network file system. Unknown cases count as local.
+pub(crate) fn is_on_network(path: &Path) -> bool {
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    sys::is_on_network(match path.exists() {
+        true => path,
+        false => parent.unwrap_or(Path::new(".")),
+    })
+}
+
 fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<()> {
-    let file_type = metadata.file_type();
-    if file_type.is_file() {
-        return Ok(());
-    }
-    let reason = if file_type.is_dir() {
-        "it is a directory; name a file in it"
-    } else if file_type.is_block_device() || file_type.is_char_device() {
-        "it is a device"
-    } else {
-        "it is a pipe or a socket"
+    let reason = match sys::kind(metadata.file_type()) {
+        FileKind::Regular => return Ok(()),
+        FileKind::Directory => "it is a directory; name a file in it",
+        FileKind::Device => "it is a device",
+        FileKind::Link | FileKind::Pipe => "it is a pipe or a socket",
     };
     Err(Error::NotADatabase {
         path: path.into(),

@@ -1,6 +1,6 @@
 //! Planned failures of calls.
 
-use crate::planted::planted;
+use crate::{io::Failure, planted::planted};
 use std::{collections::BTreeMap, io};
 
 /// A kind of call to the disk.
@@ -41,9 +41,9 @@ pub struct Fault {
 
 impl Fault {
     /// The disk is full.
-    pub const DISK_FULL: Self = Self::once(libc::ENOSPC);
+    pub const DISK_FULL: Self = Self::once(Failure::DiskFull.code());
     /// The disk could not read or write.
-    pub const DISK_ERROR: Self = Self::once(libc::EIO);
+    pub const DISK_ERROR: Self = Self::once(Failure::DiskFailed.code());
 
     /// One call fails.
     #[must_use]
@@ -91,7 +91,7 @@ impl Fault {
     }
 
     pub(super) fn to_error(self) -> io::Error {
-        planted!(HideCode => return io::Error::from_raw_os_error(libc::EIO));
+        planted!(HideCode => return Failure::DiskFailed.error());
         io::Error::from_raw_os_error(self.errno)
     }
 

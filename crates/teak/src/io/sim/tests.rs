@@ -1,4 +1,5 @@
 use super::*;
+use crate::io::Failure;
 
 fn write(disk: &SimDisk, offset: u64, bytes: &[u8]) -> io::Result<()> {
     disk.write(offset, &[IoSlice::new(bytes)])
@@ -79,7 +80,7 @@ fn a_sticky_fault_stays() {
     for _ in 0..3 {
         assert_eq!(
             write(&disk, 0, b"a").unwrap_err().raw_os_error(),
-            Some(libc::EIO)
+            Some(Failure::DiskFailed.code())
         );
     }
     assert_eq!(disk.process_crash(), [0; 100]);

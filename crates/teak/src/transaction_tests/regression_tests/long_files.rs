@@ -1,13 +1,14 @@
 //! Pages far from the start of a file. Offsets beyond 4 GiB and beyond 4 TiB were truncated to 32
 //! bits, or to 32 bits of another unit (redb).
 
+use crate::io::FileAt;
 use crate::transaction_tests::test_kit::PAGE_SIZE;
 use crate::{
     Database, Options, Result, Transaction,
     codec::Bytes,
     record::{Record, SLOT_COUNT},
 };
-use std::{fs, os::unix::fs::FileExt, path::Path};
+use std::{fs, path::Path};
 
 /// Lengthens a closed database until its next pages are at `first_free`, without writing the
 /// pages in between: the space log says that they were allocated.

@@ -60,13 +60,8 @@ const NETWORK_NAMES: [&str; 35] = [
     "sshfs",
 ];
 
-/// Whether a file is, or would be created, on a network file system. Unknown cases count as local.
-pub(crate) fn is_on_network(path: &Path) -> bool {
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let existing = match path.exists() {
-        true => path,
-        false => parent.unwrap_or(Path::new(".")),
-    };
+/// Whether something is on a network file system. Unknown cases count as local.
+pub(crate) fn is_on_network(existing: &Path) -> bool {
     let kind = rustix::fs::statfs(existing).map(|stat| stat.f_type as u32);
     match kind {
         Ok(FUSE) => is_mounted_from_network(existing),

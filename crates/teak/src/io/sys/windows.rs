@@ -1,0 +1,48 @@
+//! Windows 10 (version 1803, which has placeholders for mapped files) and later.
+//!
+//! - Files are read through views and written by calls, never through a view: a full disk could not
+//!   be an error then. Lock files are the exception: they get their blocks before.
+//! - A view ends where the file ends. A placeholder reserves the addresses after it, and
+//!   [`Mapped::show`] puts the next view there. A file with a view does not become shorter.
+//! - Locks are mandatory here: a locked byte can be neither read nor written through another
+//!   handle. Only bytes far beyond all data are locked.
+//! - Words in shared memory cannot wake another process. Its threads look at the word every 1 to 16
+//!   milliseconds.
+
+mod directory;
+mod faults;
+mod files;
+mod locks;
+mod machine;
+mod mapped;
+mod sections;
+
+pub(crate) use directory::{
+    Directory, create_unnamed, is_refusal, link_unnamed, remove_file, rename_new,
+};
+pub(crate) use faults::catch_faults;
+pub(crate) use files::{
+    FileAt, allocate, append, attributes, begin_write_back, create_new, create_private_directory,
+    drop_cache, file_system, flush, has_mark, id_of, is_on_network, kind, memory_file, next_data,
+    next_hole, open, path_of, permissions_of, punch, read_soon, reopen, set_mark, set_permissions,
+    truncate, write_at, write_durably,
+};
+pub(crate) use locks::{ByteLocks, byte_locks, try_lock_file, unlock_file};
+pub(crate) use machine::{
+    FAILURES, anchor, at_fork, boot_id, borrow, drop_anchor, limit, memory_bytes,
+    process_namespace, random_bytes, raw, release_inherited, sleep_on, system_page_len, thread_id,
+    uptime_ms, wake_all, wake_one,
+};
+pub(crate) use mapped::{Mapped, advise, is_absent, populate};
+pub(crate) use sections::{file_over, zeros_over};
+
+use std::io;
+use windows_sys::core::BOOL;
+
+/// The system's error if a call has failed.
+fn check(answer: BOOL) -> io::Result<()> {
+    match answer {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,70 @@
+//! Checks the crates for other targets with the compiler, without linking or running them.
+
+use super::{end::PortEnd, targets};
+use crate::{Result, commands};
+use std::time::SystemTime;
+
+/// The crates that compile for each target.
+const CHECKS: &[(&str, &[&str])] = &[
+    ("aarch64-unknown-linux-gnu", LINUX),
+    ("aarch64-apple-darwin", PROGRAM),
+    ("x86_64-unknown-freebsd", PROGRAM),
+    ("x86_64-unknown-linux-musl", LINUX),
+    ("aarch64-linux-android", PROGRAM),
+    ("aarch64-unknown-linux-musl", LINUX),
+    ("wasm32-wasip1", &["teak", "teak-web"]),
+    ("x86_64-pc-windows-gnu", PROGRAM),
+    ("x86_64-apple-darwin", PROGRAM),
+];
+
+/// Linux on other processors, or with another C library.
+const LINUX: &[&str] = &[
+    "teak",
+    "teak-cli",
+    "teak-c",
+    "teak-foreign",
+    "teak-leveldb",
+    "teak-lmdb",
+];
+/// The engine and the program.
+const PROGRAM: &[&str] = &["teak", "teak-cli"];
+/// The number of targets of a short run. Another day has others.
+const SHORT: usize = 2;
+
+pub(super) fn run(is_short: bool) -> Result<PortEnd> {
+    let (mut checked, mut missing) = (Vec::new(), Vec::new());
+    let (first, count) = match is_short {
+        true => (day(), SHORT),
+        false => (0, CHECKS.len()),
+    };
+    for (target, crates) in CHECKS.iter().cycle().skip(first).take(count) {
+        if let Some(reason) = targets::missing(target) {
+            println!("ports: check {target}: NOT RUN: {reason}");
+            missing.push(reason);
+            continue;
+        }
+        println!("ports: check {target}: {}", crates.join(", "));
+        let mut check = targets::cargo("check", target);
+        for name in *crates {
+            check.args(["--package", name]);
+        }
+        commands::run(&mut check)?;
+        checked.push(format!("{target} ({} crates)", crates.len()));
+    }
+    Ok(match checked.is_empty() {
+        true => PortEnd::Skipped(missing.join("; ")),
+        false => PortEnd::Passed(format!(
+            "{}; {} targets not run",
+            checked.join(", "),
+            missing.len()
+        )),
+    })
+}
+
+/// Today, as an index of the table.
+fn day() -> usize {
+    const SECONDS: u64 = 86_400;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let days = now.unwrap_or_default().as_secs() / SECONDS;
+    days as usize * SHORT % CHECKS.len()
+}

@@ -10,6 +10,8 @@
 mod durable;
 #[cfg_attr(not(unix), allow(dead_code))] // Not every system has each of them.
 mod failure;
+#[allow(dead_code)] // Each system takes what it has no better way for.
+mod lacks;
 #[allow(dead_code)] // For systems without calls for it.
 mod poll;
 #[cfg_attr(not(unix), allow(dead_code))] // Not every system has each of them.

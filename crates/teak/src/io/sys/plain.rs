@@ -1,24 +1,26 @@
 //! A Unix that can do nothing special. On systems that can do more, it shows that what depends on
 //! their specialities works without them.
 
+pub(crate) use super::lacks::{
+    allocate, append, begin_write_back, drop_cache, file_system, has_mark, is_on_network,
+    next_data, next_hole, punch, read_soon, set_mark, write_durably,
+};
 pub(crate) use super::poll::{sleep_on, wake_all, wake_one};
-use super::types::{Access, Allocate};
+use super::types::Access;
 pub(crate) use super::unix::{
-    ByteLocks, Directory, FAILURES, FileAt, Mapped, advise, anchor_is_impossible as anchor, append,
-    at_fork, attributes, begin_write_back, borrow, create_new, create_private_directory,
-    create_unnamed, drop_anchor, every_byte_is_data as next_data, file_over, file_system, flush,
-    id_of, is_refusal, kind, limit, link_unnamed, memory_bytes, memory_file,
-    no_hole_is_known as next_hole, no_residency as is_absent, open, permissions_of, populate,
-    process_locks as byte_locks, process_namespace, random_bytes, raw, release_inherited,
-    remove_file, rename_unsupported as rename_new, set_permissions, system_page_len, truncate,
-    try_lock_file, unlock_file, uptime_ms, write_at, write_durably, zeros_over,
+    ByteLocks, Directory, FAILURES, FileAt, Mapped, advise, anchor_is_impossible as anchor,
+    at_fork, attributes, borrow, create_new, create_private_directory, create_unnamed, drop_anchor,
+    file_over, flush, id_of, is_refusal, kind, limit, link_unnamed, memory_bytes, memory_file,
+    no_residency as is_absent, open, permissions_of, populate, process_locks as byte_locks,
+    process_namespace, random_bytes, raw, release_inherited, remove_file,
+    rename_unsupported as rename_new, set_permissions, system_page_len, truncate, try_lock_file,
+    unlock_file, uptime_ms, write_at, zeros_over,
 };
 use super::unix::{Signal, catch_signals};
 use std::{
     fs::File,
     io,
-    ops::Range,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
@@ -40,32 +42,6 @@ pub(crate) fn reopen(_file: &File, _access: Access) -> Option<File> {
 pub(crate) fn path_of(_file: &File) -> Option<PathBuf> {
     None
 }
-
-pub(crate) fn allocate(
-    _file: &File,
-    _range: Range<u64>,
-    _allocation: Allocate,
-) -> io::Result<bool> {
-    Ok(false)
-}
-
-pub(crate) fn punch(_file: &File, _range: Range<u64>) -> io::Result<bool> {
-    Ok(false)
-}
-
-pub(crate) fn is_on_network(_existing: &Path) -> bool {
-    false
-}
-
-pub(crate) fn set_mark(_file: &File) {}
-
-pub(crate) fn has_mark(_file: &File) -> bool {
-    false
-}
-
-pub(crate) fn read_soon(_file: &File, _offset: u64, _len: u64) {}
-
-pub(crate) fn drop_cache(_file: &File) {}
 
 /// Each Unix raises this signal with one of these codes.
 pub(crate) fn catch_faults(absorb: fn(usize) -> bool) -> io::Result<()> {

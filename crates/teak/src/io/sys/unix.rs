@@ -23,9 +23,8 @@ pub(crate) use files::{
     next_hole, open, permissions_of, remove_file, set_permissions, truncate, write_at,
 };
 pub(crate) use lacks::{
-    anchor_is_impossible, append, begin_write_back, create_unnamed, every_byte_is_data,
-    file_system, link_unnamed, memory_file, no_hole_is_known, no_residency, populate,
-    process_locks, process_namespace, rename_unsupported, write_durably,
+    anchor_is_impossible, create_unnamed, link_unnamed, memory_file, no_residency, populate,
+    process_locks, process_namespace, rename_unsupported,
 };
 pub(super) use locks::LockCommands;
 pub(crate) use locks::{ByteLocks, try_lock_file, unlock_file};

@@ -1,10 +1,14 @@
 //! WebAssembly: neither mappings nor locks nor threads. Databases are read from bytes and from
 //! functions ([`Options::open_bytes`](crate::Options::open_bytes)); files cannot be opened.
 
+pub(crate) use super::lacks::{
+    allocate, append, begin_write_back, drop_cache, file_system, has_mark, is_on_network,
+    next_data, next_hole, punch, read_soon, set_mark, write_durably,
+};
 pub(crate) use super::poll::{sleep_on, wake_all, wake_one};
 use super::types::{
-    Access, Advice, Allocate, DirectoryUse, Failure, FileAttributes, FileId, FileKind,
-    FilePermissions, FileSharing, FileSystem, FlushExtent, Holder, Limit, Links, LockOwner,
+    Access, Advice, DirectoryUse, Failure, FileAttributes, FileId, FileKind, FilePermissions,
+    FileSharing, FlushExtent, Holder, Limit, Links, LockOwner,
 };
 use std::{
     collections::hash_map::RandomState,
@@ -157,65 +161,16 @@ pub(crate) fn write_at(_file: &File, _parts: &[IoSlice<'_>], _offset: u64) -> io
     unsupported()
 }
 
-pub(crate) fn write_durably(
-    _file: &File,
-    _own: &OnceLock<Option<File>>,
-    _parts: &[IoSlice<'_>],
-    _offset: u64,
-) -> io::Result<Option<usize>> {
-    Ok(None)
-}
-
-pub(crate) fn append(
-    _file: &File,
-    _parts: &[IoSlice<'_>],
-    _offset: u64,
-) -> io::Result<Option<usize>> {
-    Ok(None)
-}
-
-pub(crate) fn begin_write_back(_file: &File) {}
-
 pub(crate) fn truncate(_file: &File, _len: u64) -> io::Result<bool> {
     unsupported()
-}
-
-pub(crate) fn allocate(_file: &File, _range: Range<u64>, _allocate: Allocate) -> io::Result<bool> {
-    Ok(false)
-}
-
-pub(crate) fn punch(_file: &File, _range: Range<u64>) -> io::Result<bool> {
-    Ok(false)
-}
-
-pub(crate) fn next_data(_file: &File, offset: u64) -> io::Result<Option<u64>> {
-    Ok(Some(offset))
-}
-
-pub(crate) fn next_hole(_file: &File, _offset: u64) -> io::Result<Option<u64>> {
-    Ok(None)
 }
 
 pub(crate) fn flush(_file: &File, _extent: FlushExtent) -> io::Result<()> {
     unsupported()
 }
 
-pub(crate) fn file_system(_file: &File) -> io::Result<FileSystem> {
-    Ok(FileSystem::UNKNOWN)
-}
-
-pub(crate) fn is_on_network(_existing: &Path) -> bool {
-    false
-}
-
 pub(crate) fn memory_file() -> io::Result<Option<File>> {
     unsupported()
-}
-
-pub(crate) fn set_mark(_file: &File) {}
-
-pub(crate) fn has_mark(_file: &File) -> bool {
-    false
 }
 
 #[derive(Debug)]
@@ -377,10 +332,6 @@ pub(crate) fn is_absent(mapped: &Mapped, _offset: usize) -> bool {
 pub(crate) fn populate(mapped: &Mapped, _range: Range<usize>) -> io::Result<bool> {
     match *mapped {}
 }
-
-pub(crate) fn read_soon(_file: &File, _offset: u64, _len: u64) {}
-
-pub(crate) fn drop_cache(_file: &File) {}
 
 /// # Safety
 ///

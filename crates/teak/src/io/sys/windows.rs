@@ -17,15 +17,18 @@ mod machine;
 mod mapped;
 mod sections;
 
+pub(crate) use super::lacks::{
+    append, begin_write_back, drop_cache, file_system, has_mark, next_data, next_hole, punch,
+    read_soon, set_mark, write_durably,
+};
 pub(crate) use directory::{
     Directory, create_unnamed, is_refusal, link_unnamed, remove_file, rename_new,
 };
 pub(crate) use faults::catch_faults;
 pub(crate) use files::{
-    FileAt, allocate, append, attributes, begin_write_back, create_new, create_private_directory,
-    drop_cache, file_system, flush, has_mark, id_of, is_on_network, kind, memory_file, next_data,
-    next_hole, open, path_of, permissions_of, punch, read_soon, reopen, set_mark, set_permissions,
-    truncate, write_at, write_durably,
+    FileAt, allocate, attributes, create_new, create_private_directory, flush, id_of,
+    is_on_network, kind, memory_file, open, path_of, permissions_of, reopen, set_permissions,
+    truncate, write_at,
 };
 pub(crate) use locks::{ByteLocks, byte_locks, try_lock_file, unlock_file};
 pub(crate) use machine::{

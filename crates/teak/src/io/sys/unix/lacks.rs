@@ -20,20 +20,6 @@ pub(crate) fn anchor_is_impossible(_file: &File) -> Option<NonNull<u8>> {
     None
 }
 
-pub(crate) fn append(
-    _file: &File,
-    _parts: &[IoSlice<'_>],
-    _offset: u64,
-) -> io::Result<Option<usize>> {
-    Ok(None)
-}
-
-pub(crate) fn begin_write_back(_file: &File) {}
-
-pub(crate) fn file_system(_file: &File) -> io::Result<FileSystem> {
-    Ok(FileSystem::UNKNOWN)
-}
-
 pub(crate) fn memory_file() -> io::Result<Option<File>> {
     Ok(None)
 }
@@ -61,25 +47,6 @@ pub(crate) fn rename_unsupported(
 
 pub(crate) fn populate(_mapped: &Mapped, _range: Range<usize>) -> io::Result<bool> {
     Ok(false)
-}
-
-pub(crate) fn write_durably(
-    _file: &File,
-    _own: &OnceLock<Option<File>>,
-    _parts: &[IoSlice<'_>],
-    _offset: u64,
-) -> io::Result<Option<usize>> {
-    Ok(None)
-}
-
-/// Everything counts as written. So it must be on systems that report bytes as a hole which were
-/// stored through a mapping and are not on the disk yet.
-pub(crate) fn every_byte_is_data(_file: &File, offset: u64) -> io::Result<Option<u64>> {
-    Ok(Some(offset))
-}
-
-pub(crate) fn no_hole_is_known(_file: &File, _offset: u64) -> io::Result<Option<u64>> {
-    Ok(None)
 }
 
 /// The system does not tell which pages are in memory.

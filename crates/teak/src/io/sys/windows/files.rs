@@ -2,8 +2,7 @@
 
 use super::check;
 use crate::io::sys::types::{
-    Access, Allocate, FileAttributes, FileId, FileKind, FilePermissions, FileSystem, FlushExtent,
-    Links,
+    Access, Allocate, FileAttributes, FileId, FileKind, FilePermissions, FlushExtent, Links,
 };
 use std::{
     ffi::{OsString, c_void},
@@ -16,7 +15,6 @@ use std::{
         io::AsRawHandle,
     },
     path::{Path, PathBuf},
-    sync::OnceLock,
 };
 use windows_sys::Win32::{
     Foundation::{ERROR_CANT_RESOLVE_FILENAME, ERROR_INVALID_HANDLE, ERROR_USER_MAPPED_FILE},
@@ -221,27 +219,6 @@ pub(crate) fn write_at(file: &File, parts: &[IoSlice<'_>], offset: u64) -> io::R
     file.seek_write(&together, offset)
 }
 
-/// Disks may ignore that a write is to pass their cache, so each durable commit flushes.
-pub(crate) fn write_durably(
-    _file: &File,
-    _own: &OnceLock<Option<File>>,
-    _parts: &[IoSlice<'_>],
-    _offset: u64,
-) -> io::Result<Option<usize>> {
-    Ok(None)
-}
-
-/// No call finds the end of the file by itself and reports where it was.
-pub(crate) fn append(
-    _file: &File,
-    _parts: &[IoSlice<'_>],
-    _offset: u64,
-) -> io::Result<Option<usize>> {
-    Ok(None)
-}
-
-pub(crate) fn begin_write_back(_file: &File) {}
-
 /// Makes the file shorter, unless it is mapped somewhere. Returns whether it did.
 pub(crate) fn truncate(file: &File, len: u64) -> io::Result<bool> {
     match file.set_len(len) {
@@ -268,27 +245,9 @@ pub(crate) fn allocate(file: &File, range: Range<u64>, allocation: Allocate) -> 
     Ok(true)
 }
 
-/// Holes in files that are mapped are refused.
-pub(crate) fn punch(_file: &File, _range: Range<u64>) -> io::Result<bool> {
-    Ok(false)
-}
-
-pub(crate) fn next_data(_file: &File, offset: u64) -> io::Result<Option<u64>> {
-    Ok(Some(offset))
-}
-
-pub(crate) fn next_hole(_file: &File, _offset: u64) -> io::Result<Option<u64>> {
-    Ok(None)
-}
-
 /// Returns when everything that was written to the file is on the disk.
 pub(crate) fn flush(file: &File, _extent: FlushExtent) -> io::Result<()> {
     file.sync_all()
-}
-
-/// Files are not mapped for writing.
-pub(crate) fn file_system(_file: &File) -> io::Result<FileSystem> {
-    Ok(FileSystem::UNKNOWN)
 }
 
 /// Whether an existing file is on another machine.
@@ -309,12 +268,6 @@ pub(crate) fn memory_file() -> io::Result<Option<File>> {
     Ok(None)
 }
 
-pub(crate) fn set_mark(_file: &File) {}
-
-pub(crate) fn has_mark(_file: &File) -> bool {
-    false
-}
-
 /// A file has the permissions of its directory.
 pub(crate) fn permissions_of(_found: &Metadata) -> FilePermissions {
     FilePermissions {
@@ -326,7 +279,3 @@ pub(crate) fn permissions_of(_found: &Metadata) -> FilePermissions {
 pub(crate) fn set_permissions(_file: &File, _permissions: FilePermissions) -> io::Result<()> {
     Ok(())
 }
-
-pub(crate) fn read_soon(_file: &File, _offset: u64, _len: u64) {}
-
-pub(crate) fn drop_cache(_file: &File) {}

@@ -27,6 +27,10 @@ pub(crate) fn order(path: &Path, words: &[&str]) -> Option<String> {
         ["check"] => open_to_read(path)
             .and_then(|database| database.check(&mut |_| ControlFlow::Continue(())))
             .map(|report| report.is_clean().to_string()),
+        ["open-alone"] => Options::new()
+            .sharing(teak::Sharing::Alone)
+            .open(path)
+            .map(|_| "opened".to_owned()),
         ["delete"] => teak::delete(path, Deletion::IfUnused).map(|deleted| deleted.to_string()),
         ["backup"] => open_to_read(path)
             .and_then(|database| {
@@ -81,6 +85,14 @@ fn limit(limit_name: &str, most: u64) {
             let pages = fs::read_to_string("/proc/self/statm").unwrap();
             let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
             (libc::RLIMIT_AS, pages * 4096 + most)
+        }
+        // Beyond the current private memory.
+        "memory" => {
+            let status = fs::read_to_string("/proc/self/status").unwrap();
+            let line = status.lines().find(|line| line.starts_with("VmData:"));
+            let kib = line.and_then(|line| line.split_whitespace().nth(1));
+            let kib: u64 = kib.unwrap().parse().unwrap();
+            (libc::RLIMIT_DATA, (kib << 10) + most)
         }
         _ => panic!("there is no limit {limit_name:?}"),
     };
@@ -169,6 +181,24 @@ fn few_addresses_suffice_for_a_read() {
             "{bytes} MiB: {answer}"
         );
     }
+}
+
+/// Such a database has its reader table in memory of its own. No memory for it was a panic.
+#[cfg(unix)]
+#[test]
+fn a_lack_of_memory_for_the_reader_table_is_an_error() {
+    let (_directory, path) = temporary_path();
+    make(&path);
+    let mut refusals = 0;
+    for mib in 1..10 {
+        let mut other = Other::start(&path);
+        other.ask(&format!("limit memory {}", mib * MIB));
+        let answer = other.ask("open-alone");
+        let is_refused = answer.contains("allocating the reader table");
+        assert!(answer == "opened" || is_refused, "{mib} MiB: {answer}");
+        refusals += u64::from(is_refused);
+    }
+    assert!((1..9).contains(&refusals), "{refusals} of 9 are refused");
 }
 
 #[cfg(unix)]

@@ -60,12 +60,13 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
+    /// Fails if there is no memory for the reader table of a database that is not shared.
     pub(crate) fn new(
         request: OpenRequest,
         storage: Arc<dyn Storage>,
         recovered: RecoveredDatabase,
         shared: Option<Arc<Shared>>,
-    ) -> Self {
+    ) -> Result<Self> {
         let OpenRequest { path, settings, .. } = request;
         let settings = &settings;
         let RecoveredDatabase {
@@ -83,7 +84,7 @@ impl Engine {
         let region = shared.as_ref().map(|shared| shared.region.clone());
         let (table, notifier) = match &region {
             Some(region) => (region.readers.clone(), region.notifier.clone()),
-            None => private_table(),
+            None => private_table()?,
         };
         let page_size = newest.record.page_size as usize;
         let file = DatabaseFile::new(path, Arc::clone(&storage), page_size);
@@ -94,7 +95,7 @@ impl Engine {
             Arc::clone(&storage),
             region,
         );
-        Self {
+        Ok(Self {
             id: unique_id(),
             generation: ForkGeneration::current(),
             file,
@@ -112,7 +113,7 @@ impl Engine {
                 shared,
                 events,
             )),
-        }
+        })
     }
 
     pub(crate) fn path(&self) -> &std::path::Path {

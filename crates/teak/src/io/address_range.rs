@@ -169,16 +169,11 @@ impl AddressRange {
     }
 
     /// Zeroed heap memory, at the start of a page. The system provides it at the first access.
-    pub(super) fn zeroed(len: usize) -> Self {
-        Self::try_zeroed(len).expect("there is memory for the engine's own tables")
-    }
-
-    /// Like [`Self::zeroed`], for lengths that nobody has checked.
     ///
     /// # Errors
     ///
     /// `OutOfMemory`.
-    fn try_zeroed(len: usize) -> io::Result<Self> {
+    pub(super) fn zeroed(len: usize) -> io::Result<Self> {
         // With page alignment the allocator would fill the memory itself.
         const ALIGN: usize = 4096;
         let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
@@ -211,7 +206,7 @@ impl AddressRange {
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> io::Result<()>,
     ) -> io::Result<Self> {
-        let memory = Self::try_zeroed(len)?;
+        let memory = Self::zeroed(len)?;
         // SAFETY: the memory has `len` bytes, all zeros, and nobody else knows of it yet.
         fill(unsafe { std::slice::from_raw_parts_mut(memory.base.as_ptr(), len) })?;
         Ok(memory)

@@ -39,12 +39,14 @@ fn advice_outside_is_ignored() {
     range.advise(5, 1, Advice::Normal);
     range.advise(1 << 20, 1, Advice::Normal);
     range.advise(u64::MAX, u64::MAX, Advice::Normal);
-    AddressRange::zeroed(100).advise(0, 100, Advice::Normal);
+    AddressRange::zeroed(100)
+        .unwrap()
+        .advise(0, 100, Advice::Normal);
 }
 
 #[test]
 fn heap_memory_is_zero_and_starts_a_page() {
-    let range = AddressRange::zeroed(1 << 20);
+    let range = AddressRange::zeroed(1 << 20).unwrap();
     assert_eq!(range.base().as_ptr() as usize % 4096, 0);
     // SAFETY: inside the range, which no other code uses.
     let bytes = unsafe { std::slice::from_raw_parts(range.base().as_ptr(), 1 << 20) };
@@ -63,7 +65,10 @@ fn populating_reports_unreadable_pages() {
     range.populate(0, page as usize).unwrap();
     assert!(range.populate(page, page as usize).is_err());
     assert!(range.populate(0, 2 * page as usize).is_err());
-    AddressRange::zeroed(1 << 12).populate(0, 1 << 12).unwrap();
+    AddressRange::zeroed(1 << 12)
+        .unwrap()
+        .populate(0, 1 << 12)
+        .unwrap();
 }
 
 /// The fallback if the system cannot populate memory.
@@ -74,4 +79,12 @@ fn reading_through_reports_unreadable_pages() {
     read_through(&file, 9_999, 1).unwrap();
     let error = read_through(&file, 9_999, 2).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn heap_memory_that_the_system_does_not_have_is_an_error() {
+    for len in [usize::MAX, usize::MAX / 2, isize::MAX as usize - 8192] {
+        let refused = AddressRange::zeroed(len).unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::OutOfMemory, "{len}");
+    }
 }

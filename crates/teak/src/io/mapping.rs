@@ -82,13 +82,16 @@ impl Pinned<Mapping> {
 
 impl Mapping {
     /// A file that is read by a function.
-    pub(super) fn fetching(fetched: FetchedParts) -> Self {
-        let fetched = Some(Box::new(fetched));
-        let nothing = Arc::new(AddressRange::zeroed(LINE));
-        Self {
-            fetched,
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`.
+    pub(super) fn fetching(fetched: FetchedParts) -> io::Result<Self> {
+        let nothing = Arc::new(AddressRange::zeroed(LINE)?);
+        Ok(Self {
+            fetched: Some(Box::new(fetched)),
             ..Self::new(nothing, 0)
-        }
+        })
     }
 
     #[cold]

@@ -1,7 +1,7 @@
 use super::*;
 
 fn mapping(file_len: u64) -> Mapping {
-    Mapping::new(Arc::new(AddressRange::zeroed(8192)), file_len)
+    Mapping::new(Arc::new(AddressRange::zeroed(8192).unwrap()), file_len)
 }
 
 #[test]

@@ -55,14 +55,18 @@ fn piece_of(offset: usize) -> (usize, usize) {
 
 impl Memory {
     /// Memory of this process. The system provides each page at its first access.
-    pub(crate) fn private(len_bytes: usize) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory`.
+    pub(crate) fn private(len_bytes: usize) -> io::Result<Self> {
         // Not from the allocator, which may fill it with zeros although few of its pages are ever
         // touched.
         let anonymous = AddressRange::anonymous(len_bytes);
-        Self {
-            address_range: anonymous.unwrap_or_else(|_| AddressRange::zeroed(len_bytes)),
+        Ok(Self {
+            address_range: anonymous.or_else(|_| AddressRange::zeroed(len_bytes))?,
             rest: None,
-        }
+        })
     }
 
     /// The first `len_bytes` bytes of a file, and what it grows by. Touched bytes must be in the

@@ -160,7 +160,8 @@ impl SimDisk {
 
     /// A disk whose file has this content, of which nothing is known to be on the disk.
     fn with_memory(memory: &[u8], capacity_bytes: usize) -> Self {
-        let address_range = Arc::new(AddressRange::zeroed(capacity_bytes.max(memory.len())));
+        let address_range = AddressRange::zeroed(capacity_bytes.max(memory.len()));
+        let address_range = Arc::new(address_range.expect("memory for the simulated disk"));
         let len = memory.len() as u64;
         let claims = Arc::new(Claims::default());
         claims.set_file_len(len).expect("nobody has an extent yet");

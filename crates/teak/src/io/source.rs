@@ -48,7 +48,7 @@ impl SourceStorage {
         let fetched = FetchedParts::of(source)?;
         Ok(Self {
             len: fetched.len(),
-            mapping: Arc::new(Mapping::fetching(fetched)),
+            mapping: Arc::new(Mapping::fetching(fetched)?),
         })
     }
 }

@@ -4,7 +4,7 @@ fn writable(file_len: u64) -> Arc<WritableMapping> {
     let claims = Arc::new(Claims::default());
     claims.set_file_len(file_len).unwrap();
     Arc::new(WritableMapping::new(
-        Arc::new(AddressRange::zeroed(8192)),
+        Arc::new(AddressRange::zeroed(8192).unwrap()),
         claims,
     ))
 }
@@ -64,7 +64,7 @@ fn the_file_is_not_cut_short_under_an_extent() {
 fn mappings_of_one_file_share_claims() {
     let first = writable(8192);
     let second = Arc::new(WritableMapping::new(
-        Arc::new(AddressRange::zeroed(8192)),
+        Arc::new(AddressRange::zeroed(8192).unwrap()),
         Arc::clone(&first.claims),
     ));
     let _extent = first.extent_at_rest(0, 100).unwrap();

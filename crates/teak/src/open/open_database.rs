@@ -116,7 +116,7 @@ impl Engine {
     /// Recovers the database, for this process alone.
     pub(super) fn recover_alone(request: OpenRequest, storage: Arc<dyn Storage>) -> Result<Self> {
         let recovered = recover_database(&storage, &request)?;
-        Ok(Self::new(request, storage, recovered, None))
+        Self::new(request, storage, recovered, None)
     }
 
     /// Joins the processes that have the database open. If there are none, or the database is not
@@ -131,7 +131,7 @@ impl Engine {
             let shared = attach.finish(&storage, newest.page_size as usize);
             let mut recovered = join(&storage, &request, newest)?;
             recovered.state.join(&shared);
-            return Ok(Self::new(request, storage, recovered, Some(shared)));
+            return Self::new(request, storage, recovered, Some(shared));
         }
         let mut recovered = recover_database(&storage, &request)?;
         if let Some(writer) = recovered.writer.as_mut().filter(|_| !attach.is_alone()) {
@@ -141,7 +141,7 @@ impl Engine {
         admit_others().map_err(Error::io("locking the database file"))?;
         let shared = attach.begin_and_finish(&storage, &recovered, &request)?;
         recovered.state.join(&shared);
-        Ok(Self::new(request, storage, recovered, Some(shared)))
+        Self::new(request, storage, recovered, Some(shared))
     }
 
     /// Opens the database in a storage as one of several simulated processes, all in this process.

@@ -108,8 +108,13 @@ impl Readers {
 
 /// The reader table of a database that only one process can have open, and the notifier for newly
 /// visible states.
-pub(crate) fn private_table() -> (ReaderTable, CommitNotifier) {
-    let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCK_COUNT)));
+///
+/// # Errors
+///
+/// The system has no memory for it.
+pub(crate) fn private_table() -> Result<(ReaderTable, CommitNotifier)> {
+    let memory = Memory::private(ReaderTable::len_bytes(BLOCK_COUNT));
+    let memory = Arc::new(memory.map_err(Error::io("allocating the reader table"))?);
     let notifier = CommitNotifier::new(Arc::clone(&memory), SPARE * 2);
-    (ReaderTable::new(memory, 0, BLOCK_COUNT), notifier)
+    Ok((ReaderTable::new(memory, 0, BLOCK_COUNT), notifier))
 }

@@ -14,7 +14,7 @@ use std::{
 const LONG: Duration = Duration::from_secs(60);
 
 fn notifier() -> CommitNotifier {
-    CommitNotifier::new(Arc::new(Memory::private(4096)), 2)
+    CommitNotifier::new(Arc::new(Memory::private(4096).unwrap()), 2)
 }
 
 #[test]
@@ -31,14 +31,14 @@ fn waiting_ends_at_its_limit() {
 
 #[test]
 fn notifying_without_waiters_changes_nothing() {
-    let memory = Arc::new(Memory::private(4096));
+    let memory = Arc::new(Memory::private(4096).unwrap());
     CommitNotifier::new(Arc::clone(&memory), 2).notify();
     assert_eq!(memory.half_words()[2].load(SeqCst), 0);
 }
 
 #[test]
 fn a_waiter_that_died_is_notified_once() {
-    let memory = Arc::new(Memory::private(4096));
+    let memory = Arc::new(Memory::private(4096).unwrap());
     let notifier = CommitNotifier::new(Arc::clone(&memory), 2);
     let word = || memory.half_words()[2].load(SeqCst);
     notifier.wait(Duration::from_millis(1), || false);

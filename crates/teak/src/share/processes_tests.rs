@@ -5,7 +5,7 @@ use crate::io::{Memory, PROCESSES_MAX};
 use std::sync::Arc;
 
 fn table() -> ProcessTable {
-    ProcessTable::new(Arc::new(Memory::private(TABLE_WORDS * 8)), 0)
+    ProcessTable::new(Arc::new(Memory::private(TABLE_WORDS * 8).unwrap()), 0)
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::{
 const BLOCKS: usize = 3;
 
 fn table() -> ReaderTable {
-    let memory = Memory::private(ReaderTable::len_bytes(BLOCKS));
+    let memory = Memory::private(ReaderTable::len_bytes(BLOCKS)).unwrap();
     ReaderTable::new(Arc::new(memory), 0, BLOCKS)
 }
 
@@ -55,7 +55,7 @@ fn a_state_is_pinned_while_a_reader_uses_it() {
 /// reused.
 #[test]
 fn a_reader_table_that_cannot_be_allocated_is_an_error() {
-    let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCKS)));
+    let memory = Arc::new(Memory::private(ReaderTable::len_bytes(BLOCKS)).unwrap());
     let table = ReaderTable::new(Arc::clone(&memory), 0, 2 * BLOCKS);
     table.pin(take(&table, 1).unwrap().next().unwrap());
     assert_eq!(pinned(&table), [0]);
@@ -164,7 +164,7 @@ mod locks {
     };
 
     fn lock() -> SharedLock {
-        SharedLock::new(Arc::new(Memory::private(4096)), 6)
+        SharedLock::new(Arc::new(Memory::private(4096).unwrap()), 6)
     }
 
     #[test]

@@ -2,43 +2,128 @@
 //! package.
 
 use crate::{
-    Result, built,
-    install::{self, InstallArguments, VERSION, describe, install_headers},
+    Result, built, commands,
+    install::{self, InstallArguments, describe, install_headers},
+    ports::targets,
 };
 use clap::Parser;
-use std::fs;
+use std::{env::consts::OS, fs};
 
 /// Builds the interfaces for C and C++ and installs them
 #[derive(Parser)]
 pub(crate) struct InstallCArguments {
     #[command(flatten)]
     common: InstallArguments,
+    /// A target of the compiler, to install for another platform
+    #[arg(long, conflicts_with = "is_tried")]
+    target: Option<String>,
 }
 
-/// The library's `soname`. Another number is an incompatible interface.
-const SONAME: &str = "libteak.so.0";
+/// The libraries of a system. The number in the name of a library is that of its interface:
+/// another one is incompatible.
+struct SystemLibraries {
+    /// The shared library: the file that is built, and the one that is installed.
+    shared: [&'static str; 2],
+    /// Links to the shared library, or to each other.
+    links: &'static [(&'static str, &'static str)],
+    /// The name that programs have of the shared library, for CMake.
+    identity: &'static str,
+    /// Libraries that the static one needs, by `rustc --print native-static-libs`.
+    needs: &'static str,
+}
 
-pub(crate) fn run(InstallCArguments { common }: &InstallCArguments) -> Result {
+const LINUX: SystemLibraries = SystemLibraries {
+    shared: [
+        "libteak_c.so",
+        concat!("lib/libteak.so.", env!("CARGO_PKG_VERSION")),
+    ],
+    links: &[
+        (
+            "libteak.so.0",
+            concat!("libteak.so.", env!("CARGO_PKG_VERSION")),
+        ),
+        ("libteak.so", "libteak.so.0"),
+    ],
+    identity: "IMPORTED_SONAME \"libteak.so.0\"",
+    needs: "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc",
+};
+const FREEBSD: SystemLibraries = SystemLibraries {
+    needs: "-lexecinfo -lpthread -lgcc_s -lm -lrt -lutil -lkvm -lmemstat -lprocstat -ldevstat -lc",
+    ..LINUX
+};
+const ANDROID: SystemLibraries = SystemLibraries {
+    shared: ["libteak_c.so", "lib/libteak.so"],
+    links: &[],
+    identity: "IMPORTED_SONAME \"libteak.so\"",
+    needs: "-ldl -llog -lunwind -lm -lc",
+};
+const APPLE: SystemLibraries = SystemLibraries {
+    shared: ["libteak_c.dylib", "lib/libteak.0.dylib"],
+    links: &[("libteak.dylib", "libteak.0.dylib")],
+    identity: "IMPORTED_SONAME \"@rpath/libteak.0.dylib\"",
+    needs: "-lSystem -lm -lc",
+};
+
+/// The libraries of a target, or of this system.
+fn libraries_of(target: Option<&str>) -> &'static SystemLibraries {
+    let is_for = |name: &str| target.unwrap_or(OS).contains(name);
+    match () {
+        () if is_for("apple") || is_for("macos") => &APPLE,
+        () if is_for("freebsd") => &FREEBSD,
+        () if is_for("android") => &ANDROID,
+        () => &LINUX,
+    }
+}
+
+pub(crate) fn run(InstallCArguments { common, target }: &InstallCArguments) -> Result {
+    let is_for_windows = (target.as_deref()).is_some_and(|target| target.contains("windows"));
+    ensure!(
+        !is_for_windows,
+        "the interfaces for C and C++ do not compile for Windows"
+    );
     let prefix = common.directory()?;
-    common.build("teak-c")?;
     // Tests that build the libraries put them there.
-    let built = built::directory(&common.profile)?.join("deps");
+    let built = match target {
+        None => {
+            common.build("teak-c")?;
+            built::directory(&common.profile)?.join("deps")
+        }
+        Some(target) => {
+            if !common.is_built {
+                let mut build = targets::cargo("build", target);
+                build.args(["--package", "teak-c", "--profile", &common.profile]);
+                commands::run(&mut build)?;
+            }
+            let name = built::directory_name(&common.profile);
+            let directory = built::target_directory()?.join(target).join(name);
+            directory.join("deps")
+        }
+    };
     let package = built::workspace().join("crates/teak-c");
+    let files = libraries_of(target.as_deref());
     let libraries = prefix.join("lib");
     let descriptions = libraries.join("pkgconfig");
+    let cmake = libraries.join("cmake/Teak");
     install_headers(&package.join("include"), &prefix.join("include"))?;
     describe(&package.join("teak.pc.in"), &descriptions, &common.prefix)?;
-    fs::copy(built.join("libteak_c.a"), libraries.join("libteak.a"))?;
-    let library = format!("libteak.so.{VERSION}");
-    fs::copy(built.join("libteak_c.so"), libraries.join(&library))?;
-    install::link(
-        &libraries,
-        &[(SONAME, library.as_str()), ("libteak.so", SONAME)],
-    )?;
-    let cmake = libraries.join("cmake/Teak");
     for name in ["TeakConfig.cmake.in", "TeakConfigVersion.cmake.in"] {
         describe(&package.join("cmake").join(name), &cmake, &common.prefix)?;
     }
+    for description in [descriptions.join("teak.pc"), cmake.join("TeakConfig.cmake")] {
+        let text = fs::read_to_string(&description)?
+            .replace("@shared@", files.shared[1])
+            .replace("@identity@", files.identity)
+            .replace("@needs@", files.needs)
+            .replace(
+                "@needs-list@",
+                &files.needs.replace("-l", "").replace(' ', ";"),
+            );
+        fs::write(description, text)?;
+    }
+    for [from, to] in [["libteak_c.a", "lib/libteak.a"], files.shared] {
+        fs::copy(built.join(from), prefix.join(to))?;
+    }
+    install::link(&libraries, files.links)?;
     println!("installed in {}", prefix.display());
     match common.is_tried {
         true => install::trial::run(&prefix, "teak-c", "teak"),

@@ -21,7 +21,10 @@ use crate::{
 use calls::{KillPoint, SyscallKills};
 use fastrand::Rng;
 use scenario::KillCount;
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 /// Kills writing programs at every system call and at random times, and checks the databases
 #[derive(clap::Args)]
@@ -36,6 +39,9 @@ pub(crate) struct KillArguments {
     /// The program `teak`; built if it is not given
     #[arg(long)]
     program: Option<PathBuf>,
+    /// Milliseconds that a killed load may keep its locks, if another process has them for it
+    #[arg(long, hide = true, default_value_t = 0)]
+    settle_ms: u64,
     /// Only kill at random times
     #[arg(long)]
     random_only: bool,
@@ -90,7 +96,8 @@ fn run_random(arguments: &KillArguments, directory: &std::path::Path) -> Result<
     let mut rng = Rng::with_seed(arguments.campaign.seed);
     let program = built::program(arguments.program.as_deref(), "teak-cli", "teak")?;
     let records = load::records(&mut rng)?;
-    let loads = load::LoadKills::begin(directory, program, &records)?;
+    let settle = Duration::from_millis(arguments.settle_ms);
+    let loads = load::LoadKills::begin(directory, program, &records, settle)?;
     let half = arguments.count / 2;
     let mut tally = load::LoadKillTally::default();
     while tally.kills < half {

@@ -6,6 +6,7 @@
 
 mod arm64;
 mod check;
+mod debian;
 mod end;
 mod engine;
 mod main_job;
@@ -14,6 +15,7 @@ mod pages16k;
 mod plain;
 pub(crate) mod targets;
 mod wasm;
+mod windows;
 
 use crate::{Failure, Result, names::Named};
 use clap::ValueEnum;
@@ -46,6 +48,8 @@ enum PortStep {
     Pages16k,
     /// Read databases with the reader for WebAssembly, under Node
     Wasm,
+    /// Run the program and the engine's tests for Windows under wine
+    Windows,
 }
 
 pub(crate) fn run(arguments: &PortsArguments) -> Result {
@@ -92,6 +96,7 @@ impl PortStep {
             Self::Arm64 => arm64::run(is_short),
             Self::Pages16k => pages16k::run(is_short),
             Self::Wasm => wasm::run(),
+            Self::Windows => windows::run(is_short),
         }
     }
 }

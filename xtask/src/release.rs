@@ -1,14 +1,14 @@
-//! Builds the program `teak` for each platform for which this machine can link it.
+//! Builds the program `teak` for each platform for which this machine can link it, and packs it.
 
 use crate::{
-    Result, built,
+    Failure, Result, built,
     commands::{self, output},
     install::VERSION,
     ports::targets,
 };
-use std::{fs, path::Path, process::Command};
+use std::{env, fs, path::Path, process::Command};
 
-/// Builds release programs for each platform into `target/dist`, with sizes and SHA-256
+/// Builds release programs for each platform into `target/dist`: archives, sizes and SHA-256
 #[derive(clap::Args)]
 pub(crate) struct ReleaseArguments {
     /// Only this target of the compiler; may be given several times
@@ -16,106 +16,181 @@ pub(crate) struct ReleaseArguments {
     targets: Vec<String>,
 }
 
-/// A platform for which programs are linked here.
+/// A platform for which programs are made.
 struct Platform {
     target: &'static str,
-    /// A linker that must be installed, unless it comes with Rust.
+    /// A program that links for it, unless a linker comes with Rust. Cargo's variable for the
+    /// target names another one.
     linker: Option<&'static str>,
+    /// The reason why few machines have the linker, to be put after its name.
+    needs: &'static str,
 }
 
 const PLATFORMS: &[Platform] = &[
-    of("x86_64-unknown-linux-gnu", Some("cc")),
-    of("x86_64-unknown-linux-musl", None),
-    of("aarch64-unknown-linux-gnu", Some("aarch64-linux-gnu-gcc")),
-    of("aarch64-unknown-linux-musl", None),
-];
-
-/// Platforms whose programs are linked with files that only they have.
-const LINKED_ELSEWHERE: &[(&str, &str)] = &[
-    ("aarch64-apple-darwin", "needs Apple's SDK"),
-    ("x86_64-apple-darwin", "needs Apple's SDK"),
-    ("x86_64-unknown-freebsd", "needs FreeBSD's libraries"),
-    ("aarch64-linux-android", "needs Android's NDK"),
-    (
-        "x86_64-pc-windows-gnu",
-        "needs the linker of MinGW, and Teak was never run there",
+    of("x86_64-unknown-linux-gnu", Some("cc"), ""),
+    of("x86_64-unknown-linux-musl", None, ""),
+    of(
+        "aarch64-unknown-linux-gnu",
+        Some("aarch64-linux-gnu-gcc"),
+        "",
+    ),
+    of("aarch64-unknown-linux-musl", None, ""),
+    of("x86_64-pc-windows-gnu", Some("x86_64-w64-mingw32-gcc"), ""),
+    of("aarch64-apple-darwin", Some("oa64-clang"), APPLE),
+    of("x86_64-apple-darwin", Some("o64-clang"), APPLE),
+    of(
+        "x86_64-unknown-freebsd",
+        Some("x86_64-unknown-freebsd-clang"),
+        " with FreeBSD's libraries",
+    ),
+    of(
+        "aarch64-linux-android",
+        Some("aarch64-linux-android30-clang"),
+        " of Android's NDK",
     ),
 ];
+const APPLE: &str = " with Apple's SDK";
 
-const fn of(target: &'static str, linker: Option<&'static str>) -> Platform {
-    Platform { target, linker }
+/// Files that are packed with the program, in the directory of its package.
+const DOCUMENTS: &[&str] = &["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+
+const fn of(target: &'static str, linker: Option<&'static str>, needs: &'static str) -> Platform {
+    Platform {
+        target,
+        linker,
+        needs,
+    }
 }
 
 pub(crate) fn run(arguments: &ReleaseArguments) -> Result {
     let directory = built::target_directory()?.join("dist");
     fs::create_dir_all(&directory)?;
     let wanted = &arguments.targets;
-    let is_wanted = |target: &str| wanted.is_empty() || wanted.iter().any(|name| name == target);
-    let known = PLATFORMS.iter().map(|platform| platform.target);
-    let known: Vec<_> = known
-        .chain(LINKED_ELSEWHERE.iter().map(|(target, _)| *target))
-        .collect();
     for name in wanted {
+        let known: Vec<_> = PLATFORMS.iter().map(|platform| platform.target).collect();
         ensure!(
             known.contains(&name.as_str()),
             "{name} is none of {}",
             known.join(", ")
         );
     }
-    let mut sums = String::new();
-    for platform in PLATFORMS
-        .iter()
-        .filter(|platform| is_wanted(platform.target))
-    {
-        if let Some(reason) = platform.obstacle() {
-            println!("{:<28} NOT BUILT: {reason}", platform.target);
+    let (mut table, mut failed, mut packed_count) = (Vec::new(), Vec::new(), 0);
+    for platform in PLATFORMS {
+        let target = platform.target;
+        if !wanted.is_empty() && !wanted.iter().any(|name| name == target) {
             continue;
         }
-        let name = platform.build(&directory)?;
-        let sum = output(Command::new("sha256sum").arg(&name).current_dir(&directory))?;
-        let len = fs::metadata(directory.join(&name))?.len();
-        println!("{:<28} {len:>10} bytes  {sum}", platform.target);
-        sums.push_str(&format!("{sum}\n"));
+        println!("release: {target}");
+        if let Some(reason) = platform.obstacle() {
+            table.push(format!("{target:<28} NOT RUN: {reason}"));
+            continue;
+        }
+        let (archive, program_len) = match platform.pack(&directory) {
+            Ok(packed) => packed,
+            Err(Failure(why)) => {
+                table.push(format!("{target:<28} FAILED: {why}"));
+                failed.push(target);
+                continue;
+            }
+        };
+        let len = fs::metadata(directory.join(&archive))?.len();
+        let sum = sum_of(&directory, &archive)?;
+        packed_count += 1;
+        table.push(format!("{target:<28} {program_len:>10} {len:>10}  {sum}"));
     }
-    for (target, reason) in LINKED_ELSEWHERE {
-        if is_wanted(target) {
-            println!("{target:<28} NOT BUILT: linking {reason}");
+    println!(
+        "\n{:<28} {:>10} {:>10}  SHA-256 of the archive",
+        "target", "program", "archive"
+    );
+    table.iter().for_each(|line| println!("{line}"));
+    write_sums(&directory)?;
+    ensure!(failed.is_empty(), "not built: {}", failed.join(", "));
+    ensure!(packed_count > 0, "no program was built");
+    println!("release: archives are in {}", directory.display());
+    Ok(())
+}
+
+/// Writes the sums of all archives of this version, those of earlier runs too.
+fn write_sums(directory: &Path) -> Result {
+    let mut archives = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with(&format!("teak-{VERSION}-")) && name.ends_with(".tar.gz") {
+            archives.push(name);
         }
     }
-    ensure!(!sums.is_empty(), "no program was built");
+    archives.sort();
+    let mut sums = String::new();
+    for archive in &archives {
+        sums += &(sum_of(directory, archive)? + "\n");
+    }
     fs::write(directory.join("SHA256SUMS"), sums)?;
-    println!("release: programs are in {}", directory.display());
     Ok(())
+}
+
+/// The SHA-256 of an archive and its name, as `sha256sum --check` reads them.
+fn sum_of(directory: &Path, archive: &str) -> Result<String> {
+    output(
+        Command::new("sha256sum")
+            .arg(archive)
+            .current_dir(directory),
+    )
 }
 
 impl Platform {
     /// Why the program cannot be linked here, if it cannot.
     fn obstacle(&self) -> Option<String> {
-        let linker = self.linker.and_then(targets::missing_program);
-        linker.or_else(|| targets::missing(self.target))
+        let linker = self.chosen_linker();
+        let missing = linker.and_then(|linker| targets::missing_program(&linker));
+        let missing = missing.map(|reason| reason + self.needs);
+        missing.or_else(|| targets::missing(self.target))
     }
 
-    /// Builds the program, and copies it to `directory`. Returns its name there.
-    fn build(&self, directory: &Path) -> Result<String> {
+    fn chosen_linker(&self) -> Option<String> {
+        let own = env::var(targets::variable(self.target, "LINKER")).ok();
+        own.or_else(|| self.linker.map(str::to_owned))
+    }
+
+    /// Builds the program, and packs it into an archive in `directory`. Returns the name of the
+    /// archive, and the length of the program.
+    fn pack(&self, directory: &Path) -> Result<(String, u64)> {
         let mut build = targets::cargo("build", self.target);
         build
             .args(["--release", "--package", "teak-cli", "--bin", "teak"])
             .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
             .env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
-        if let Some(linker) = self.linker {
+        if let Some(linker) = self.chosen_linker() {
             build.env(targets::variable(self.target, "LINKER"), linker);
         }
         commands::run(&mut build)?;
-        let suffix = match self.target.contains("windows") {
-            true => ".exe",
-            false => "",
+        let program = match self.target.contains("windows") {
+            true => "teak.exe",
+            false => "teak",
         };
-        let name = format!("teak-{VERSION}-{}{suffix}", self.target);
         let built = built::target_directory()?
             .join(self.target)
             .join("release")
-            .join(format!("teak{suffix}"));
-        fs::copy(built, directory.join(&name))?;
-        Ok(name)
+            .join(program);
+        let name = format!("teak-{VERSION}-{}", self.target);
+        let packed = directory.join(&name);
+        if packed.exists() {
+            fs::remove_dir_all(&packed)?;
+        }
+        fs::create_dir(&packed)?;
+        fs::copy(&built, packed.join(program))?;
+        for document in DOCUMENTS {
+            let from = built::workspace().join("crates/teak-cli").join(document);
+            fs::copy(from, packed.join(document))?;
+        }
+        let archive = format!("{name}.tar.gz");
+        // Equal files give equal archives.
+        let mut tar = Command::new("tar");
+        tar.args(["--sort=name", "--mtime=@0", "--owner=0", "--group=0"])
+            .args(["--numeric-owner", "--mode=u=rwX,go=rX", "--gzip"])
+            .args(["--create", "--file", &archive, &name])
+            .env("GZIP", "-9n");
+        output(tar.current_dir(directory))?;
+        fs::remove_dir_all(&packed)?;
+        Ok((archive, fs::metadata(built)?.len()))
     }
 }

@@ -29,6 +29,12 @@ pub fn thread_id() -> u64 {
     crate::io::thread_id()
 }
 
+/// Whether another process sleeps until this one releases the writer lock.
+#[must_use]
+pub fn is_writer_awaited(database: &crate::Database) -> bool {
+    database.is_writer_awaited()
+}
+
 #[cfg(test)]
 mod forged_tests;
 #[cfg(test)]

@@ -150,7 +150,9 @@ fn an_event_callback_may_write() {
     let known: Arc<OnceLock<Weak<Database>>> = Arc::default();
     let (written, known_there) = (Arc::new(AtomicU64::new(0)), Arc::clone(&known));
     let noted = Arc::clone(&written);
+    // The flushing thread would report some of the events later.
     let database = Options::new()
+        .flush_after(Duration::MAX)
         .on_event(move |event| {
             let Some(database) = known_there.get().and_then(Weak::upgrade) else {
                 return;
@@ -176,7 +178,8 @@ fn events_of_another_database_are_reported_meanwhile() {
     take(&other_log);
     let noted = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&noted);
-    let options = Options::new().on_event(move |event| {
+    let options = Options::new().flush_after(Duration::MAX);
+    let options = options.on_event(move |event| {
         if matches!(event, Event::Commit { .. }) {
             fill(&other, Durability::Lazy, 1);
             counted.store(take(&other_log).len() as u64, Relaxed);

@@ -153,6 +153,7 @@ fn alternating_loads_and_removals_retain_the_blocks() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn nothing_is_returned_if_the_file_never_shrinks() {
     let directory = tempfile::tempdir().unwrap();

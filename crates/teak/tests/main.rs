@@ -1,5 +1,7 @@
 //! The engine's promises to programs, in one binary, because each binary is linked separately.
 
+#![cfg_attr(not(unix), allow(unused_imports))] // Of tests that only a Unix can run.
+
 mod access;
 mod asynchronous;
 mod backups;

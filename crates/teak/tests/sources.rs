@@ -118,7 +118,8 @@ fn a_function_reads_only_the_needed_pages() {
 fn a_failed_read_is_an_error_and_is_repeated() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("numbers.teak");
-    database(&path, 20_000);
+    // More than opening reads to find the size of pages.
+    database(&path, 200_000);
     let source = Source::of(&path);
     let opened = Options::new().open_read_at(source.clone()).unwrap();
     source.fails.store(true, Relaxed);
@@ -135,11 +136,11 @@ fn a_failed_read_is_an_error_and_is_repeated() {
             squares
         }
     };
-    let error = squares.get(&txn, 777).unwrap_err();
+    let error = squares.get(&txn, 177_777).unwrap_err();
     assert!(matches!(error, Error::Io { .. }), "{error}");
     assert!(error.to_string().contains("the line is down"), "{error}");
     source.fails.store(false, Relaxed);
-    assert_eq!(squares.get(&txn, 777).unwrap(), Some(777 * 777));
+    assert_eq!(squares.get(&txn, 177_777).unwrap(), Some(177_777 * 177_777));
 
     // A part that was not read yet: that is no damage.
     source.fails.store(true, Relaxed);

@@ -3,6 +3,7 @@
 
 use fastrand::Rng;
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     ops::ControlFlow,
     path::Path,
@@ -14,7 +15,7 @@ use std::{
 };
 use teak::{
     Database, DetachedCursor, Durability, Error, Options, OwnedIter, ReadTxn, Recovery, Result,
-    Table, Transaction, TransactionId, ValueGuard, WriteTxn, codec::Bytes,
+    Table, Transaction, TransactionId, ValueGuard, WriteOptions, WriteTxn, codec::Bytes,
 };
 
 const ACCOUNTS: u64 = 2000;
@@ -415,4 +416,26 @@ fn a_write_transaction_is_undone_in_another_thread() -> Result<()> {
     thread::spawn(move || drop(txn)).join().expect("it drops");
     assert!(waiter.join().expect("the other writer")?.is_empty());
     Ok(())
+}
+
+/// Bug: on Windows the background thread could not end while thread-local data was destroyed.
+#[test]
+fn a_thread_closes_the_database_in_its_thread_locals() {
+    thread_local! {
+        static DATABASE: RefCell<Option<Database>> = const { RefCell::new(None) };
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("local.teak");
+    let database = Database::open(&path).unwrap();
+    let ending = thread::spawn(move || {
+        let options = WriteOptions::new().durability(Durability::Async);
+        let mut txn = database.begin_write_with(options).unwrap().unwrap();
+        txn.create_table::<u64, u64>("a").unwrap();
+        // This starts the background thread.
+        txn.commit().unwrap();
+        DATABASE.set(Some(database));
+    });
+    ending.join().unwrap();
+    let database = Database::open(&path).unwrap();
+    assert_eq!(database.info().recovery, Recovery::Clean);
 }

@@ -14,6 +14,7 @@ use fastrand::Rng;
 use std::{
     fs,
     path::{Path, PathBuf},
+    thread,
     time::Duration,
 };
 use teak::Database;
@@ -40,6 +41,8 @@ pub(super) struct LoadKills<'a> {
     /// All records to load.
     records: &'a DumpRecords,
     timings: Vec<LoadTiming>,
+    /// How long a killed program may keep its locks.
+    settle: Duration,
 }
 
 /// The records of the sample, in an order that depends on the random numbers.
@@ -67,12 +70,14 @@ impl<'a> LoadKills<'a> {
         directory: &'a Path,
         program: PathBuf,
         records: &'a DumpRecords,
+        settle: Duration,
     ) -> Result<Self> {
         let mut loads = Self {
             directory,
             program,
             records,
             timings: Vec::new(),
+            settle,
         };
         loads.measure()?;
         Ok(loads)
@@ -120,6 +125,7 @@ impl<'a> LoadKills<'a> {
             }
             let files = [&*self.write_input(present)?, &path];
             let run = load(&self.program, files, timing.batch, Some(delay))?;
+            thread::sleep(self.settle);
             tally.kills += 1;
             tally.interrupted += u64::from(run.was_killed);
             let acknowledged = present + run.acknowledged;

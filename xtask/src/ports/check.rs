@@ -6,19 +6,19 @@ use std::time::SystemTime;
 
 /// The crates that compile for each target.
 const CHECKS: &[(&str, &[&str])] = &[
-    ("aarch64-unknown-linux-gnu", LINUX),
-    ("aarch64-apple-darwin", PROGRAM),
-    ("x86_64-unknown-freebsd", PROGRAM),
-    ("x86_64-unknown-linux-musl", LINUX),
-    ("aarch64-linux-android", PROGRAM),
-    ("aarch64-unknown-linux-musl", LINUX),
+    ("aarch64-unknown-linux-gnu", ALL),
+    ("aarch64-apple-darwin", ALL),
+    ("x86_64-unknown-freebsd", ALL),
+    ("x86_64-unknown-linux-musl", ALL),
+    ("aarch64-linux-android", ALL),
+    ("aarch64-unknown-linux-musl", ALL),
     ("wasm32-wasip1", &["teak", "teak-web"]),
-    ("x86_64-pc-windows-gnu", PROGRAM),
-    ("x86_64-apple-darwin", PROGRAM),
+    ("x86_64-pc-windows-gnu", &["teak", "teak-cli"]),
+    ("x86_64-apple-darwin", ALL),
 ];
 
-/// Linux on other processors, or with another C library.
-const LINUX: &[&str] = &[
+/// The engine, the program, and the libraries for C, C++ and clients of LMDB and LevelDB.
+const ALL: &[&str] = &[
     "teak",
     "teak-cli",
     "teak-c",
@@ -26,8 +26,6 @@ const LINUX: &[&str] = &[
     "teak-leveldb",
     "teak-lmdb",
 ];
-/// The engine and the program.
-const PROGRAM: &[&str] = &["teak", "teak-cli"];
 /// The number of targets of a short run. Another day has others.
 const SHORT: usize = 2;
 

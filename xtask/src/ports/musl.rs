@@ -6,12 +6,20 @@ use super::{
 };
 use crate::{Context, Failure, Result, campaign::scratch, commands};
 use rustix::process::geteuid;
-use std::{fs, path::Path, process::Command, thread, time::Duration};
-use teak::{Database, Table};
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+use teak::{Database, Table, testing::is_writer_awaited};
 
 const TARGET: &str = "x86_64-unknown-linux-musl";
 /// Rounds in which each side writes a record that the other one reads.
 const ROUNDS: u32 = 40;
+/// The longest time until a program waits for the lock.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn run() -> Result<PortEnd> {
     require!(targets::missing(TARGET));
@@ -69,10 +77,15 @@ fn share(program: &Path, path: &Path) -> Result {
         let value = round.to_string();
         let mut txn = database.begin_write()?;
         table.insert(&mut txn, "glibc", &value)?;
+        ensure!(!is_writer_awaited(&database), "nobody waits yet");
         // It waits for this transaction, and is woken by its end.
         let mut writer = teak(&["put", "musl", &value]).spawn()?;
-        thread::sleep(Duration::from_millis(10));
-        ensure!(writer.try_wait()?.is_none(), "a writer did not wait");
+        let begin = Instant::now();
+        while !is_writer_awaited(&database) {
+            ensure!(writer.try_wait()?.is_none(), "a writer did not wait");
+            ensure!(begin.elapsed() < PATIENCE, "a writer never came");
+            thread::sleep(Duration::from_millis(1));
+        }
         txn.commit()?;
         ensure!(writer.wait()?.success(), "the program of musl failed");
         let read = commands::output(&mut teak(&["get", "glibc"]))?;

@@ -1,5 +1,5 @@
 //! Linux on ARM64 with pages of 16 KiB, on an emulated machine: Debian's kernel, and a root in
-//! memory with busybox, the makers of file systems, the program `teak` and the engine's tests.
+//! memory with busybox, the makers of file systems, the program `teak`, and the engine's tests.
 //!
 //! The machine runs `pages16k/init.sh`, and then `pages16k/steps.sh`. Each line that it prints for
 //! this program begins with `PORT`.
@@ -15,7 +15,7 @@ use super::{
     targets,
 };
 use crate::{Result, built};
-use std::fs;
+use std::{fmt::Write as _, fs};
 
 /// Programs of this machine that start the emulated one.
 const PROGRAMS: &[&str] = &["qemu-system-aarch64", "apt-get", "dpkg-deb", "cpio", "xz"];
@@ -46,8 +46,9 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
         report.passed + report.failures.len(),
         report.failures.join("; ")
     );
-    Ok(PortEnd::Passed(format!(
-        "{} steps in the machine, with {} tests",
-        report.passed, report.tests
-    )))
+    let mut text = format!("{} steps in the machine", report.passed);
+    for (unit, number) in report.counts {
+        let _ = write!(text, ", {number} {unit}");
+    }
+    Ok(PortEnd::Passed(text))
 }

@@ -65,7 +65,13 @@ pub(crate) fn variable(target: &str, setting: &str) -> String {
 pub(crate) fn program(target: &str) -> Result<PathBuf> {
     let mut build = cargo("build", target);
     commands::run(build.args(["--package", "teak-cli", "--bin", "teak"]))?;
-    Ok(built::target_directory()?.join(target).join("debug/teak"))
+    let suffix = if target.contains("-windows-") {
+        ".exe"
+    } else {
+        ""
+    };
+    let directory = built::target_directory()?.join(target).join("debug");
+    Ok(directory.join(format!("teak{suffix}")))
 }
 
 /// Builds the engine's tests with a command of cargo. Returns the programs of the unit tests and of

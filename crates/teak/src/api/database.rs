@@ -121,6 +121,13 @@ impl Database {
         self.opening.engine().die()
     }
 
+    /// Whether another process waits for the writer lock.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn is_writer_awaited(&self) -> bool {
+        let committer = &self.opening.engine().committer;
+        committer.process_writer_lock.has_waiters()
+    }
+
     /// Closes the database: waits for an open write transaction, makes every commit durable,
     /// truncates the free end of the file, and records a clean close. If something was changed, no
     /// other process has the database open, and more than a twelfth of the file is free, it first

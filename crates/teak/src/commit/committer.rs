@@ -16,7 +16,7 @@ use crate::{
         disk::CommitDisk, journal::Journal, state::CommitState, state_lock::CommitStateLock,
         wakers::DueWakers,
     },
-    io::Storage,
+    io::{Storage, Worker},
     observe::{events::Events, metrics::Counters},
     process::writer_lock::CrossProcessWriterLock,
     read::published::Published,
@@ -30,7 +30,6 @@ use std::{
         Arc, Mutex, MutexGuard, TryLockError,
         atomic::{AtomicBool, Ordering},
     },
-    thread::{self, JoinHandle},
 };
 
 /// Writes records and flushes, for all threads that share a database.
@@ -148,7 +147,7 @@ impl Committer {
 pub(super) struct BackgroundThread {
     limits: FlushLimits,
     /// `None` if it was not started, or was stopped.
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<Worker>>,
 }
 
 impl BackgroundThread {
@@ -168,8 +167,7 @@ impl BackgroundThread {
         let mut thread = lock(&self.thread);
         if thread.is_none() {
             let committer = Arc::clone(committer);
-            let named = thread::Builder::new().name("teak-flusher".to_owned());
-            *thread = Some(named.spawn(move || run(&committer))?);
+            *thread = Some(Worker::start("teak-flusher", move || run(&committer))?);
         }
         Ok(())
     }
@@ -178,10 +176,8 @@ impl BackgroundThread {
     pub(super) fn join(&self) {
         let thread = mem::take(&mut *lock(&self.thread));
         // A waker may close the database on the background thread itself.
-        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id())
-        {
-            // The thread does not panic. If it did, there would be no one to report it to.
-            let _ = thread.join();
+        if let Some(thread) = thread.filter(|thread| !thread.is_current()) {
+            thread.wait();
         }
     }
 }

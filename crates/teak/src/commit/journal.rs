@@ -21,15 +21,11 @@
 use crate::{
     Checksum, PageNumber, TransactionId,
     commit::flush_target::FlushTarget,
-    io::{Mapping, Pinned, Storage},
+    io::{Mapping, Pinned, Storage, Worker},
     planted::planted,
     record::{JournalPages, Record, record_ref::RecordRef},
 };
-use std::{
-    io,
-    sync::Arc,
-    thread::{self, JoinHandle},
-};
+use std::{io, sync::Arc};
 
 pub(crate) mod changes;
 pub(crate) mod entry;
@@ -57,7 +53,7 @@ pub(crate) struct Journal {
     /// The system does not support writing single pages through.
     is_refused: bool,
     /// The thread that asks the system to write pages.
-    writing_back: Option<JoinHandle<()>>,
+    writing_back: Option<Worker>,
 }
 
 #[derive(Debug)]
@@ -143,16 +139,15 @@ impl Journal {
     /// Commits continue meanwhile.
     fn begin_write_back(&mut self, storage: Arc<dyn Storage>) {
         self.end_write_back();
-        let named = thread::Builder::new().name("teak-write-back".to_owned());
+        let write_back = move || storage.begin_write_back();
         // Without the thread, the flush has more to do.
-        self.writing_back = named.spawn(move || storage.begin_write_back()).ok();
+        self.writing_back = Worker::start("teak-write-back", write_back).ok();
     }
 
     /// Waits for the thread that [`Journal::begin_write_back`] started.
     pub(crate) fn end_write_back(&mut self) {
         if let Some(thread) = self.writing_back.take() {
-            // The thread does not panic. A panic would only mean less was written ahead.
-            let _ = thread.join();
+            thread.wait();
         }
     }
 

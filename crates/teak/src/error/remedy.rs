@@ -17,13 +17,16 @@ pub fn remedy(error: &io::Error) -> Option<&'static str> {
 }
 
 fn remedy_for(failure: Failure) -> Option<&'static str> {
+    if let Some(remedy) = failure.system_remedy() {
+        return Some(remedy);
+    }
     Some(match failure {
         Failure::NotFound => "correct the path, or create the directory",
         Failure::Denied => {
             "check the permissions of the file and of its directory, and which user this is"
         }
         Failure::NotAllowed => {
-            "the system does not allow this user to do it; check the owner and the attributes (`lsattr`) of the file"
+            "the system does not allow this user to do it; check the owner and the attributes of the file"
         }
         Failure::ReadOnly => {
             "the file system is mounted read-only; remount it for writing, or open the database read-only"
@@ -33,16 +36,16 @@ fn remedy_for(failure: Failure) -> Option<&'static str> {
             "the disk quota of this user is used up; free some space, or have the quota raised"
         }
         Failure::FileTooLong => {
-            "the file would be longer than the process or the file system allows; raise the limit (`ulimit -f`), or use another file system"
+            "the file would be longer than the process or the file system allows; raise the limit, or use another file system"
         }
         Failure::NoMemory => {
-            "there is not enough memory or address space; end other programs, or raise the limits (`ulimit -v`, `ulimit -l`, `vm.max_map_count`)"
+            "there is not enough memory or address space; end other programs, or raise the limits"
         }
         Failure::ProcessFiles => {
-            "this process has too many files open; close some, or raise the limit (`ulimit -n`)"
+            "this process has too many files open; close some, or raise the limit"
         }
         Failure::SystemFiles => {
-            "too many files are open in the system; close some, or raise the limit (`fs.file-max`)"
+            "too many files are open in the system; close some, or raise the limit"
         }
         Failure::NameTooLong => "the name is too long for the file system; choose a shorter one",
         Failure::LinkLoop => {
@@ -51,9 +54,7 @@ fn remedy_for(failure: Failure) -> Option<&'static str> {
         Failure::Exists => "something else has that name; remove it, or choose another name",
         Failure::NotDirectory => "a part of the path is not a directory; correct the path",
         Failure::IsDirectory => "name a file instead of a directory",
-        Failure::DiskFailed => {
-            "the disk has failed; check the system log (`dmesg`), then run `teak check`"
-        }
+        Failure::DiskFailed => "the disk has failed; check the system log, then run `teak check`",
         Failure::NoLocks => {
             "the system or the file system has no locks left; close other files, or use a local file system"
         }

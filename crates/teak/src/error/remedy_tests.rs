@@ -2,10 +2,42 @@
 
 use super::remedy;
 use crate::{Error, io::Failure};
-use std::{io, path::Path};
+use std::{fs, io, path::Path};
 
 /// No failure that the engine knows.
 const INTERRUPTED: i32 = if cfg!(unix) { 4 } else { 995 };
+
+const ON_LINUX: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
+const fn on_linux(there: &'static str, elsewhere: &'static str) -> &'static str {
+    if ON_LINUX { there } else { elsewhere }
+}
+
+const fn on_unix(there: &'static str, elsewhere: &'static str) -> &'static str {
+    if cfg!(unix) { there } else { elsewhere }
+}
+
+#[test]
+fn remedies_that_fit_any_system_name_no_tool_of_one() {
+    let mut read = 0;
+    let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && !path.ends_with("io/sys") {
+                directories.push(path);
+            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+                let texts = fs::read_to_string(&path).unwrap();
+                for tool in ["ulimit", "lsattr", "dmesg", "fs.file-max", "vm.", "fuser"] {
+                    assert!(!texts.contains(tool), "{tool}: {}", path.display());
+                }
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 100, "{read} files");
+}
 
 #[test]
 fn system_errors_name_the_file_and_the_remedy() {
@@ -15,20 +47,29 @@ fn system_errors_name_the_file_and_the_remedy() {
             "correct the path, or create the directory",
         ),
         (Failure::Denied, "check the permissions"),
-        (Failure::NotAllowed, "lsattr"),
+        (Failure::NotAllowed, on_linux("lsattr", "attributes")),
         (Failure::ReadOnly, "mounted read-only"),
         (Failure::DiskFull, "free some space"),
         (Failure::Quota, "quota"),
-        (Failure::FileTooLong, "ulimit -f"),
-        (Failure::NoMemory, "ulimit -v"),
-        (Failure::ProcessFiles, "ulimit -n"),
-        (Failure::SystemFiles, "fs.file-max"),
+        (
+            Failure::FileTooLong,
+            on_unix("ulimit -f", "raise the limit"),
+        ),
+        (Failure::NoMemory, on_unix("ulimit -v", "raise the limit")),
+        (
+            Failure::ProcessFiles,
+            on_unix("ulimit -n", "raise the limit"),
+        ),
+        (
+            Failure::SystemFiles,
+            on_linux("fs.file-max", "raise the limit"),
+        ),
         (Failure::NameTooLong, "choose a shorter one"),
         (Failure::LinkLoop, "symbolic links"),
         (Failure::Exists, "another name"),
         (Failure::NotDirectory, "not a directory"),
         (Failure::IsDirectory, "instead of a directory"),
-        (Failure::DiskFailed, "dmesg"),
+        (Failure::DiskFailed, on_unix("dmesg", "system log")),
         (Failure::NoLocks, "no locks left"),
     ];
     for (failure, remedy) in cases {

@@ -297,6 +297,7 @@ impl Engine {
             // The cross-process lock remembers this process as its last holder, so the writer's
             // state must be read again.
             writer.is_stale |= entered != Acquisition::StillHeld;
+            self.committer.process_writer_lock.undo(entered);
         })?;
         match entered {
             Acquisition::TimedOut => return Ok(None),

@@ -407,8 +407,7 @@ fn explain_lock(error: io::Error) -> io::Error {
         Some(bytes) => format!("this process may lock {bytes} bytes ({})", limit.name()),
         None => "there may be too little memory".to_owned(),
     };
-    let text =
-        format!("{error}; {allowed}; raise the limit, as with `ulimit -l`, or use WarmUp::Read");
+    let text = format!("{error}; {allowed}; raise the limit, or use WarmUp::Read");
     io::Error::new(error.kind(), text)
 }
 

@@ -63,12 +63,20 @@ pub trait ReadAt: Send + Sync {
 pub(super) struct FetchedParts {
     source: Box<dyn ReadAt>,
     len: u64,
-    /// By the offset in the source. A part stays where it is while this value lives, and nobody
-    /// writes to it.
-    parts: Mutex<BTreeMap<u64, Vec<AddressRange>>>,
+    parts: Mutex<PartsByOffset>,
     /// The error of the last [`Self::bytes`] of each thread, if it failed.
     failures: Mutex<HashMap<ThreadId, io::Error>>,
     failed_reads: AtomicU64,
+}
+
+/// The parts. Each stays where it is until all are dropped, and nobody writes to it.
+#[derive(Default)]
+struct PartsByOffset {
+    /// By the offset in the source. None is inside of another one, so the last one that begins
+    /// before an offset reaches furthest.
+    known: BTreeMap<u64, AddressRange>,
+    /// Parts inside of others that were read later. Readers may still borrow them.
+    inside: Vec<AddressRange>,
 }
 
 impl FetchedParts {
@@ -124,22 +132,38 @@ impl FetchedParts {
             isize::try_from(len).is_ok(),
             "a part that memory was found for"
         );
-        // SAFETY: the part has at least `len` bytes, and nobody writes to them. It stays where it
-        // is until `self` is dropped, which the borrow forbids.
+        // SAFETY: the part has at least `len` bytes from there on, and nobody writes to them. It
+        // stays where it is until `self` is dropped, which the borrow forbids.
         Ok(unsafe { slice::from_raw_parts(base.as_ptr(), len) })
     }
 
-    /// The part that has these bytes. If there is none, `read` becomes it.
+    /// The address of these bytes in a part. If none has them, `read` becomes one.
     fn base_of(&self, offset: u64, len: usize, read: Option<AddressRange>) -> Option<NonNull<u8>> {
         let mut parts = lock(&self.parts);
-        let parts = parts.entry(offset).or_default();
-        let known = parts.iter().find(|part| part.len() >= len as u64);
-        if let Some(known) = known {
-            return Some(known.base());
+        let end = offset + len as u64;
+        debug_assert!(end <= self.len, "the source has these bytes");
+        if let Some((start, part)) = parts.known.range(..=offset).next_back()
+            && start + part.len() >= end
+        {
+            // SAFETY: the address is in the part, or at its end if there are no bytes.
+            return Some(unsafe { part.base().add((offset - start) as usize) });
         }
-        parts.extend(read);
-        let last = parts.last().filter(|part| part.len() >= len as u64);
-        last.map(AddressRange::base)
+        let read = read?;
+        debug_assert_eq!(
+            read.len(),
+            len as u64,
+            "a part has the bytes that were read"
+        );
+        let base = read.base();
+        let inside = parts.known.range(offset..);
+        let inside = inside.take_while(|(start, part)| *start + part.len() <= end);
+        let inside: Vec<_> = inside.map(|(start, _)| *start).collect();
+        for start in inside {
+            let part = parts.known.remove(&start);
+            parts.inside.extend(part);
+        }
+        parts.known.insert(offset, read);
+        Some(base)
     }
 
     /// Like [`Self::fetch`]; `None` after an error, which [`Self::take_failure`] returns.

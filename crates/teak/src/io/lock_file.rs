@@ -214,6 +214,26 @@ impl LockFile {
         Ok(Arc::new(Memory::shared(&self.file, len_bytes)?))
     }
 
+    /// Why this process has lost the memory, which was in the file up to `len_bytes`: the file was
+    /// truncated, or cannot be read, or a store found no block for its page. While this process has
+    /// the file locked, nobody reinitializes it.
+    pub(crate) fn why_lost(&self, len_bytes: usize) -> io::Error {
+        let is_own = self.file.refuse_stranger();
+        let read = is_own.and_then(|()| self.file().read_exact_at(&mut vec![0; len_bytes], 0));
+        let (kind, text) = match read {
+            Ok(()) => (
+                ErrorKind::StorageFull,
+                "no block was free for a changed page of the lock file; nothing was written since; close the database and reopen it",
+            ),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => (
+                error.kind(),
+                "the lock file was truncated; nothing was written since; close the database and reopen it",
+            ),
+            Err(error) => return error,
+        };
+        io::Error::new(kind, text)
+    }
+
     /// Like [`Self::allocate`], for bytes of the [recreated](Self::recreate) memory, before any
     /// other process can use it. The content is written again. A file system that allocates blocks
     /// late only reserves them then, so that a file that is removed soon never gets any: releasing
@@ -436,7 +456,7 @@ fn gate_is_locked(stranger: Option<u32>) -> String {
             "process {process} has locked it for another purpose; unlock it there, or end that process"
         ),
         None => format!(
-            "a process has been opening or closing the database for {} seconds, or has locked the file for another purpose; find the processes that have it open with `fuser`, and end the one that hangs",
+            "a process has been opening or closing the database for {} seconds, or has locked the file for another purpose; find the processes that have it open, and end the one that hangs",
             GATE_WAIT_MAX.as_secs()
         ),
     }

@@ -42,6 +42,17 @@ fn a_process_opens_a_lock_file_once() {
     LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
 }
 
+/// The error said that the file was truncated or cannot be read, on a full disk too.
+#[test]
+fn a_lock_file_that_was_lost_whole_found_no_block() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x-lock");
+    let (file, _) = LockFile::open(&path, LockMode::Masked(0o600)).unwrap();
+    let _memory = file.recreate(LEN, LockMode::Masked(0o600)).unwrap();
+    assert_eq!(file.why_lost(LEN).kind(), ErrorKind::StorageFull);
+    assert_eq!(file.why_lost(LEN + 1).kind(), ErrorKind::UnexpectedEof);
+}
+
 /// A longer one has blocks of reader slots. Holes take no blocks.
 #[cfg(unix)]
 #[test]

@@ -6,7 +6,7 @@ use std::{
     fmt, io, slice,
     sync::{
         Arc, OnceLock, Weak,
-        atomic::{AtomicU32, AtomicU64},
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Memory {
     address_range: AddressRange,
     /// The rest of a file that grows.
     rest: Option<LazyMemory>,
+    /// Length of the part that this process has used, which the file has.
+    used_len: AtomicUsize,
 }
 
 /// Memory that is rarely needed. It is mapped in pieces, when it is.
@@ -66,6 +68,7 @@ impl Memory {
         Ok(Self {
             address_range: anonymous.or_else(|_| AddressRange::zeroed(len_bytes))?,
             rest: None,
+            used_len: AtomicUsize::new(len_bytes),
         })
     }
 
@@ -81,6 +84,7 @@ impl Memory {
                 file: Arc::downgrade(file),
                 pieces: Default::default(),
             }),
+            used_len: AtomicUsize::new(len_bytes),
         })
     }
 
@@ -92,6 +96,7 @@ impl Memory {
     /// - `NotConnected` if the file was closed.
     /// - `InvalidInput` if `end` is beyond the maximum.
     pub(crate) fn provide(&self, end: usize) -> io::Result<()> {
+        self.used_len.fetch_max(end, Relaxed);
         let Some(offset) = end.checked_sub(self.address_range.len() as usize + 1) else {
             return Ok(());
         };
@@ -118,6 +123,11 @@ impl Memory {
             "pieces are mapped in order, without gaps"
         );
         Ok(())
+    }
+
+    /// Length of the part that this process has used.
+    pub(crate) fn used_len(&self) -> usize {
+        self.used_len.load(Relaxed)
     }
 
     /// Whether this process has lost a part of the memory, and with it all of it: zeros that no
@@ -193,7 +203,6 @@ impl Memory {
     /// first `kept_len_bytes` are kept, and the rest is zeros.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn detach(&self, kept_len_bytes: usize) -> io::Result<()> {
-        use std::sync::atomic::Ordering::Relaxed;
         let file = self.rest.as_ref().and_then(|rest| rest.file.upgrade());
         // More is mapped than the file has.
         let file_len = match file {

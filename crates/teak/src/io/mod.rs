@@ -46,6 +46,7 @@ mod source;
 mod storage;
 mod sys;
 mod system;
+mod worker;
 mod writable;
 
 #[cfg(any(test, feature = "testing"))]
@@ -84,4 +85,5 @@ pub(crate) use sys::{
     process_namespace, remove_file, set_permissions, sleep_on, wake_all, wake_one,
 };
 pub(crate) use system::refuse_file_len;
+pub(crate) use worker::Worker;
 pub(crate) use writable::{WritableExtent, WritableMapping};

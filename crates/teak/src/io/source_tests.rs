@@ -71,6 +71,40 @@ fn each_range_is_read_once_when_it_is_needed() {
     );
 }
 
+/// A page of a large value was read again after the value.
+#[test]
+fn bytes_inside_of_a_part_are_not_read_again() {
+    let (source, storage) = counted(1000);
+    let mapping = storage.mapping().unwrap();
+    let inner = mapping.bytes_at_rest(300, 10).unwrap();
+    for (offset, len) in [
+        (200, 400),
+        (200, 400),
+        (300, 10),
+        (599, 1),
+        (200, 1),
+        (600, 0),
+    ] {
+        let (start, end) = (offset as usize, offset as usize + len);
+        let bytes = mapping.bytes_at_rest(offset, len).unwrap();
+        assert_eq!(bytes, &source.bytes[start..end]);
+    }
+    assert_eq!(inner, &source.bytes[300..310]);
+    // It overlaps the part, and is in none.
+    assert_eq!(
+        mapping.bytes_at_rest(590, 20).unwrap(),
+        &source.bytes[590..610]
+    );
+    assert_eq!(
+        mapping.bytes_at_rest(605, 5).unwrap(),
+        &source.bytes[605..610]
+    );
+    assert_eq!(
+        *source.reads.lock().unwrap(),
+        [(300, 10), (200, 400), (590, 20)]
+    );
+}
+
 #[test]
 fn nothing_is_read_outside_of_the_source() {
     let (source, storage) = counted(1000);

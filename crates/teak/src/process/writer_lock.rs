@@ -90,6 +90,22 @@ impl CrossProcessWriterLock {
         }
     }
 
+    /// Leaves a lock that was taken from a dead process as if that process still held it: the next
+    /// process looks for what it left.
+    pub(crate) fn undo(&self, entered: Acquisition) {
+        if entered == Acquisition::Acquired(LockOutcome::Abandoned)
+            && let Some(shared) = &self.shared
+        {
+            let mut state = self.lock();
+            assert!(
+                state.is_held && state.is_in_use,
+                "the caller has just taken the lock"
+            );
+            state.is_held = false;
+            shared.abandon(|region| &region.writer);
+        }
+    }
+
     /// Notes that deferred commits are in the file. Releases the lock unless a thread uses it.
     pub(crate) fn note_deferred_written(&self, commit_state: &CommitStateLock) {
         if self.shared.is_some() {

@@ -85,7 +85,7 @@ impl<'s> FreeMapPages<'s> {
         let Some(extent) = found.filter(|extent| extent.len > 1) else {
             return false;
         };
-        let len = extent.len as usize * SpacePages::page_size(self);
+        let len = (extent.len as usize).saturating_mul(SpacePages::page_size(self));
         let is_there = self.pages.prefault(extent.start, len).is_ok();
         if is_there {
             self.resident.set(extent);

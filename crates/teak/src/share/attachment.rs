@@ -94,14 +94,16 @@ impl Shared {
     /// The error for a process that was declared dead.
     #[cold]
     pub(crate) fn evicted(&self) -> Error {
-        if self.region.is_lost() {
-            return Error::io("reading the lock file")(io::Error::new(
-                io::ErrorKind::UnexpectedEof,
-                "it was truncated, or its disk cannot read it; nothing was written since; close the database and reopen it",
-            ))
-            .at(self.lock_file.path());
+        match self.why_lost() {
+            Some(error) => Error::io("using the lock file")(error).at(self.lock_file.path()),
+            None => Error::LocksLost(self.lock_file.path().to_path_buf()),
         }
-        Error::LocksLost(self.lock_file.path().to_path_buf())
+    }
+
+    /// Why this process has lost the shared memory, if it has.
+    pub(crate) fn why_lost(&self) -> Option<io::Error> {
+        let is_lost = self.region.is_lost();
+        is_lost.then(|| self.lock_file.why_lost(self.region.used_len()))
     }
 
     /// Whether another process has recovered the database from a failure since this one opened it,
@@ -113,10 +115,19 @@ impl Shared {
     /// Releases a lock.
     pub(crate) fn release(&self, lock: impl Fn(&Region) -> &SharedLock) {
         lock(&self.region).give_back(self.me());
-        // If this process has lost the shared memory, other processes may still have it and wait
-        // for the lock. Pins of readers of this process stay until the readers end.
-        if self.is_evicted()
-            && self.region.is_lost()
+        self.abandon_if_lost(lock);
+    }
+
+    /// Releases a lock, to be taken as from a dead process.
+    pub(crate) fn abandon(&self, lock: impl Fn(&Region) -> &SharedLock) {
+        lock(&self.region).abandon(self.me());
+        self.abandon_if_lost(lock);
+    }
+
+    /// If this process has lost the shared memory, other processes may still have it and wait for
+    /// the lock. Pins of readers of this process stay until the readers end.
+    fn abandon_if_lost(&self, lock: impl Fn(&Region) -> &SharedLock) {
+        if self.region.is_lost()
             && let Ok(memory) = self.lock_file.map(REGION_HEAD_LEN)
         {
             lock(&Region::new(memory)).abandon(self.me());

@@ -88,6 +88,10 @@ const BLOCK_COUNT: usize = 16_384;
 const BLOCKS_AT_FIRST: usize = 8;
 /// Length of the part that is always used.
 pub(crate) const REGION_HEAD_LEN: usize = PROCESSES * 8;
+const _: () = assert!(
+    REGION_HEAD_LEN < REGION_LEN,
+    "locks are in the part that every file has"
+);
 
 /// Words of the commit state.
 pub(crate) const STATE_LEN: usize = 32;
@@ -308,6 +312,11 @@ impl Region {
     /// Its memory is then private, and initially zero.
     pub(crate) fn is_lost(&self) -> bool {
         self.memory.is_lost()
+    }
+
+    /// Length of the part that this process has used, which the file has.
+    pub(crate) fn used_len(&self) -> usize {
+        self.memory.used_len()
     }
 
     /// Makes the memory [lost](Self::is_lost), as by a fault.

@@ -8,8 +8,10 @@ use crate::{
 };
 use crate::{
     instance::{engine::Engine, policies::Sharing},
+    process::writer_lock::Acquisition,
     read::published::PUBLISHING,
     record::{durability::Durability, record_ref::RecordRef},
+    share::LockOutcome,
     transaction_tests::test_kit::{assert_clean, fill, get, insert, put, records, settings_with},
     write::transaction::WriteTransaction,
 };
@@ -72,6 +74,32 @@ fn a_dead_writer_may_have_returned_blocks() {
         writer_lock.blocks_given_back,
         shared.region.blocks_given_back()
     );
+}
+
+/// The other process may have written commits and given blocks back without noting either, and the
+/// next process found a free lock.
+#[test]
+fn a_process_that_may_not_write_leaves_the_lock_of_a_dead_writer_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open(&directory);
+    fill(&engine, records(10, b"one"));
+    let shared = engine.committer.shared.as_ref().unwrap();
+    let writer_lock = engine.writer_lock.as_ref().unwrap().take(None).unwrap();
+    // As if another process with its number had died.
+    let _ = shared.take(&shared.region.writer);
+    thread::scope(|scope| {
+        let failing = scope.spawn(|| engine.acquire_writer().map(drop));
+        while !engine.writer_lock.as_ref().unwrap().is_waited_for() {
+            thread::yield_now();
+        }
+        engine.openings.set_closed();
+        drop(writer_lock);
+        assert!(failing.join().unwrap().is_err());
+    });
+    engine.openings.unset_closed();
+    let given_back = shared.region.blocks_given_back();
+    drop(engine.acquire_writer().unwrap());
+    assert!(shared.region.blocks_given_back() > given_back);
 }
 
 /// A process rereads the state unless it was the last holder of its lock.
@@ -164,7 +192,8 @@ fn a_process_without_its_lock_file_lets_others_write_and_keeps_its_snapshots() {
         put(&one, durability, records(10, b"two")).unwrap();
         let txn = WriteTransaction::begin(&one).unwrap();
         one.committer.shared.as_ref().unwrap().region.lose();
-        assert!(one.begin_read().is_err());
+        let refused = one.begin_read().unwrap_err().to_string();
+        assert!(refused.contains("the disk is full"), "{refused}");
         drop(txn);
         assert!(WriteTransaction::begin(&one).is_err());
         for _ in 0..3 {
@@ -175,6 +204,23 @@ fn a_process_without_its_lock_file_lets_others_write_and_keeps_its_snapshots() {
         assert!(pinned.contains(&reader.transaction()));
         assert_clean(&two);
     }
+}
+
+/// It stayed taken as long as this process lived, since it was abandoned in lost memory only.
+#[test]
+fn a_lock_that_a_dead_process_left_is_free_if_the_next_process_loses_the_lock_file() {
+    let (_directory, play) = stage();
+    let (one, two) = (play(true).unwrap(), play(false).unwrap());
+    fill(&one, records(10, b"one"));
+    let shared = one.committer.shared.as_ref().unwrap();
+    // As if another process with its number had died.
+    let _ = shared.take(&shared.region.writer);
+    let lock = &one.committer.process_writer_lock;
+    let entered = lock.acquire(None);
+    shared.region.lose();
+    lock.undo(entered);
+    assert_eq!(entered, Acquisition::Acquired(LockOutcome::Abandoned));
+    put(&two, Durability::Durable, records(10, b"two")).unwrap();
 }
 
 /// It held a lock meanwhile, for a second if the lock file is damaged.

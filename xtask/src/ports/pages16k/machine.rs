@@ -34,8 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(5400);
 pub(super) struct MachineReport {
     /// Steps that passed.
     pub(super) passed: usize,
-    /// Tests that passed.
-    pub(super) tests: u32,
+    /// Counts of the steps with their units, the first one first.
+    pub(super) counts: Vec<(String, u64)>,
     pub(super) failures: Vec<String>,
     is_done: bool,
 }
@@ -102,9 +102,21 @@ impl MachineReport {
         match text.split_once(' ').unwrap_or((text, "")) {
             ("pass", _) => self.passed += 1,
             ("fail", step) => self.failures.push(step.to_owned()),
-            ("tests", count) => self.tests += count.parse().unwrap_or(0),
+            ("count", counted) => self.add_count(counted),
             ("done", _) => self.is_done = true,
             _ => self.failures.push(text.to_owned()),
+        }
+    }
+
+    /// Adds a number and its unit.
+    fn add_count(&mut self, counted: &str) {
+        let (number, unit) = counted.split_once(' ').unwrap_or((counted, ""));
+        let Ok(number) = number.parse::<u64>() else {
+            return self.failures.push(format!("no count: {counted}"));
+        };
+        match self.counts.iter_mut().find(|(known, _)| known == unit) {
+            Some((_, sum)) => *sum += number,
+            None => self.counts.push((unit.to_owned(), number)),
         }
     }
 }
@@ -138,7 +150,9 @@ mod tests {
         for line in [
             "booting",
             "PORT pass ext4: main job",
-            "PORT tests 12",
+            "PORT count 12 tests",
+            "PORT count 9 loads on full disks",
+            "PORT count 3 tests",
             "PORT fail xfs: full disk: exit 135: Bus error",
             "PORT done",
         ] {
@@ -146,7 +160,10 @@ mod tests {
         }
         let expected = MachineReport {
             passed: 1,
-            tests: 12,
+            counts: vec![
+                ("tests".to_owned(), 15),
+                ("loads on full disks".to_owned(), 9),
+            ],
             failures: vec!["xfs: full disk: exit 135: Bus error".to_owned()],
             is_done: true,
         };

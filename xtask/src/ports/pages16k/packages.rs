@@ -1,10 +1,12 @@
 //! Debian's packages for ARM64, from the release whose kernels have pages of 16 KiB. They are
 //! unpacked, and not installed.
 
-use crate::{Context, Failure, Result, commands};
+use crate::{
+    Context, Failure, Result, commands,
+    ports::debian::{RELEASE, archive},
+};
 use std::{fs, path::Path, process::Command};
 
-const RELEASE: &str = "trixie";
 /// Its newest version is taken.
 const KERNEL: &str = "linux-image-arm64-16k";
 /// Programs and their libraries.
@@ -100,16 +102,4 @@ fn download(directory: &Path, cache: &Path) -> Result {
     let mut words = vec!["download", kernel];
     words.extend(PACKAGES);
     run("apt-get", &words).map(drop)
-}
-
-/// The archive from which this machine gets its packages of Debian.
-fn archive() -> Result<String> {
-    let mut targets = Command::new("apt-get");
-    targets.args(["indextargets", "--format", "$(ORIGIN) $(LABEL) $(REPO_URI)"]);
-    let targets = commands::output(targets.arg("Created-By: Packages"))?;
-    let mut lines = targets.lines();
-    let archive = lines.find_map(|line| line.strip_prefix("Debian Debian "));
-    Ok(archive
-        .context("this machine has no packages of Debian")?
-        .to_owned())
 }

@@ -1,5 +1,5 @@
-# The steps in the emulated machine. Each prints `PORT pass NAME` or `PORT fail NAME: REASON`, and
-# `PORT tests COUNT` for each program of tests.
+# The steps in the emulated machine. Each prints `PORT pass NAME` or `PORT fail NAME: REASON`. What
+# some of them count is in lines `PORT count NUMBER WHAT`.
 
 short=$(grep -c teak.short /proc/cmdline)
 
@@ -13,6 +13,7 @@ step() {
         echo "PORT fail $name: exit $?: $(tail -n 3 /tmp/log | tr '\n' ' ')"
         tail -n 60 /tmp/log
     fi
+    grep '^PORT count ' /tmp/log
 }
 
 # Runs tests with these in their names, whose files are in the directory `at`. Not run:
@@ -30,9 +31,18 @@ tests() {
     btrfs) set -- "$@" --skip a_lost_page_of_a_transaction --skip leaf_that_was_written_early ;;
     tmpfs) set -- "$@" --skip blocks_are_returned_and ;;
     esac
-    step "$label" "/tests/$program" "$@"
+    step "$label" run_tests "/tests/$program" "$@"
     unset TMPDIR
-    sed -n 's/^test result: [a-zA-Z]*\. \([0-9]*\) passed.*/PORT tests \1/p' /tmp/log
+}
+
+# Runs a program of tests. One that runs no test has failed.
+run_tests() {
+    "$@" > /tmp/tests 2>&1
+    status=$?
+    cat /tmp/tests
+    passed=$(sed -n 's/^test result: [a-zA-Z]*\. \([0-9]*\) passed.*/\1/p' /tmp/tests)
+    echo "PORT count ${passed:-0} tests"
+    [ "$status" -eq 0 ] && [ "${passed:-0}" -gt 0 ]
 }
 
 # Makes and mounts a file system of a kind at `at`.
@@ -80,23 +90,34 @@ fill() {
     sync
 }
 
-# Loads records into file systems with almost no room. A run succeeds, or ends with an error and a
-# message, never by a signal. What was committed before is still there.
+# Loads records into file systems with almost no room. A run succeeds, or ends with an error that
+# says that the disk is full, never by a signal. What was committed before is still there. Without
+# any room, and so at least once, a load must be refused.
 full() {
     teak put "$at/full.teak" before value || return
     mv "$at/full.teak" /tmp/full.teak || return
+    refused=0
+    loads=0
     for room in 0 4 8 12 16 20 32 64 256; do
         cp /tmp/full.teak "$at/full.teak" && sync || return
         fill $room > /dev/null 2>&1
-        teak load --batch 500 /coins.dump "$at/full.teak"
+        teak load --batch 500 /coins.dump "$at/full.teak" > /tmp/load 2>&1
         status=$?
-        echo "room $room KiB: exit $status"
+        echo "room $room KiB: exit $status: $(cat /tmp/load)"
         [ $status -lt 128 ] || return $status
+        loads=$((loads + 1))
+        if [ $status -ne 0 ]; then
+            grep -q 'the disk is full' /tmp/load || return
+            refused=$((refused + 1))
+        fi
+        [ $room -gt 0 ] || [ $refused -gt 0 ] || return
         rm -f "$at"/filler-*
         teak check "$at/full.teak" || return
         [ "$(teak get "$at/full.teak" before)" = value ] || return 1
         rm -f "$at/full.teak"
     done
+    echo "PORT count $loads loads on full disks"
+    echo "PORT count $refused of them refused"
 }
 
 # A reader sees what a writer writes to a file that the overlay copies up.
@@ -128,7 +149,10 @@ for kind in tmpfs ext4 xfs btrfs; do
 done
 at=/mnt/ext4
 tests ext4 integration cut
-[ "$short" -gt 0 ] && exit 0
+if [ "$short" -gt 0 ]; then
+    touch /done
+    exit 0
+fi
 for kind in ext4 xfs btrfs tmpfs; do
     at=/mnt/$kind
     tests "$kind" unit io::
@@ -137,3 +161,4 @@ done
 # These mount file systems of their own.
 at=/tmp
 tests "disks of their own" integration limits:: access::
+touch /done

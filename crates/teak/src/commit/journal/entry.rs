@@ -44,7 +44,9 @@ const REDONE_BYTES_MAX: usize = 64 << 20;
 
 /// The most pages that all entries of a journal may have.
 pub(super) fn pages_max(journal: Extent, page_size: usize) -> usize {
-    (journal.len as usize * PAGES_PER_PAGE).min(REDONE_BYTES_MAX / page_size)
+    (journal.len as usize)
+        .saturating_mul(PAGES_PER_PAGE)
+        .min(REDONE_BYTES_MAX / page_size)
 }
 
 /// Clears what an older record may have left after this record.

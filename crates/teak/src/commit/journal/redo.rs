@@ -246,9 +246,10 @@ fn entry_at(
         return Ok(None);
     }
     let len = half_word(&head, 16).unwrap_or(0) as usize;
-    let room = (extent.len - at) as usize * page_size;
+    let room = u64::from(extent.len - at) * page_size as u64;
     let is_next = word(&head, 24) == Some(before.0) || planted!(AnyEntry);
-    let is_in_range = (HEAD_LEN..=room).contains(&len) && mapping.contains(offset, len);
+    let is_in_range =
+        (HEAD_LEN as u64..=room).contains(&(len as u64)) && mapping.contains(offset, len);
     if head[..8] != MAGIC || !is_next || !is_in_range {
         return Ok(None);
     }

@@ -57,7 +57,10 @@ impl CommitState {
         let taken = shared.take(&shared.region.state);
         if shared.is_stale_or_evicted() {
             self.records.forget_foreign_target();
-            self.fail_elsewhere();
+            match shared.why_lost() {
+                Some(error) => self.fail("writing", &error),
+                None => self.fail_elsewhere(),
+            }
             self.copy.is_current = false;
             return true;
         }

@@ -8,15 +8,16 @@ mod files;
 mod machine;
 
 pub(crate) use super::lacks::{
-    append, begin_write_back, file_system, next_data, next_hole, write_durably,
+    ARE_THREADS_FREE, append, begin_write_back, file_system, join, next_data, next_hole,
+    write_durably,
 };
 pub(crate) use super::unix::{
-    ByteLocks, Directory, FAILURES, FileAt, Mapped, advise, anchor_is_impossible as anchor,
-    at_fork, attributes, borrow, create_new, create_private_directory, create_unnamed, drop_anchor,
-    file_over, id_of, is_absent, is_on_network, is_refusal, kind, limit, link_unnamed,
-    memory_bytes, memory_file, open, permissions_of, populate, process_namespace, random_bytes,
-    raw, release_inherited, remove_file, set_permissions, system_page_len, truncate, try_lock_file,
-    unlock_file, write_at, zeros_over,
+    ByteLocks, Directory, FAILURES, FileAt, Mapped, REMEDIES, advise,
+    anchor_is_impossible as anchor, at_fork, attributes, borrow, create_new,
+    create_private_directory, create_unnamed, drop_anchor, file_over, id_of, is_absent,
+    is_on_network, is_refusal, kind, limit, link_unnamed, memory_bytes, memory_file, open,
+    permissions_of, populate, process_namespace, random_bytes, raw, release_inherited, remove_file,
+    set_permissions, system_page_len, truncate, try_lock_file, unlock_file, write_at, zeros_over,
 };
 pub(crate) use files::{
     allocate, byte_locks, catch_faults, drop_cache, flush, has_mark, path_of, punch, read_soon,

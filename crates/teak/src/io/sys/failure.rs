@@ -1,6 +1,9 @@
 //! Error codes of the system that the engine knows.
 
-use super::{system::FAILURES, types::Failure};
+use super::{
+    system::{FAILURES, REMEDIES},
+    types::Failure,
+};
 use std::io::{self, ErrorKind};
 
 impl Failure {
@@ -34,6 +37,12 @@ impl Failure {
             ErrorKind::NotADirectory => Self::NotDirectory,
             _ => return None,
         })
+    }
+
+    /// A remedy that names tools of the system. `None` if they add nothing.
+    pub(crate) fn system_remedy(self) -> Option<&'static str> {
+        let found = REMEDIES.iter().find(|(failure, _)| *failure == self);
+        found.map(|(_, remedy)| *remedy)
     }
 
     /// The system's error code. 0 if it has none.

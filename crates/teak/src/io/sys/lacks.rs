@@ -1,13 +1,17 @@
-//! The answers of a system that cannot do something with files.
+//! The answers of a system that cannot do something with files, or has no rule for threads.
 
-use super::types::{Allocate, FileSystem};
+use super::types::{Allocate, Failure, FileSystem};
 use std::{
     fs::File,
     io::{self, IoSlice},
     ops::Range,
     path::Path,
     sync::OnceLock,
+    thread::JoinHandle,
 };
+
+/// Remedies that name tools or settings of the system, instead of those that fit any system.
+pub(crate) const REMEDIES: &[(Failure, &str)] = &[];
 
 pub(crate) fn append(
     _file: &File,
@@ -67,3 +71,11 @@ pub(crate) fn has_mark(_file: &File) -> bool {
 pub(crate) fn read_soon(_file: &File, _offset: u64, _len: u64) {}
 
 pub(crate) fn drop_cache(_file: &File) {}
+
+/// Whether a thread can begin and end while another one runs destructors of thread-local data.
+pub(crate) const ARE_THREADS_FREE: bool = true;
+
+/// Waits for the end of a thread, which does not panic.
+pub(crate) fn join(thread: JoinHandle<()>) {
+    let _ = thread.join();
+}

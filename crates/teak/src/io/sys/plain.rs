@@ -2,19 +2,19 @@
 //! their specialities works without them.
 
 pub(crate) use super::lacks::{
-    allocate, append, begin_write_back, drop_cache, file_system, has_mark, is_on_network,
+    allocate, append, begin_write_back, drop_cache, file_system, has_mark, is_on_network, join,
     next_data, next_hole, punch, read_soon, set_mark, write_durably,
 };
 pub(crate) use super::poll::{sleep_on, wake_all, wake_one};
 use super::types::Access;
 pub(crate) use super::unix::{
-    ByteLocks, Directory, FAILURES, FileAt, Mapped, advise, anchor_is_impossible as anchor,
-    at_fork, attributes, borrow, create_new, create_private_directory, create_unnamed, drop_anchor,
-    file_over, flush, id_of, is_refusal, kind, limit, link_unnamed, memory_bytes, memory_file,
-    no_residency as is_absent, open, permissions_of, populate, process_locks as byte_locks,
-    process_namespace, random_bytes, raw, release_inherited, remove_file,
-    rename_unsupported as rename_new, set_permissions, system_page_len, truncate, try_lock_file,
-    unlock_file, uptime_ms, write_at, zeros_over,
+    ByteLocks, Directory, FAILURES, FileAt, Mapped, REMEDIES, advise,
+    anchor_is_impossible as anchor, at_fork, attributes, borrow, create_new,
+    create_private_directory, create_unnamed, drop_anchor, file_over, flush, id_of, is_refusal,
+    kind, limit, link_unnamed, memory_bytes, memory_file, no_residency as is_absent, open,
+    permissions_of, populate, process_locks as byte_locks, process_namespace, random_bytes, raw,
+    release_inherited, remove_file, rename_unsupported as rename_new, set_permissions,
+    system_page_len, truncate, try_lock_file, unlock_file, uptime_ms, write_at, zeros_over,
 };
 use super::unix::{Signal, catch_signals};
 use std::{
@@ -23,6 +23,9 @@ use std::{
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
+
+/// As where a thread can neither begin nor end while another one does.
+pub(crate) const ARE_THREADS_FREE: bool = false;
 
 /// No boot is known, so that after each opening the machine may have gone down.
 pub(crate) fn boot_id() -> Option<[u8; 16]> {

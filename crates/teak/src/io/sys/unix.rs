@@ -30,7 +30,7 @@ pub(super) use locks::LockCommands;
 pub(crate) use locks::{ByteLocks, try_lock_file, unlock_file};
 pub(crate) use mapped::{Mapped, advise, file_over, is_absent, zeros_over};
 pub(crate) use process::{
-    FAILURES, at_fork, borrow, drop_anchor, limit, memory_bytes, random_bytes, raw,
+    FAILURES, REMEDIES, at_fork, borrow, drop_anchor, limit, memory_bytes, random_bytes, raw,
     release_inherited, system_page_len, uptime_ms,
 };
 pub(super) use process::{clock_ms, uuid_of, weak};

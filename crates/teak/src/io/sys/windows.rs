@@ -6,17 +6,23 @@
 //!   [`Mapped::show`] puts the next view there. A file with a view does not become shorter.
 //! - Locks are mandatory here: a locked byte can be neither read nor written through another
 //!   handle. Only bytes far beyond all data are locked.
-//! - Words in shared memory cannot wake another process. Its threads look at the word every 1 to 16
-//!   milliseconds.
+//! - Words in shared memory cannot wake another process. Each word on which threads wait has events
+//!   with names. Where these are refused, threads look at the word every 1 to 16 milliseconds.
 
 mod directory;
+mod events;
 mod faults;
 mod files;
 mod locks;
 mod machine;
+#[cfg(test)]
+#[path = "windows/mandatory_tests.rs"]
+mod mandatory;
 mod mapped;
 mod sections;
+mod waiting;
 
+pub(crate) use super::lacks::REMEDIES;
 pub(crate) use super::lacks::{
     append, begin_write_back, drop_cache, file_system, has_mark, next_data, next_hole, punch,
     read_soon, set_mark, write_durably,
@@ -32,12 +38,13 @@ pub(crate) use files::{
 };
 pub(crate) use locks::{ByteLocks, byte_locks, try_lock_file, unlock_file};
 pub(crate) use machine::{
-    FAILURES, anchor, at_fork, boot_id, borrow, drop_anchor, limit, memory_bytes,
-    process_namespace, random_bytes, raw, release_inherited, sleep_on, system_page_len, thread_id,
-    uptime_ms, wake_all, wake_one,
+    ARE_THREADS_FREE, FAILURES, anchor, at_fork, boot_id, borrow, drop_anchor, join, limit,
+    memory_bytes, process_namespace, random_bytes, raw, release_inherited, system_page_len,
+    thread_id, uptime_ms,
 };
 pub(crate) use mapped::{Mapped, advise, is_absent, populate};
 pub(crate) use sections::{file_over, zeros_over};
+pub(crate) use waiting::{sleep_on, wake_all, wake_one};
 
 use std::io;
 use windows_sys::core::BOOL;

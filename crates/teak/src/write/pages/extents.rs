@@ -243,7 +243,9 @@ impl WritePages {
         if !self.supply.is_secured {
             return Ok(None);
         }
-        let len = (extent.len as usize) << self.file.page_shift;
+        let Ok(len) = usize::try_from(u64::from(extent.len) << self.file.page_shift) else {
+            return Ok(None);
+        };
         let end = extent.end() << self.file.page_shift;
         let last = self.file.writable.last();
         if last.is_none_or(|(writable, _)| writable.address_range_len() < end) {

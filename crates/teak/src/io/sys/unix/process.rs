@@ -33,6 +33,41 @@ pub(crate) const FAILURES: &[(Failure, i32)] = &[
     (Failure::TryAgain, libc::EAGAIN),
 ];
 
+/// Remedies that name tools and settings of the system. The first of a failure counts.
+pub(crate) const REMEDIES: &[(Failure, &str)] = &[
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    (
+        Failure::NotAllowed,
+        "the system does not allow this user to do it; check the owner and the attributes (`lsattr`) of the file",
+    ),
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    (
+        Failure::NoMemory,
+        "there is not enough memory or address space; end other programs, or raise the limits (`ulimit -v`, `ulimit -l`, `vm.max_map_count`)",
+    ),
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    (
+        Failure::SystemFiles,
+        "too many files are open in the system; close some, or raise the limit (`fs.file-max`)",
+    ),
+    (
+        Failure::FileTooLong,
+        "the file would be longer than the process or the file system allows; raise the limit (`ulimit -f`), or use another file system",
+    ),
+    (
+        Failure::NoMemory,
+        "there is not enough memory or address space; end other programs, or raise the limits (`ulimit -v`, `ulimit -l`)",
+    ),
+    (
+        Failure::ProcessFiles,
+        "this process has too many files open; close some, or raise the limit (`ulimit -n`)",
+    ),
+    (
+        Failure::DiskFailed,
+        "the disk has failed; check the system log (`dmesg`), then run `teak check`",
+    ),
+];
+
 /// Size in bytes of a page that the system maps.
 pub(crate) fn system_page_len() -> usize {
     rustix::param::page_size()
@@ -77,7 +112,14 @@ pub(crate) fn random_bytes(bytes: &mut [u8]) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         // SAFETY: the part is valid for writing.
         let is_filled = unsafe { libc::getrandom(at, len, 0) } == len as isize;
-        #[cfg(not(target_os = "linux"))]
+        // Only macOS lets any program call `getentropy`. This call cannot fail.
+        #[cfg(target_vendor = "apple")]
+        let is_filled = {
+            // SAFETY: the part is valid for writing.
+            unsafe { libc::arc4random_buf(at, len) };
+            true
+        };
+        #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
         // SAFETY: the part is valid for writing.
         let is_filled = unsafe { libc::getentropy(at, len) } == 0;
         if !is_filled {

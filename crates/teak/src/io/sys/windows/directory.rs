@@ -12,12 +12,15 @@ use std::{
     ptr,
 };
 use windows_sys::Win32::{
-    Foundation::{ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED},
+    Foundation::{
+        ERROR_ACCESS_DENIED, ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED, ERROR_SHARING_VIOLATION,
+    },
     Storage::FileSystem::{
         DELETE, FILE_DISPOSITION_FLAG_DELETE, FILE_DISPOSITION_FLAG_POSIX_SEMANTICS,
         FILE_DISPOSITION_INFO, FILE_DISPOSITION_INFO_EX, FILE_FLAG_OPEN_REPARSE_POINT,
         FILE_GENERIC_READ, FILE_GENERIC_WRITE, FILE_RENAME_INFO, FileDispositionInfo,
-        FileDispositionInfoEx, FileRenameInfo, MoveFileExW, SetFileInformationByHandle,
+        FileDispositionInfoEx, FileRenameInfo, MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH,
+        MoveFileExW, SetFileInformationByHandle,
     },
 };
 
@@ -61,7 +64,20 @@ impl Directory {
 
     /// Renames a file, and replaces what has the new name.
     pub(crate) fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
-        fs::rename(self.0.join(name), to.0.join(new))
+        let (from, to) = (self.0.join(name), to.0.join(new));
+        let is_replaced_open = |error: &io::Error| {
+            let refusals = [ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION];
+            (refusals.iter()).any(|code| error.raw_os_error() == Some(*code as i32))
+        };
+        match move_file(&from, &to, MOVEFILE_REPLACE_EXISTING) {
+            // That call replaces no file that is open. The other one does, and may return before
+            // the new name is on the disk.
+            Err(error) if is_replaced_open(&error) => {
+                fs::rename(from, &to)?;
+                OpenOptions::new().write(true).open(to)?.sync_all()
+            }
+            done => done,
+        }
     }
 
     /// Removes the name of a file, which may be open.
@@ -115,7 +131,9 @@ pub(crate) fn link_unnamed(directory: &Directory, file: &File, name: &OsStr) -> 
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     set_deleted(file, false)?;
-    rename_open(file, &path).inspect_err(|_| {
+    // With its new name. If that fails, the file has none again.
+    let named = rename_open(file, &path).and_then(|()| file.sync_all());
+    named.inspect_err(|_| {
         let _ = set_deleted(file, true);
     })
 }
@@ -149,10 +167,16 @@ pub(crate) fn rename_new(
     to: &Directory,
     new: &OsStr,
 ) -> io::Result<()> {
-    let [from, to] = [directory.0.join(name), to.0.join(new)]
-        .map(|path| -> Vec<u16> { path.as_os_str().encode_wide().chain([0]).collect() });
+    move_file(&directory.0.join(name), &to.0.join(new), 0)
+}
+
+/// Renames a file. Returns when its new name is on the disk.
+fn move_file(from: &Path, to: &Path, flags: u32) -> io::Result<()> {
+    let [from, to] =
+        [from, to].map(|path| -> Vec<u16> { path.as_os_str().encode_wide().chain([0]).collect() });
+    let flags = flags | MOVEFILE_WRITE_THROUGH;
     // SAFETY: both paths end with a zero.
-    check(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
+    check(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), flags) })
 }
 
 /// Removes the name of a file, which may be open. Other names and the open file stay.

@@ -1,6 +1,7 @@
 //! Accesses to mapped files that fail.
 
 use super::{check, sections};
+use crate::io::sys::types::Access;
 use std::{io, sync::OnceLock};
 use windows_sys::Win32::{
     Foundation::{EXCEPTION_ACCESS_VIOLATION, EXCEPTION_IN_PAGE_ERROR},
@@ -24,18 +25,32 @@ pub(crate) fn catch_faults(absorb: fn(usize) -> bool) -> io::Result<()> {
     check((!handle.is_null()).into())
 }
 
-/// Of the information about both exceptions: the first number is 0 for an access that reads, and
-/// the second one is the address.
+/// Of the information about both exceptions: the first number is one of these for an access that
+/// reads or writes, and the second one is the address.
 const READS: usize = 0;
+const WRITES: usize = 1;
 
 unsafe extern "system" fn on_exception(pointers: *mut EXCEPTION_POINTERS) -> i32 {
     // SAFETY: the system calls a handler with valid information.
     let record = unsafe { &*(*pointers).ExceptionRecord };
     let [access, address, ..] = record.ExceptionInformation;
+    let absorb = || ABSORB.get().is_some_and(|absorb| absorb(address));
     let is_over = match record.ExceptionCode {
-        EXCEPTION_IN_PAGE_ERROR => ABSORB.get().is_some_and(|absorb| absorb(address)),
-        // Another thread was just replacing what is mapped there.
-        EXCEPTION_ACCESS_VIOLATION => access == READS && sections::is_mapped(address),
+        EXCEPTION_IN_PAGE_ERROR => absorb(),
+        EXCEPTION_ACCESS_VIOLATION => {
+            let shown = match access {
+                READS => sections::is_shown(address, Access::ReadOnly),
+                WRITES => sections::is_shown(address, Access::ReadWrite),
+                _ => None,
+            };
+            match shown {
+                // Another thread was just replacing what is mapped there.
+                Some(true) => true,
+                // Another thread failed to replace it.
+                Some(false) => absorb(),
+                None => false,
+            }
+        }
         _ => false,
     };
     match is_over {

@@ -1,6 +1,6 @@
 //! Open files: attributes, writes and lengths.
 
-use super::check;
+use super::{check, sections::Section};
 use crate::io::sys::types::{
     Access, Allocate, FileAttributes, FileId, FileKind, FilePermissions, FlushExtent, Links,
 };
@@ -51,12 +51,14 @@ pub(crate) trait FileAt {
 
 impl FileAt for File {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        #[cfg(test)]
+        super::mandatory::refuse(self, offset, bytes.len(), Access::ReadOnly)?;
         self.seek_read(bytes, offset)
     }
 
     fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         while !bytes.is_empty() {
-            match self.seek_write(bytes, offset)? {
+            match write_part(self, bytes, offset)? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
                 len => {
                     bytes = &bytes[len..];
@@ -84,7 +86,7 @@ pub(crate) fn id_of(path: &Path, links: Links) -> io::Result<FileId> {
 }
 
 /// Volume, and number in the volume. Of a number with more than 64 bits (ReFS) both halves count.
-fn id(file: &File) -> io::Result<FileId> {
+pub(super) fn id(file: &File) -> io::Result<FileId> {
     let mut found = FILE_ID_INFO::default();
     let (out, len) = (
         (&raw mut found).cast::<c_void>(),
@@ -206,7 +208,7 @@ pub(crate) fn write_at(file: &File, parts: &[IoSlice<'_>], offset: u64) -> io::R
         return Ok(0);
     };
     if parts.len() == 1 || first.len() >= ALONE_LEN {
-        return file.seek_write(first, offset);
+        return write_part(file, first, offset);
     }
     // A call writes one part. Copying the bytes takes less time than a call for each.
     let mut together = Vec::new();
@@ -216,7 +218,13 @@ pub(crate) fn write_at(file: &File, parts: &[IoSlice<'_>], offset: u64) -> io::R
         }
         together.extend_from_slice(part);
     }
-    file.seek_write(&together, offset)
+    write_part(file, &together, offset)
+}
+
+fn write_part(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    #[cfg(test)]
+    super::mandatory::refuse(file, offset, bytes.len(), Access::ReadWrite)?;
+    file.seek_write(bytes, offset)
 }
 
 /// Makes the file shorter, unless it is mapped somewhere. Returns whether it did.
@@ -230,17 +238,15 @@ pub(crate) fn truncate(file: &File, len: u64) -> io::Result<bool> {
 
 /// Allocates blocks for bytes. A longer file gets its blocks at once. Returns `false` for bytes in
 /// the file, which may be a sparse one.
+///
+/// A section makes the file longer, and never shorter: another process may just have made it even
+/// longer than this.
 pub(crate) fn allocate(file: &File, range: Range<u64>, allocation: Allocate) -> io::Result<bool> {
     if allocation != Allocate::Grow {
         return Ok(false);
     }
-    let len = file.metadata()?.len();
-    if len < range.end {
-        match file.set_len(range.end) {
-            // Another process has made it even longer, and has mapped it.
-            Err(error) if is_code(&error, ERROR_USER_MAPPED_FILE) => {}
-            grown => grown?,
-        }
+    if file.metadata()?.len() < range.end {
+        Section::of_len(file, range.end)?;
     }
     Ok(true)
 }

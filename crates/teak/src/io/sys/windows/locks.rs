@@ -34,7 +34,7 @@ const _: () = assert!(
 );
 
 /// The byte that is locked for a whole file.
-const WHOLE_FILE: u32 = 1 << 20;
+pub(super) const WHOLE_FILE: u32 = 1 << 20;
 /// How often, and how long apart, a byte is tried that another process may just be probing.
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(1);
@@ -140,13 +140,25 @@ fn at(first: u32) -> OVERLAPPED {
 }
 
 fn try_lock(file: &File, first: u32, count: u32, exclusive: u32) -> io::Result<bool> {
+    try_lock_at(file, at(first), count, exclusive)
+}
+
+pub(super) fn try_lock_at(
+    file: &File,
+    mut position: OVERLAPPED,
+    count: u32,
+    exclusive: u32,
+) -> io::Result<bool> {
     let flags = exclusive | LOCKFILE_FAIL_IMMEDIATELY;
-    let mut position = at(first);
     // SAFETY: the handle is open, and the structure is valid while the call lasts.
     let locked = unsafe { LockFileEx(file.as_raw_handle(), flags, 0, count, 0, &mut position) };
     let refusals = [ERROR_LOCK_VIOLATION, ERROR_IO_PENDING];
     match check(locked) {
-        Ok(()) => Ok(true),
+        Ok(()) => {
+            #[cfg(test)]
+            super::mandatory::note(file, &position, count, exclusive != 0);
+            Ok(true)
+        }
         Err(error)
             if refusals
                 .iter()
@@ -160,6 +172,8 @@ fn try_lock(file: &File, first: u32, count: u32, exclusive: u32) -> io::Result<b
 
 fn unlock(file: &File, first: u32, count: u32) -> io::Result<()> {
     let mut position = at(first);
+    #[cfg(test)]
+    super::mandatory::forget(file, &position, count);
     // SAFETY: the handle is open, and the structure is valid while the call lasts.
     check(unsafe { UnlockFileEx(file.as_raw_handle(), 0, count, 0, &mut position) })
 }

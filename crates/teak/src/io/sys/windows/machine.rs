@@ -1,4 +1,4 @@
-//! The machine, this process and its threads, waiting, and the system's error codes.
+//! The machine, this process and its threads, and the system's error codes.
 
 use super::check;
 use crate::io::sys::types::{Failure, FileId, Limit};
@@ -9,11 +9,8 @@ use std::{
     mem::ManuallyDrop,
     os::windows::io::{AsRawHandle, FromRawHandle},
     ptr::{self, NonNull},
-    sync::{
-        OnceLock,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
+    sync::OnceLock,
+    thread::JoinHandle,
 };
 use windows_sys::Win32::{
     Foundation::{
@@ -30,7 +27,7 @@ use windows_sys::Win32::{
         SystemInformation::{
             GetSystemInfo, GetTickCount64, GlobalMemoryStatusEx, MEMORYSTATUSEX, SYSTEM_INFO,
         },
-        Threading::{GetCurrentThreadId, WaitOnAddress, WakeByAddressAll, WakeByAddressSingle},
+        Threading::{GetCurrentThreadId, WaitForSingleObject},
     },
 };
 
@@ -124,39 +121,6 @@ pub(crate) fn limit(_limit: Limit) -> Option<u64> {
     None
 }
 
-/// The longest pause between two looks at a word: another process may have changed it.
-const PAUSE_MAX: Duration = Duration::from_millis(1);
-
-/// Sleeps while `word` has the value `expected`, until it is woken, for at most `limit`. May wake
-/// up spuriously. A thread of this process wakes it at once. Another process only changes the word.
-pub(crate) fn sleep_on(word: &AtomicU32, expected: u32, limit: Duration) {
-    let begun = Instant::now();
-    let pause_ms = PAUSE_MAX.min(limit).as_millis().max(1) as u32;
-    while word.load(Relaxed) == expected && begun.elapsed() < limit {
-        let address = ptr::from_ref(word).cast::<c_void>();
-        let compared = ptr::from_ref(&expected).cast::<c_void>();
-        // SAFETY: both addresses have four bytes that are valid for reading.
-        let is_woken = unsafe { WaitOnAddress(address, compared, size_of::<u32>(), pause_ms) };
-        if is_woken != 0 {
-            return;
-        }
-    }
-}
-
-/// Wakes one thread of this process that sleeps on `word`. It is not known whether there is one.
-/// `false` is harmless, because sleepers look at the word.
-pub(crate) fn wake_one(word: &AtomicU32) -> bool {
-    // SAFETY: the address is only compared with those of sleeping threads.
-    unsafe { WakeByAddressSingle(ptr::from_ref(word).cast()) };
-    false
-}
-
-/// Wakes all threads of this process that sleep on `word`.
-pub(crate) fn wake_all(word: &AtomicU32) {
-    // SAFETY: the address is only compared with those of sleeping threads.
-    unsafe { WakeByAddressAll(ptr::from_ref(word).cast()) };
-}
-
 /// No process is copied here.
 pub(crate) fn at_fork(_begin: extern "C" fn(), _end: extern "C" fn(), _child: extern "C" fn()) {}
 
@@ -189,3 +153,17 @@ pub(crate) unsafe fn drop_anchor(_anchor: NonNull<u8>) {}
 ///
 /// None: no process inherits handles of files.
 pub(crate) unsafe fn release_inherited(_raw: isize, _id: FileId, _anchor: *mut u8) {}
+
+/// A thread needs a lock to begin and to end, which another one holds while it runs destructors of
+/// thread-local data.
+pub(crate) const ARE_THREADS_FREE: bool = false;
+
+/// The longest wait for the end of a thread whose work is over.
+const END_WAIT_MAX_MS: u32 = 100;
+
+/// Waits for the end of a thread, so that a library may be unloaded. Gives up if the thread cannot
+/// end because of the caller.
+pub(crate) fn join(thread: JoinHandle<()>) {
+    // SAFETY: the handle is open while `thread` lives.
+    unsafe { WaitForSingleObject(thread.as_raw_handle(), END_WAIT_MAX_MS) };
+}

@@ -2,6 +2,7 @@
 
 use super::{
     check,
+    files::id,
     sections::{self, Section},
     system_page_len,
 };
@@ -54,7 +55,11 @@ impl Mapped {
             return Err(Failure::NoMemory.error());
         }
         let len = len.next_multiple_of(system_page_len());
-        let mapped = Self::at(sections::reserve(len, offset, access)?, len, true)?;
+        let shared = match access {
+            Access::ReadOnly => None,
+            Access::ReadWrite => Some(id(file)?),
+        };
+        let mapped = Self::at(sections::reserve(shared, len, offset, access)?, len, true)?;
         match access {
             Access::ReadWrite => {
                 let section = Section::of_len(file, offset + len as u64)?;

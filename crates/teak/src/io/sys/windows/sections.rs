@@ -5,16 +5,23 @@
 //! again. In between the addresses are not accessible. A thread that reads there waits in the
 //! handler of `faults.rs` for the lock of this module.
 
-use super::{check, system_page_len};
-use crate::io::{mutex::lock, sys::types::Access};
+use super::{check, events::WordEvents, system_page_len};
+use crate::io::{
+    mutex::lock,
+    sys::types::{Access, FileId},
+};
 use std::{
     collections::BTreeMap,
     ffi::c_void,
     fs::File,
     io,
+    ops::Range,
     os::windows::io::AsRawHandle,
     ptr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 use windows_sys::Win32::{
     Foundation::{CloseHandle, HANDLE},
@@ -32,6 +39,11 @@ use windows_sys::Win32::{
 /// All ranges by their first address. Nobody touches mapped memory while holding the lock.
 static RANGES: Mutex<BTreeMap<usize, MappedRange>> = Mutex::new(BTreeMap::new());
 
+/// All ranges that there ever were are between these addresses. Faults elsewhere, which are those of
+/// other code, wait for no lock.
+static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
+static HIGHEST: AtomicUsize = AtomicUsize::new(0);
+
 /// A range of addresses. Its parts follow each other from the start, and a placeholder is the rest.
 #[derive(Debug)]
 struct MappedRange {
@@ -43,13 +55,28 @@ struct MappedRange {
     parts: BTreeMap<usize, MappedPart>,
     /// The end of the last part.
     end: usize,
+    /// The file, if it has words on which processes wait.
+    shared: Option<FileId>,
+    /// The events of words on which somebody has waited, by their distance from the start. `None`
+    /// if the system refused them.
+    events: BTreeMap<usize, Option<Arc<WordEvents>>>,
 }
 
 #[derive(Debug)]
 struct MappedPart {
     len: usize,
-    /// `None` for zeros of this process.
-    section: Option<Arc<Section>>,
+    shown: Shown,
+}
+
+/// The bytes that a part of a range shows.
+#[derive(Clone, Debug)]
+enum Shown {
+    /// The file.
+    File(Arc<Section>),
+    /// Zeros of this process.
+    Zeros,
+    /// Nothing: it is a placeholder, because the system refused to show something else.
+    Nothing,
 }
 
 /// A file that can be mapped.
@@ -121,8 +148,18 @@ fn protection(access: Access) -> u32 {
     }
 }
 
-/// Reserves addresses for a file from `offset` on.
-pub(super) fn reserve(len: usize, offset: u64, access: Access) -> io::Result<*mut u8> {
+/// Reserves addresses for a file from `offset` on. `shared` identifies a file with words on which
+/// processes wait.
+pub(super) fn reserve(
+    shared: Option<FileId>,
+    len: usize,
+    offset: u64,
+    access: Access,
+) -> io::Result<*mut u8> {
+    assert!(
+        len.is_multiple_of(system_page_len()),
+        "whole pages are reserved, so that no page belongs to two ranges"
+    );
     let kind = MEM_RESERVE | MEM_RESERVE_PLACEHOLDER;
     let (none, nothing) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: the system chooses the address.
@@ -146,7 +183,11 @@ pub(super) fn reserve(len: usize, offset: u64, access: Access) -> io::Result<*mu
         access,
         parts: BTreeMap::new(),
         end: 0,
+        shared,
+        events: BTreeMap::new(),
     };
+    LOWEST.fetch_min(base.addr(), Relaxed);
+    HIGHEST.fetch_max(base.addr() + len, Relaxed);
     lock(&RANGES).insert(base.addr(), range);
     Ok(base.cast())
 }
@@ -181,11 +222,9 @@ pub(super) fn show(base: usize, section: Section, wanted: usize) -> io::Result<(
         }
         return Err(error);
     }
-    let part = MappedPart {
-        len: page_len,
-        section: Some(Arc::new(section)),
-    };
-    range.parts.insert(start, part);
+    let shown = Shown::File(Arc::new(section));
+    let len = page_len;
+    range.parts.insert(start, MappedPart { len, shown });
     range.end = start + page_len;
     Ok(())
 }
@@ -199,9 +238,9 @@ pub(super) fn release(base: usize) {
         let address = (base + start) as *mut c_void;
         // SAFETY: the parts are mapped here, and nobody uses them any more.
         unsafe {
-            match part.section {
-                Some(_) => UnmapViewOfFile2(GetCurrentProcess(), view(address), 0),
-                None => VirtualFree(address, 0, MEM_RELEASE),
+            match part.shown {
+                Shown::File(_) => UnmapViewOfFile2(GetCurrentProcess(), view(address), 0),
+                Shown::Zeros | Shown::Nothing => VirtualFree(address, 0, MEM_RELEASE),
             }
         };
     }
@@ -211,11 +250,32 @@ pub(super) fn release(base: usize) {
     }
 }
 
-/// Whether the address is mapped and readable. Waits while its range is being changed.
-pub(super) fn is_mapped(address: usize) -> bool {
+/// Whether something is shown at an address. `None` if it is in no part of a range for this access. Waits while its
+/// range is being changed.
+pub(super) fn is_shown(address: usize, access: Access) -> Option<bool> {
+    if !(LOWEST.load(Relaxed)..HIGHEST.load(Relaxed)).contains(&address) {
+        return None;
+    }
     let ranges = lock(&RANGES);
-    let found = ranges.range(..=address).next_back();
-    found.is_some_and(|(base, range)| address - base < range.end)
+    let (base, range) = ranges.range(..=address).next_back()?;
+    match (access, range.access) {
+        (Access::ReadWrite, Access::ReadOnly) => None,
+        _ => range.is_shown(address - base),
+    }
+}
+
+/// The events of the word at an address; `None` if it is in no file that processes share.
+pub(super) fn events_at(address: usize) -> Option<Arc<WordEvents>> {
+    let mut ranges = lock(&RANGES);
+    let (base, range) = ranges.range_mut(..=address).next_back()?;
+    let at = address - base;
+    let file = range.shared.filter(|_| at < range.len)?;
+    let open = || {
+        WordEvents::open(file, range.offset + at as u64)
+            .ok()
+            .map(Arc::new)
+    };
+    range.events.entry(at).or_insert_with(open).clone()
 }
 
 fn view(address: *mut c_void) -> MEMORY_MAPPED_VIEW_ADDRESS {
@@ -244,50 +304,57 @@ impl MappedRange {
         (shown > self.end).then_some(shown)
     }
 
-    /// Replaces views by zeros of this process, from one page to another.
+    /// Whether something is shown at this distance from the base. `None` if it is in no part.
+    fn is_shown(&self, at: usize) -> Option<bool> {
+        let (start, part) = self.parts.range(..=at).next_back()?;
+        (at - start < part.len).then_some(!matches!(part.shown, Shown::Nothing))
+    }
+
+    /// Replaces views by zeros of this process, from one page to another. After an error some of
+    /// the parts show nothing.
     fn put_zeros(&mut self, base: usize, from: usize, to: usize) -> io::Result<()> {
-        let touched = self
-            .parts
-            .range(..to)
-            .filter(|(start, part)| **start + part.len > from && part.section.is_some());
-        let starts: Vec<usize> = touched.map(|(start, _)| *start).collect();
-        for start in starts {
-            let Some(part) = self.parts.remove(&start) else {
+        for start in self.starts(from, to) {
+            let Some(part) = self.hidden(base, start, |shown| !matches!(shown, Shown::Zeros))?
+            else {
                 continue;
             };
-            let Some(section) = part.section else {
-                continue;
-            };
-            let address = (base + start) as *mut c_void;
-            // SAFETY: a view of this module. The addresses stay reserved.
-            check(unsafe {
-                let (process, kind) = (GetCurrentProcess(), MEM_PRESERVE_PLACEHOLDER);
-                UnmapViewOfFile2(process, view(address), kind)
-            })?;
             let end = start + part.len;
-            let cuts = [start, from.clamp(start, end), to.clamp(start, end), end];
-            for (index, cut) in cuts.windows(2).enumerate() {
-                let (cut, len) = (cut[0], cut[1] - cut[0]);
-                if len == 0 {
+            let (from, to) = (from.clamp(start, end), to.clamp(start, end));
+            let pieces = [
+                (start..from, part.shown.clone()),
+                (from..to, Shown::Zeros),
+                (to..end, part.shown),
+            ];
+            let mut rest = start..end;
+            for (piece, wanted) in pieces {
+                if piece.is_empty() {
                     continue;
                 }
-                if cut + len < end {
-                    split(base + cut, len)?;
+                let is_last = piece.end == end;
+                let cut = if is_last {
+                    Ok(())
+                } else {
+                    split(base + piece.start, piece.len())
+                };
+                if cut.is_ok() {
+                    rest.start = piece.end;
                 }
-                let section = (index != 1).then(|| Arc::clone(&section));
-                match &section {
-                    Some(section) => {
-                        section.map(base + cut, self.offset + cut as u64, len, self.access)?
-                    }
-                    None => put_memory(base + cut, len, self.access)?,
+                let put = cut.and_then(|()| {
+                    let put = self.put(base, piece.clone(), &wanted);
+                    self.note(piece, if put.is_ok() { wanted } else { Shown::Nothing });
+                    put
+                });
+                if let Err(error) = put {
+                    self.note(rest, Shown::Nothing);
+                    return Err(error);
                 }
-                self.parts.insert(cut, MappedPart { len, section });
             }
         }
         Ok(())
     }
 
-    /// Replaces zeros of this process by views.
+    /// Replaces zeros of this process by views. After an error the part has zeros, or shows nothing
+    /// if the system refuses these, too.
     fn put_views(
         &mut self,
         base: usize,
@@ -295,20 +362,75 @@ impl MappedRange {
         to: usize,
         section: Section,
     ) -> io::Result<()> {
-        let section = Arc::new(section);
-        for (start, part) in self.parts.range_mut(from..to) {
-            if part.section.is_none() {
-                split(base + start, part.len)?;
-                section.map(
-                    base + start,
-                    self.offset + *start as u64,
-                    part.len,
-                    self.access,
-                )?;
-                part.section = Some(Arc::clone(&section));
-            }
+        let wanted = Shown::File(Arc::new(section));
+        for start in self.starts(from, to) {
+            let Some(part) = self.hidden(base, start, |shown| !matches!(shown, Shown::File(_)))?
+            else {
+                continue;
+            };
+            let bytes = start..start + part.len;
+            let shown = self.put(base, bytes.clone(), &wanted);
+            let now = match &shown {
+                Ok(()) => wanted.clone(),
+                Err(_) if self.put(base, bytes.clone(), &Shown::Zeros).is_ok() => Shown::Zeros,
+                Err(_) => Shown::Nothing,
+            };
+            self.note(bytes, now);
+            shown?;
         }
         Ok(())
+    }
+
+    /// Takes a part out that shows what is to be replaced, and makes it a placeholder.
+    fn hidden(
+        &mut self,
+        base: usize,
+        start: usize,
+        is_replaced: impl FnOnce(&Shown) -> bool,
+    ) -> io::Result<Option<MappedPart>> {
+        let Some(part) = self
+            .parts
+            .get(&start)
+            .filter(|part| is_replaced(&part.shown))
+        else {
+            return Ok(None);
+        };
+        let address = base + start;
+        match part.shown {
+            // SAFETY: a view of this module. The addresses stay reserved.
+            Shown::File(_) => check(unsafe {
+                let (process, kind) = (GetCurrentProcess(), MEM_PRESERVE_PLACEHOLDER);
+                UnmapViewOfFile2(process, view(address as *mut c_void), kind)
+            })?,
+            Shown::Zeros => split(address, part.len)?,
+            Shown::Nothing => {}
+        }
+        Ok(self.parts.remove(&start))
+    }
+
+    /// The starts of the parts that have bytes there.
+    fn starts(&self, from: usize, to: usize) -> Vec<usize> {
+        let parts = self.parts.range(..to);
+        let touched = parts.filter(|(start, part)| **start + part.len > from);
+        touched.map(|(start, _)| *start).collect()
+    }
+
+    /// Replaces a placeholder.
+    fn put(&self, base: usize, bytes: Range<usize>, wanted: &Shown) -> io::Result<()> {
+        let (address, offset) = (base + bytes.start, self.offset + bytes.start as u64);
+        match wanted {
+            Shown::File(section) => section.map(address, offset, bytes.len(), self.access),
+            Shown::Zeros => put_memory(address, bytes.len(), self.access),
+            Shown::Nothing => Ok(()),
+        }
+    }
+
+    fn note(&mut self, bytes: Range<usize>, shown: Shown) {
+        if !bytes.is_empty() {
+            debug_assert!(bytes.end <= self.end, "parts are before the rest");
+            let len = bytes.len();
+            self.parts.insert(bytes.start, MappedPart { len, shown });
+        }
     }
 }
 
@@ -342,9 +464,8 @@ pub(crate) unsafe fn zeros_over(start: usize, len: usize, _access: Access) -> bo
     let mut ranges = lock(&RANGES);
     let found = ranges.range_mut(..=start).next_back();
     found.is_some_and(|(base, range)| {
-        range
-            .put_zeros(*base, start - base, start - base + len)
-            .is_ok()
+        let at = start - base;
+        range.put_zeros(*base, at, at + len).is_ok() && range.is_shown(at) == Some(true)
     })
 }
 
@@ -368,3 +489,7 @@ pub(crate) unsafe fn file_over(
     let (base, range) = found.ok_or(io::ErrorKind::NotFound)?;
     range.put_views(*base, start - base, start - base + len, section)
 }
+
+#[cfg(test)]
+#[path = "sections_tests.rs"]
+mod tests;

@@ -87,8 +87,8 @@ setup_tests() {
     # strace kills programs at each system call, xfsprogs and e2fsprogs make the file systems whose
     # power is cut, and the C and C++ interfaces are tested with the rest. A step that lacks one of
     # these says so and does what it can.
-    # Java with Maven, Node.js with npm, and Go are not installed: without them, clients of LMDB and
-    # LevelDB in these languages are skipped. Debian's programs that are clients install nothing.
+    # Node.js with npm, and Go are not installed: without them, clients of LMDB and LevelDB in these
+    # languages are skipped. Debian's programs that are clients install nothing.
     have strace || optional+=(strace)
     have xfs_io || optional+=(xfsprogs)
     have mkfs.ext4 || optional+=(e2fsprogs)
@@ -102,6 +102,12 @@ setup_tests() {
     have doxygen || optional+=(doxygen)
     # Compared with the library in its place.
     [ -e /usr/include/leveldb/db.h ] || optional+=(libleveldb-dev)
+    # The packages for Java: `cargo xtask java`. Releases that have Java 25 get it too.
+    have javac || optional+=(default-jdk-headless)
+    if ! compgen -G "/usr/lib/jvm/*25*" > /dev/null && apt-cache show openjdk-25-jdk-headless > /dev/null 2>&1; then
+        optional+=(openjdk-25-jdk-headless)
+    fi
+    have mvn || optional+=(maven)
     # plyvel, a client of LevelDB, is built for Python.
     python3 -c 'import ensurepip, sysconfig, os; os.stat(sysconfig.get_path("include") + "/Python.h")' \
         2> /dev/null || optional+=(python3-venv python3-dev)

@@ -45,8 +45,12 @@ pub(crate) fn target_directory() -> Result<PathBuf> {
 
 /// The output directory of a profile.
 pub(crate) fn directory(profile: &str) -> Result<PathBuf> {
-    let name = if profile == "dev" { "debug" } else { profile };
-    Ok(target_directory()?.join(name))
+    Ok(target_directory()?.join(directory_name(profile)))
+}
+
+/// The name of the output directory of a profile.
+pub(crate) fn directory_name(profile: &str) -> &str {
+    if profile == "dev" { "debug" } else { profile }
 }
 
 /// Cargo arguments that build a package like this program: with the same features of shared

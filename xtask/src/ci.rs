@@ -99,6 +99,7 @@ const STEPS: &[CiStep] = &[
         "documentation for C",
         "cargo xtask docs-c --directory SCRATCH/docs-c",
     ),
+    step("Java", "cargo xtask java"),
     step("model", "cargo xtask model --ops 400000 --seed 1"),
     step("protocol", "cargo xtask protocol --commits 3 --mishaps 2"),
     step(

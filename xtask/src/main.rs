@@ -22,6 +22,8 @@ mod install;
 mod install_c;
 mod install_leveldb;
 mod instructions;
+mod java;
+mod java_bench;
 mod kill;
 mod layers;
 mod leveldb;
@@ -101,6 +103,8 @@ enum Task {
     LeveldbBench(leveldb_bench::LeveldbBenchArguments),
     LmdbBench(lmdb_bench::LmdbBenchArguments),
     Instructions(instructions::InstructionsArguments),
+    Java(java::JavaArguments),
+    JavaBench(java_bench::JavaBenchArguments),
     Lmdb1(lmdb_clients::version_1::BuildLmdb1Arguments),
     Storm(storm::StormArguments),
     /// One of the programs that `kill` kills, and `power` cuts off
@@ -157,6 +161,8 @@ fn perform(arguments: CommandLine) -> Result {
         Task::LmdbClients(arguments) => lmdb_clients::run(&arguments),
         Task::Lmdb1(arguments) => lmdb_clients::version_1::run(&arguments),
         Task::Instructions(arguments) => instructions::run(&arguments),
+        Task::Java(arguments) => java::run(&arguments),
+        Task::JavaBench(arguments) => java_bench::run(&arguments),
         Task::LeveldbBench(arguments) => leveldb_bench::run(&arguments),
         Task::LmdbBench(arguments) => lmdb_bench::run(&arguments),
         Task::Storm(arguments) => storm::run(&arguments),

@@ -59,7 +59,7 @@ fn parse(printed: &str) -> Result<Vec<(String, f64)>> {
         .collect()
 }
 
-fn median(figures: &mut [f64]) -> f64 {
+pub(crate) fn median(figures: &mut [f64]) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;
     match figures.len() {

@@ -1201,6 +1201,169 @@ typedef struct {
 } teak_ticket;
 
 /**
+ * Counts since the database was opened, for this process. A transaction is counted when it
+ * commits.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_metrics).
+   */
+  size_t size;
+  /**
+   * Commits that changed something.
+   */
+  uint64_t commits;
+  /**
+   * Of these, the commits that were deferred to the next flush, to be written together.
+   */
+  uint64_t deferred_commits;
+  /**
+   * Flushes that succeeded; commits share them.
+   */
+  uint64_t flushes;
+  /**
+   * Bytes of pages and records that these flushes brought to the disk.
+   */
+  uint64_t flushed_bytes;
+  /**
+   * Pages that commits have taken, large values included.
+   */
+  uint64_t taken_pages;
+  /**
+   * Of these, the pages that replaced a page of an earlier state and started with its bytes.
+   */
+  uint64_t copied_pages;
+  /**
+   * Pages of earlier states that commits do not use any more.
+   */
+  uint64_t dead_pages;
+  /**
+   * Pages that no state uses any more, found when a write transaction began.
+   */
+  uint64_t reclaimed_pages;
+  /**
+   * Leaves that were written before their commit because the memory limit was reached.
+   */
+  uint64_t early_pages;
+  /**
+   * Pages that were added to trees because others were full. Bulk loads do not count.
+   */
+  uint64_t splits;
+  /**
+   * Pages whose contents were moved to a neighbour.
+   */
+  uint64_t merges;
+  /**
+   * Values that were written to pages of their own.
+   */
+  uint64_t large_values;
+} teak_metrics;
+
+/**
+ * Options for creating a table. Zero is the default of every field except size.
+ *
+ * ```c
+ * teak_table_options options = {.size = sizeof options, .order = TEAK_ORDER_INTEGER};
+ * teak_txn txn;
+ * teak_table table;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_table_create(txn, teak_text("blocks"), &options, &table, &error));
+ * uint64_t height = 840000;
+ * check(teak_insert(txn, table, (teak_slice){&height, sizeof height}, teak_text("halving"), &error));
+ * check(teak_txn_commit(txn, NULL, &error));
+ * ```
+ */
+typedef struct {
+  /**
+   * sizeof(teak_table_options).
+   */
+  size_t size;
+  /**
+   * The order of keys: a teak_order.
+   */
+  uint32_t order;
+  /**
+   * 1 to store each key whole in its page, instead of sharing a prefix with its neighbours.
+   */
+  uint32_t whole_keys;
+  /**
+   * 1 for a counted table, in which ranks are found in two descents.
+   */
+  uint32_t counted;
+  /**
+   * The alignment of values in memory in bytes: 1 (the default), 2, 4, 8 or 16.
+   */
+  uint32_t value_align;
+  /**
+   * 1 if a key can have several values.
+   */
+  uint32_t several_values;
+  /**
+   * If keys have several values, the order of the values of a key: a teak_order.
+   */
+  uint32_t value_order;
+  /**
+   * If keys have several values, the size of each value in bytes: 0 for any size, or
+   * TEAK_VALUE_SIZE_AS_FIRST.
+   */
+  uint32_t value_size;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
+  /**
+   * TEAK_ORDER_CUSTOM: the name of the comparison of keys.
+   */
+  const char *comparison;
+  /**
+   * TEAK_ORDER_CUSTOM: the name of the comparison of values.
+   */
+  const char *value_comparison;
+} teak_table_options;
+
+/**
+ * Counts of a table.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_table_stat).
+   */
+  size_t size;
+  /**
+   * Records, or pairs if keys have several values.
+   */
+  uint64_t records;
+  /**
+   * Levels of pages.
+   */
+  uint64_t depth;
+  /**
+   * Inner pages.
+   */
+  uint64_t inner_pages;
+  /**
+   * Leaves.
+   */
+  uint64_t leaf_pages;
+  /**
+   * Pages of large values, and of the values of keys that have many.
+   */
+  uint64_t value_pages;
+  /**
+   * The last commit that changed the table.
+   */
+  uint64_t changed;
+  /**
+   * The next number of its sequence.
+   */
+  uint64_t sequence;
+  /**
+   * 1 if a key has several values.
+   */
+  uint64_t several_values;
+} teak_table_stat;
+
+/**
  * A function that supplies the next record and returns a teak_giving. The slices must stay valid
  * until its next call, or until the load returns.
  */
@@ -1378,65 +1541,6 @@ typedef struct {
  * A function that is called for each damage. A result other than 0 ends the calls.
  */
 typedef int (*teak_damage_function)(void *user, const teak_damage *damage);
-
-/**
- * Counts since the database was opened, for this process. A transaction is counted when it
- * commits.
- */
-typedef struct {
-  /**
-   * sizeof(teak_metrics).
-   */
-  size_t size;
-  /**
-   * Commits that changed something.
-   */
-  uint64_t commits;
-  /**
-   * Of these, the commits that were deferred to the next flush, to be written together.
-   */
-  uint64_t deferred_commits;
-  /**
-   * Flushes that succeeded; commits share them.
-   */
-  uint64_t flushes;
-  /**
-   * Bytes of pages and records that these flushes brought to the disk.
-   */
-  uint64_t flushed_bytes;
-  /**
-   * Pages that commits have taken, large values included.
-   */
-  uint64_t taken_pages;
-  /**
-   * Of these, the pages that replaced a page of an earlier state and started with its bytes.
-   */
-  uint64_t copied_pages;
-  /**
-   * Pages of earlier states that commits do not use any more.
-   */
-  uint64_t dead_pages;
-  /**
-   * Pages that no state uses any more, found when a write transaction began.
-   */
-  uint64_t reclaimed_pages;
-  /**
-   * Leaves that were written before their commit because the memory limit was reached.
-   */
-  uint64_t early_pages;
-  /**
-   * Pages that were added to trees because others were full. Bulk loads do not count.
-   */
-  uint64_t splits;
-  /**
-   * Pages whose contents were moved to a neighbour.
-   */
-  uint64_t merges;
-  /**
-   * Values that were written to pages of their own.
-   */
-  uint64_t large_values;
-} teak_metrics;
 
 /**
  * The durations of the steps of a commit in nanoseconds. A small durable commit that arrives while
@@ -1624,110 +1728,6 @@ typedef struct {
  * A function that is called for each difference. A result other than 0 ends the walk.
  */
 typedef int (*teak_difference_function)(void *user, const teak_difference *difference);
-
-/**
- * Options for creating a table. Zero is the default of every field except size.
- *
- * ```c
- * teak_table_options options = {.size = sizeof options, .order = TEAK_ORDER_INTEGER};
- * teak_txn txn;
- * teak_table table;
- * check(teak_txn_begin_write(db, &txn, &error));
- * check(teak_table_create(txn, teak_text("blocks"), &options, &table, &error));
- * uint64_t height = 840000;
- * check(teak_insert(txn, table, (teak_slice){&height, sizeof height}, teak_text("halving"), &error));
- * check(teak_txn_commit(txn, NULL, &error));
- * ```
- */
-typedef struct {
-  /**
-   * sizeof(teak_table_options).
-   */
-  size_t size;
-  /**
-   * The order of keys: a teak_order.
-   */
-  uint32_t order;
-  /**
-   * 1 to store each key whole in its page, instead of sharing a prefix with its neighbours.
-   */
-  uint32_t whole_keys;
-  /**
-   * 1 for a counted table, in which ranks are found in two descents.
-   */
-  uint32_t counted;
-  /**
-   * The alignment of values in memory in bytes: 1 (the default), 2, 4, 8 or 16.
-   */
-  uint32_t value_align;
-  /**
-   * 1 if a key can have several values.
-   */
-  uint32_t several_values;
-  /**
-   * If keys have several values, the order of the values of a key: a teak_order.
-   */
-  uint32_t value_order;
-  /**
-   * If keys have several values, the size of each value in bytes: 0 for any size, or
-   * TEAK_VALUE_SIZE_AS_FIRST.
-   */
-  uint32_t value_size;
-  /**
-   * Zero.
-   */
-  uint32_t reserved;
-  /**
-   * TEAK_ORDER_CUSTOM: the name of the comparison of keys.
-   */
-  const char *comparison;
-  /**
-   * TEAK_ORDER_CUSTOM: the name of the comparison of values.
-   */
-  const char *value_comparison;
-} teak_table_options;
-
-/**
- * Counts of a table.
- */
-typedef struct {
-  /**
-   * sizeof(teak_table_stat).
-   */
-  size_t size;
-  /**
-   * Records, or pairs if keys have several values.
-   */
-  uint64_t records;
-  /**
-   * Levels of pages.
-   */
-  uint64_t depth;
-  /**
-   * Inner pages.
-   */
-  uint64_t inner_pages;
-  /**
-   * Leaves.
-   */
-  uint64_t leaf_pages;
-  /**
-   * Pages of large values, and of the values of keys that have many.
-   */
-  uint64_t value_pages;
-  /**
-   * The last commit that changed the table.
-   */
-  uint64_t changed;
-  /**
-   * The next number of its sequence.
-   */
-  uint64_t sequence;
-  /**
-   * 1 if a key has several values.
-   */
-  uint64_t several_values;
-} teak_table_stat;
 
 /**
  * A function that is called for each table, with its name, and 1 if a key has several values or 0
@@ -2249,6 +2249,480 @@ teak_code teak_db_ticket(teak_db db, uint64_t transaction, teak_ticket *ticket, 
  * Empty for rare ones. The string lives as long as the library.
  */
 teak_slice teak_remedy(int32_t system_code);
+
+/**
+ * Copies the value of a key to `buffer`, which has room for `room` bytes, and stores its length in
+ * `len`. Copies nothing if it does not fit: call again with at least `len` bytes. Returns TEAK_NONE
+ * if the key does not exist.
+ *
+ * Threads, errors: as teak_get.
+ */
+teak_code teak_flat_copy_value(uint64_t txn,
+                               uint64_t table,
+                               const void *key,
+                               size_t key_len,
+                               void *buffer,
+                               size_t room,
+                               size_t *len,
+                               teak_error *error);
+
+/**
+ * Copies packed records to `buffer`, beginning with the one that the cursor is on, and moves the
+ * cursor to the first record that was not copied. Copies at most `max` records, as many as fit in
+ * `room` bytes, and none after the bound, which is an upper one for TEAK_FORWARD and a lower one
+ * for TEAK_BACKWARD. Stores the number of records in `count` and their bytes in `used`.
+ *
+ * Returns TEAK_NONE if no records are left after these. If the first record does not fit, `count`
+ * is 0 and `used` is the room that it needs.
+ *
+ * Threads: any, while no other call uses the cursor. Errors: as teak_cursor_move.
+ */
+teak_code teak_flat_cursor_copy(uint64_t cursor,
+                                uint64_t txn,
+                                uint32_t direction,
+                                uint32_t bound_kind,
+                                const void *bound_key,
+                                size_t bound_key_len,
+                                void *buffer,
+                                size_t room,
+                                size_t max,
+                                size_t *count,
+                                size_t *used,
+                                teak_error *error);
+
+/**
+ * Copies one packed record to `buffer`: the one that a teak_seek finds for the key, without a
+ * cursor. Without a key (NULL), it is the first record for TEAK_AT_LEAST and the last one for
+ * TEAK_AT_MOST. Stores its bytes in `used`. Copies nothing if they do not fit: call again with
+ * that room. Returns TEAK_NONE if there is no such record.
+ *
+ * Threads, errors: as teak_get.
+ */
+teak_code teak_flat_find(uint64_t txn,
+                         uint64_t table,
+                         uint32_t seek,
+                         const void *key,
+                         size_t key_len,
+                         void *buffer,
+                         size_t room,
+                         size_t *used,
+                         teak_error *error);
+
+/**
+ * Inserts the packed records of `records`, which has `len` bytes: as teak_insert_many.
+ *
+ * Threads: any, while no other call uses the transaction. Errors: as teak_insert_many.
+ */
+teak_code teak_flat_insert_packed(uint64_t txn,
+                                  uint64_t table,
+                                  const void *records,
+                                  size_t len,
+                                  uint64_t *inserted,
+                                  teak_error *error);
+
+/**
+ * teak_snapshot_create with scalar arguments.
+ */
+teak_code teak_flat_snapshot_create(uint64_t txn, const void *name, size_t name_len, teak_error *error);
+
+/**
+ * teak_snapshot_drop with scalar arguments.
+ */
+teak_code teak_flat_snapshot_drop(uint64_t txn, const void *name, size_t name_len, teak_error *error);
+
+/**
+ * teak_snapshot_open with scalar arguments.
+ */
+teak_code teak_flat_snapshot_open(uint64_t db, const void *name, size_t name_len, uint64_t *txn, teak_error *error);
+
+/**
+ * teak_cursor_open with scalar arguments.
+ */
+teak_code teak_flat_cursor_open(uint64_t txn, uint64_t table, uint64_t *cursor, teak_error *error);
+
+/**
+ * teak_cursor_close with scalar arguments.
+ */
+teak_code teak_flat_cursor_close(uint64_t cursor, teak_error *error);
+
+/**
+ * teak_cursor_move with scalar arguments.
+ */
+teak_code teak_flat_cursor_move(uint64_t cursor, uint64_t txn, uint32_t to, teak_record *record, teak_error *error);
+
+/**
+ * teak_cursor_seek with scalar arguments.
+ */
+teak_code teak_flat_cursor_seek(uint64_t cursor,
+                                uint64_t txn,
+                                uint32_t seek,
+                                const void *key,
+                                size_t key_len,
+                                teak_record *record,
+                                teak_error *error);
+
+/**
+ * teak_cursor_seek_pair with scalar arguments.
+ */
+teak_code teak_flat_cursor_seek_pair(uint64_t cursor,
+                                     uint64_t txn,
+                                     uint32_t seek,
+                                     const void *key,
+                                     size_t key_len,
+                                     const void *value,
+                                     size_t value_len,
+                                     teak_record *record,
+                                     teak_error *error);
+
+/**
+ * teak_cursor_read with scalar arguments.
+ */
+teak_code teak_flat_cursor_read(uint64_t cursor,
+                                uint64_t txn,
+                                uint32_t direction,
+                                teak_record *records,
+                                size_t max,
+                                size_t *count,
+                                teak_error *error);
+
+/**
+ * teak_db_open_bytes with scalar arguments.
+ */
+teak_code teak_flat_db_open_bytes(const void *bytes,
+                                  size_t bytes_len,
+                                  const teak_options *options,
+                                  uint64_t *db,
+                                  teak_error *error);
+
+/**
+ * teak_db_close with scalar arguments.
+ */
+teak_code teak_flat_db_close(uint64_t db, teak_error *error);
+
+/**
+ * teak_db_sync with scalar arguments.
+ */
+teak_code teak_flat_db_sync(uint64_t db, teak_error *error);
+
+/**
+ * teak_db_ticket with scalar arguments.
+ */
+teak_code teak_flat_db_ticket(uint64_t db, uint64_t transaction, uint64_t *ticket, teak_error *error);
+
+/**
+ * teak_db_get_stat with scalar arguments.
+ */
+teak_code teak_flat_db_get_stat(uint64_t db, teak_db_stat *stat, teak_error *error);
+
+/**
+ * teak_db_metrics with scalar arguments.
+ */
+teak_code teak_flat_db_metrics(uint64_t db, teak_metrics *metrics, teak_error *error);
+
+/**
+ * teak_db_wait_for_commit with scalar arguments.
+ */
+teak_code teak_flat_db_wait_for_commit(uint64_t db,
+                                       uint64_t after,
+                                       uint64_t limit_ms,
+                                       uint64_t *newest,
+                                       teak_error *error);
+
+/**
+ * teak_txn_begin_read with scalar arguments.
+ */
+teak_code teak_flat_txn_begin_read(uint64_t db, uint64_t *txn, teak_error *error);
+
+/**
+ * teak_txn_begin_write with scalar arguments.
+ */
+teak_code teak_flat_txn_begin_write(uint64_t db, uint64_t *txn, teak_error *error);
+
+/**
+ * teak_txn_begin_write_within with scalar arguments.
+ */
+teak_code teak_flat_txn_begin_write_within(uint64_t db, uint64_t limit_ms, uint64_t *txn, teak_error *error);
+
+/**
+ * teak_txn_refresh with scalar arguments.
+ */
+teak_code teak_flat_txn_refresh(uint64_t txn, teak_error *error);
+
+/**
+ * teak_txn_commit with scalar arguments.
+ */
+teak_code teak_flat_txn_commit(uint64_t txn, uint64_t *id, teak_error *error);
+
+/**
+ * teak_txn_commit_async with scalar arguments.
+ */
+teak_code teak_flat_txn_commit_async(uint64_t txn, uint64_t *ticket, teak_error *error);
+
+/**
+ * teak_txn_checkpoint with scalar arguments.
+ */
+teak_code teak_flat_txn_checkpoint(uint64_t txn, uint64_t *id, teak_error *error);
+
+/**
+ * teak_txn_end with scalar arguments.
+ */
+teak_code teak_flat_txn_end(uint64_t txn, teak_error *error);
+
+/**
+ * teak_txn_id with scalar arguments.
+ */
+teak_code teak_flat_txn_id(uint64_t txn, uint64_t *id, teak_error *error);
+
+/**
+ * teak_txn_set_durability with scalar arguments.
+ */
+teak_code teak_flat_txn_set_durability(uint64_t txn, uint32_t durability, teak_error *error);
+
+/**
+ * teak_txn_roll_back with scalar arguments.
+ */
+teak_code teak_flat_txn_roll_back(uint64_t txn, teak_error *error);
+
+/**
+ * teak_txn_savepoint with scalar arguments.
+ */
+teak_code teak_flat_txn_savepoint(uint64_t txn, uint64_t *savepoint, teak_error *error);
+
+/**
+ * teak_txn_roll_back_to with scalar arguments.
+ */
+teak_code teak_flat_txn_roll_back_to(uint64_t txn, uint64_t savepoint, teak_error *error);
+
+/**
+ * teak_txn_release with scalar arguments.
+ */
+teak_code teak_flat_txn_release(uint64_t txn, uint64_t savepoint, teak_error *error);
+
+/**
+ * teak_ticket_poll with scalar arguments.
+ */
+teak_code teak_flat_ticket_poll(uint64_t ticket, teak_error *error);
+
+/**
+ * teak_ticket_wait with scalar arguments.
+ */
+teak_code teak_flat_ticket_wait(uint64_t ticket, uint64_t limit_ms, teak_error *error);
+
+/**
+ * teak_ticket_transaction with scalar arguments.
+ */
+teak_code teak_flat_ticket_transaction(uint64_t ticket, uint64_t *transaction, teak_error *error);
+
+/**
+ * teak_ticket_end with scalar arguments.
+ */
+teak_code teak_flat_ticket_end(uint64_t ticket, teak_error *error);
+
+/**
+ * teak_get with scalar arguments.
+ */
+teak_code teak_flat_get(uint64_t txn,
+                        uint64_t table,
+                        const void *key,
+                        size_t key_len,
+                        teak_slice *value,
+                        teak_error *error);
+
+/**
+ * teak_contains with scalar arguments.
+ */
+teak_code teak_flat_contains(uint64_t txn, uint64_t table, const void *key, size_t key_len, teak_error *error);
+
+/**
+ * teak_insert with scalar arguments.
+ */
+teak_code teak_flat_insert(uint64_t txn,
+                           uint64_t table,
+                           const void *key,
+                           size_t key_len,
+                           const void *value,
+                           size_t value_len,
+                           teak_error *error);
+
+/**
+ * teak_insert_new with scalar arguments.
+ */
+teak_code teak_flat_insert_new(uint64_t txn,
+                               uint64_t table,
+                               const void *key,
+                               size_t key_len,
+                               const void *value,
+                               size_t value_len,
+                               teak_error *error);
+
+/**
+ * teak_update with scalar arguments.
+ */
+teak_code teak_flat_update(uint64_t txn,
+                           uint64_t table,
+                           const void *key,
+                           size_t key_len,
+                           const void *value,
+                           size_t value_len,
+                           teak_error *error);
+
+/**
+ * teak_append with scalar arguments.
+ */
+teak_code teak_flat_append(uint64_t txn,
+                           uint64_t table,
+                           const void *key,
+                           size_t key_len,
+                           const void *value,
+                           size_t value_len,
+                           teak_error *error);
+
+/**
+ * teak_remove with scalar arguments.
+ */
+teak_code teak_flat_remove(uint64_t txn, uint64_t table, const void *key, size_t key_len, teak_error *error);
+
+/**
+ * teak_remove_range with scalar arguments.
+ */
+teak_code teak_flat_remove_range(uint64_t txn,
+                                 uint64_t table,
+                                 uint32_t low_kind,
+                                 const void *low,
+                                 size_t low_len,
+                                 uint32_t high_kind,
+                                 const void *high,
+                                 size_t high_len,
+                                 uint64_t *removed,
+                                 teak_error *error);
+
+/**
+ * teak_count_range with scalar arguments.
+ */
+teak_code teak_flat_count_range(uint64_t txn,
+                                uint64_t table,
+                                uint32_t low_kind,
+                                const void *low,
+                                size_t low_len,
+                                uint32_t high_kind,
+                                const void *high,
+                                size_t high_len,
+                                uint64_t *count,
+                                teak_error *error);
+
+/**
+ * teak_compare_keys with scalar arguments.
+ */
+teak_code teak_flat_compare_keys(uint64_t txn,
+                                 uint64_t table,
+                                 const void *a,
+                                 size_t a_len,
+                                 const void *b,
+                                 size_t b_len,
+                                 int32_t *order,
+                                 teak_error *error);
+
+/**
+ * teak_insert_pair with scalar arguments.
+ */
+teak_code teak_flat_insert_pair(uint64_t txn,
+                                uint64_t table,
+                                const void *key,
+                                size_t key_len,
+                                const void *value,
+                                size_t value_len,
+                                teak_error *error);
+
+/**
+ * teak_contains_pair with scalar arguments.
+ */
+teak_code teak_flat_contains_pair(uint64_t txn,
+                                  uint64_t table,
+                                  const void *key,
+                                  size_t key_len,
+                                  const void *value,
+                                  size_t value_len,
+                                  teak_error *error);
+
+/**
+ * teak_count_values with scalar arguments.
+ */
+teak_code teak_flat_count_values(uint64_t txn,
+                                 uint64_t table,
+                                 const void *key,
+                                 size_t key_len,
+                                 uint64_t *count,
+                                 teak_error *error);
+
+/**
+ * teak_remove_pair with scalar arguments.
+ */
+teak_code teak_flat_remove_pair(uint64_t txn,
+                                uint64_t table,
+                                const void *key,
+                                size_t key_len,
+                                const void *value,
+                                size_t value_len,
+                                teak_error *error);
+
+/**
+ * teak_remove_values with scalar arguments.
+ */
+teak_code teak_flat_remove_values(uint64_t txn,
+                                  uint64_t table,
+                                  const void *key,
+                                  size_t key_len,
+                                  uint64_t *removed,
+                                  teak_error *error);
+
+/**
+ * teak_table_open with scalar arguments.
+ */
+teak_code teak_flat_table_open(uint64_t txn, const void *name, size_t name_len, uint64_t *table, teak_error *error);
+
+/**
+ * teak_table_create with scalar arguments.
+ */
+teak_code teak_flat_table_create(uint64_t txn,
+                                 const void *name,
+                                 size_t name_len,
+                                 const teak_table_options *options,
+                                 uint64_t *table,
+                                 teak_error *error);
+
+/**
+ * teak_table_drop with scalar arguments.
+ */
+teak_code teak_flat_table_drop(uint64_t txn, const void *name, size_t name_len, teak_error *error);
+
+/**
+ * teak_table_rename with scalar arguments.
+ */
+teak_code teak_flat_table_rename(uint64_t txn,
+                                 const void *old_name,
+                                 size_t old_name_len,
+                                 const void *new_name,
+                                 size_t new_name_len,
+                                 teak_error *error);
+
+/**
+ * teak_table_clear with scalar arguments.
+ */
+teak_code teak_flat_table_clear(uint64_t txn, uint64_t table, teak_error *error);
+
+/**
+ * teak_table_draw_sequence with scalar arguments.
+ */
+teak_code teak_flat_table_draw_sequence(uint64_t txn,
+                                        uint64_t table,
+                                        uint64_t count,
+                                        uint64_t *first,
+                                        teak_error *error);
+
+/**
+ * teak_table_get_stat with scalar arguments.
+ */
+teak_code teak_flat_table_get_stat(uint64_t txn, uint64_t table, teak_table_stat *stat, teak_error *error);
 
 /**
  * Loads records that are sorted in the order of the table (by key and then by value, if keys have

@@ -25,7 +25,7 @@ pub enum teak_direction {
     TEAK_BACKWARD = 1,
 }
 
-fn direction_of(number: u32) -> Result<Direction, Failure> {
+pub(crate) fn direction_of(number: u32) -> Result<Direction, Failure> {
     match number {
         0 => Ok(Direction::Forward),
         1 => Ok(Direction::Backward),

@@ -5,6 +5,7 @@ mod moves;
 mod object;
 
 pub use changes::*;
+pub(crate) use moves::seek_op;
 pub use moves::*;
 pub use object::teak_cursor;
 pub(crate) use object::{CursorObject, changing};

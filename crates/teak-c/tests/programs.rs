@@ -104,6 +104,11 @@ fn records() {
 }
 
 #[test]
+fn flat() {
+    of_tests("flat.c");
+}
+
+#[test]
 fn loading() {
     of_tests("loading.c");
 }

@@ -55,7 +55,7 @@ pub enum teak_seek {
     TEAK_AT_MOST = 4,
 }
 
-fn seek_op(seek: u32) -> Result<SeekOp, Failure> {
+pub(crate) fn seek_op(seek: u32) -> Result<SeekOp, Failure> {
     match seek {
         0 => Ok(SeekOp::GreaterOrEqual),
         1 => Ok(SeekOp::Equal),

@@ -1,0 +1,4 @@
+/** Teak, an embedded ordered transactional key-value store. */
+module teak {
+    exports teak;
+}

@@ -1,0 +1,186 @@
+package teak.internal;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Finds and loads the native library: where {@code teak.library.path} says (the file or its
+ * directory), in {@code java.library.path}, or from the jar {@code teak-natives}. From the jar it
+ * is copied to a directory: {@code teak.extract.dir}, the user's cache directory, or that for
+ * temporary files; the first from which the system allows to load it.
+ */
+public final class NativeLibrary {
+    private static final String NAME = "libteak_java.so";
+    private static final String RULES =
+            "set -Dteak.library.path to " + NAME + " or its directory, or add the jar teak-natives"
+                    + " for this system to the class path";
+
+    private static String loadedFrom;
+
+    private NativeLibrary() {}
+
+    /** Loads the library, once, and returns where it is. */
+    public static synchronized String load() {
+        if (loadedFrom == null) {
+            loadedFrom = find();
+        }
+        return loadedFrom;
+    }
+
+    private static String find() {
+        String wanted = System.getProperty("teak.library.path", "");
+        if (!wanted.isEmpty()) {
+            Path path = Path.of(wanted).toAbsolutePath();
+            return loadFile(Files.isDirectory(path) ? path.resolve(NAME) : path);
+        }
+        for (String directory : System.getProperty("java.library.path", "").split(":")) {
+            Path path = Path.of(directory).toAbsolutePath().resolve(NAME);
+            if (!directory.isEmpty() && Files.isRegularFile(path)) {
+                return loadFile(path);
+            }
+        }
+        return fromJar();
+    }
+
+    private static String loadFile(Path path) {
+        if (!Files.isRegularFile(path)) {
+            throw new UnsatisfiedLinkError("there is no file " + path + "; " + RULES);
+        }
+        System.load(path.toString());
+        return path.toString();
+    }
+
+    /** The name of this system in the jar, such as {@code linux-x86_64}. */
+    static String platform() {
+        String system = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
+        String machine = System.getProperty("os.arch", "").toLowerCase(Locale.ROOT);
+        String architecture = switch (machine) {
+            case "amd64", "x86_64" -> "x86_64";
+            case "arm64", "aarch64" -> "aarch64";
+            default -> machine;
+        };
+        boolean isMusl = system.equals("linux")
+                && Files.exists(Path.of("/lib/ld-musl-" + architecture + ".so.1"))
+                && !Files.exists(Path.of("/lib64/ld-linux-x86-64.so.2"))
+                && !Files.exists(Path.of("/lib/ld-linux-aarch64.so.1"));
+        return system + "-" + architecture + (isMusl ? "-musl" : "");
+    }
+
+    /** The content of the library in the jar; null if there is no such jar. */
+    static byte[] content() {
+        String resource = "META-INF/native/" + platform() + "/" + NAME;
+        ClassLoader loader = NativeLibrary.class.getClassLoader();
+        try (InputStream stream = loader.getResourceAsStream(resource)) {
+            return stream == null ? null : stream.readAllBytes();
+        } catch (IOException failure) {
+            throw linkError("cannot read " + resource + " from its jar", failure);
+        }
+    }
+
+    private static String fromJar() {
+        byte[] content = content();
+        if (content == null) {
+            throw new UnsatisfiedLinkError(
+                    "no native library for " + platform() + " is on the class path; " + RULES);
+        }
+        String directory = "teak-" + hash(content).substring(0, 32);
+        List<String> failures = new ArrayList<>();
+        for (Path parent : directories()) {
+            try {
+                Path path = extract(parent.resolve(directory), content);
+                System.load(path.toString());
+                return path.toString();
+            } catch (IOException | UnsatisfiedLinkError failure) {
+                failures.add(parent + ": " + failure.getMessage());
+            }
+        }
+        throw new UnsatisfiedLinkError("the native library could not be loaded from any directory ("
+                + String.join("; ", failures)
+                + "); set -Dteak.extract.dir to a directory on a file system that is not mounted"
+                + " noexec, or -Dteak.library.path to an extracted library");
+    }
+
+    private static List<Path> directories() {
+        List<Path> directories = new ArrayList<>();
+        String wanted = System.getProperty("teak.extract.dir");
+        if (wanted != null) {
+            return List.of(Path.of(wanted).toAbsolutePath());
+        }
+        String cache = System.getenv("XDG_CACHE_HOME");
+        String home = System.getProperty("user.home");
+        if (cache != null && cache.startsWith("/")) {
+            directories.add(Path.of(cache));
+        } else if (home != null && home.startsWith("/")) {
+            directories.add(Path.of(home, ".cache"));
+        }
+        directories.add(Path.of(System.getProperty("java.io.tmpdir")).toAbsolutePath());
+        return directories;
+    }
+
+    /** Copies the library to a directory that only this user can write, unless it is there. */
+    private static Path extract(Path directory, byte[] content) throws IOException {
+        Files.createDirectories(directory.getParent());
+        var privately =
+                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+        try {
+            Files.createDirectory(directory, privately);
+        } catch (FileAlreadyExistsException earlier) {
+            checkPrivate(directory);
+        }
+        Path path = directory.resolve(NAME);
+        if (!Files.isRegularFile(path) || !java.util.Arrays.equals(Files.readAllBytes(path), content)) {
+            Path copy = Files.createTempFile(directory, NAME, null, privately);
+            Files.write(copy, content);
+            Files.move(copy, path, StandardCopyOption.ATOMIC_MOVE);
+        }
+        return path;
+    }
+
+    private static void checkPrivate(Path directory) throws IOException {
+        var found = Files.readAttributes(
+                directory, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+        String permissions = PosixFilePermissions.toString(found.permissions());
+        if (!found.isDirectory() || !permissions.endsWith("------") || !isOwn(directory, found)) {
+            throw new IOException(directory + " belongs to " + found.owner()
+                    + " with the permissions " + permissions
+                    + ", and must be a directory of this user only; remove it");
+        }
+    }
+
+    /** Whether a new file in a directory has its owner. Names of users may be missing or wrong. */
+    private static boolean isOwn(Path directory, PosixFileAttributes found) throws IOException {
+        Path file = Files.createTempFile(directory, NAME, null);
+        try {
+            return Files.getOwner(file).equals(found.owner());
+        } finally {
+            Files.delete(file);
+        }
+    }
+
+    private static String hash(byte[] content) {
+        try {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+
+    private static UnsatisfiedLinkError linkError(String text, Exception cause) {
+        UnsatisfiedLinkError error = new UnsatisfiedLinkError(text + ": " + cause.getMessage());
+        error.initCause(cause);
+        return error;
+    }
+}

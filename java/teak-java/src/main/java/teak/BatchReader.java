@@ -38,6 +38,8 @@ final class BatchReader {
     private int version;
     /** Where batches are copied to; null before the first and after the end. */
     private Scratch memory;
+    /** The thread that read the last batch. */
+    private Thread filler;
     /** The memory, or the last record before another batch is there. */
     private ByteBuffer batch;
     /** What the buffers show; null if there are none. */
@@ -146,6 +148,7 @@ final class BatchReader {
         if (state == State.ENDED) {
             return false;
         }
+        filler = Thread.currentThread();
         Scratch scratch = core.take();
         try {
             if (readOn(scratch)) {
@@ -263,12 +266,12 @@ final class BatchReader {
         }
     }
 
-    /** Ends reading. */
+    /** Ends reading. Another thread may still look at the batch, so it is not used again then. */
     synchronized void close() {
         if (state == State.READING) {
             core.closeCursor(cursor);
         }
-        if (memory != null && shown == null) {
+        if (memory != null && shown == null && filler == Thread.currentThread()) {
             memory.release();
         }
         memory = null;

@@ -28,6 +28,9 @@ final class BatchReader {
 
     private enum State { NEW, READING, ENDED }
 
+    /** Buffers that show a batch. */
+    private record Buffers(ByteBuffer batch, ByteBuffer key, ByteBuffer value) {}
+
     private final TxnCore core;
     private final long table;
     private final boolean isMulti;
@@ -42,10 +45,8 @@ final class BatchReader {
     private Thread filler;
     /** The memory, or the last record before another batch is there. */
     private ByteBuffer batch;
-    /** What the buffers show; null if there are none. */
-    private ByteBuffer shown;
-    private ByteBuffer keyBuffer;
-    private ByteBuffer valueBuffer;
+    /** Null if nobody asked for buffers. */
+    private Buffers shown;
     private int next;
     private int end;
     private int batchLength = FIRST_BATCH;
@@ -89,8 +90,7 @@ final class BatchReader {
         int key = next + LENGTHS;
         long after = (long) key + keyLength + valueLength;
         if (keyLength < 0 || valueLength < 0 || after > batch.capacity()) {
-            throw new ConcurrentModificationException(
-                    "two threads use this scan or cursor; use one in each thread");
+            throw usedTwice();
         }
         keyAt = key;
         valueAt = key + keyLength;
@@ -113,29 +113,42 @@ final class BatchReader {
     }
 
     private byte[] copy(int from, int to) {
+        ByteBuffer records = batch;
+        // Another thread may be moving on, and no length may be made of two records.
+        if (records == null || from < 0 || to < from || to > records.capacity()) {
+            throw usedTwice();
+        }
         byte[] copy = new byte[to - from];
-        batch.get(from, copy);
+        records.get(from, copy);
         return copy;
+    }
+
+    private static ConcurrentModificationException usedTwice() {
+        return new ConcurrentModificationException(
+                "two threads use this scan or cursor; use one in each thread");
     }
 
     /** The key in the batch. The buffer shows something else after the next record was read. */
     ByteBuffer keyBuffer() {
-        show();
-        return keyBuffer.limit(valueAt).position(keyAt);
+        return show().key.limit(valueAt).position(keyAt);
     }
 
     /** The value in the batch, like {@link #keyBuffer}. */
     ByteBuffer valueBuffer() {
-        show();
-        return valueBuffer.limit(valueEnd).position(valueAt);
+        return show().value.limit(valueEnd).position(valueAt);
     }
 
-    private void show() {
-        if (shown != batch) {
-            shown = batch;
-            keyBuffer = batch.asReadOnlyBuffer();
-            valueBuffer = batch.asReadOnlyBuffer();
+    private Buffers show() {
+        ByteBuffer records = batch;
+        Buffers buffers = shown;
+        if (records == null) {
+            throw usedTwice();
         }
+        if (buffers == null || buffers.batch != records) {
+            buffers = new Buffers(records, records.asReadOnlyBuffer(), records.asReadOnlyBuffer());
+            shown = buffers;
+        }
+        return buffers;
     }
 
     Entry entry() {

@@ -3,6 +3,7 @@ package teak;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.ConcurrentModificationException;
 import teak.internal.Scratch;
 
 /** A list of the native library: numbers and bytes, one after the other. */
@@ -50,14 +51,25 @@ final class Listing {
         return bytes.hasRemaining();
     }
 
-    long number() {
+    synchronized long number() {
+        require(Long.BYTES);
         return bytes.getLong();
     }
 
-    byte[] bytes() {
-        byte[] copy = new byte[bytes.getInt()];
+    synchronized byte[] bytes() {
+        require(Integer.BYTES);
+        int length = bytes.getInt();
+        require(length);
+        byte[] copy = new byte[length];
         bytes.get(copy);
         return copy;
+    }
+
+    private void require(int length) {
+        if (length < 0 || length > bytes.remaining()) {
+            throw new ConcurrentModificationException(
+                    "two threads use this iterator; use one in each thread");
+        }
     }
 
     String text() {

@@ -39,8 +39,8 @@ use windows_sys::Win32::{
 /// All ranges by their first address. Nobody touches mapped memory while holding the lock.
 static RANGES: Mutex<BTreeMap<usize, MappedRange>> = Mutex::new(BTreeMap::new());
 
-/// All ranges that there ever were are between these addresses. Faults elsewhere, which are those of
-/// other code, wait for no lock.
+/// All ranges that there ever were are between these addresses. Faults elsewhere are those of other
+/// code, and wait for no lock.
 static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
 static HIGHEST: AtomicUsize = AtomicUsize::new(0);
 
@@ -250,8 +250,8 @@ pub(super) fn release(base: usize) {
     }
 }
 
-/// Whether something is shown at an address. `None` if it is in no part of a range for this access. Waits while its
-/// range is being changed.
+/// Whether something is shown at an address. `None` if it is in no part of a range for this access.
+/// Waits while its range is being changed.
 pub(super) fn is_shown(address: usize, access: Access) -> Option<bool> {
     if !(LOWEST.load(Relaxed)..HIGHEST.load(Relaxed)).contains(&address) {
         return None;

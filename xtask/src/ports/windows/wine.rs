@@ -105,7 +105,7 @@ impl Wine {
     pub(super) fn start(directory: &Path, name: &str) -> Result<Self> {
         let mut wine = Self {
             root: Root::new(directory)?,
-            prefix: format!("WINEPREFIX=/root/{name}"),
+            prefix: format!("WINEPREFIX=/{name}"),
             holder: None,
         };
         let mut boot = wine.in_prefix(Path::new("/"));

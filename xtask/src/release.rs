@@ -4,7 +4,7 @@ use crate::{
     Failure, Result, built,
     commands::{self, output},
     install::VERSION,
-    ports::targets,
+    ports::{targets, zig::Zig},
 };
 use std::{env, fs, path::Path, process::Command};
 
@@ -19,47 +19,42 @@ pub(crate) struct ReleaseArguments {
 /// A platform for which programs are made.
 struct Platform {
     target: &'static str,
-    /// A program that links for it, unless a linker comes with Rust. Cargo's variable for the
-    /// target names another one.
-    linker: Option<&'static str>,
-    /// The reason why few machines have the linker, to be put after its name.
-    needs: &'static str,
+    linker: Linker,
+}
+
+/// What links for a platform, unless cargo's variable for the target names a linker.
+#[derive(Clone, Copy)]
+enum Linker {
+    /// It comes with Rust.
+    Rust,
+    /// Zig, which may be told the oldest version of the C library that programs run with.
+    Zig(&'static str),
+    /// A program, which few machines have, and where it comes from.
+    Own(&'static str, &'static str),
 }
 
 const PLATFORMS: &[Platform] = &[
-    of("x86_64-unknown-linux-gnu", Some("cc"), ""),
-    of("x86_64-unknown-linux-musl", None, ""),
-    of(
-        "aarch64-unknown-linux-gnu",
-        Some("aarch64-linux-gnu-gcc"),
-        "",
-    ),
-    of("aarch64-unknown-linux-musl", None, ""),
-    of("x86_64-pc-windows-gnu", Some("x86_64-w64-mingw32-gcc"), ""),
-    of("aarch64-apple-darwin", Some("oa64-clang"), APPLE),
-    of("x86_64-apple-darwin", Some("o64-clang"), APPLE),
-    of(
-        "x86_64-unknown-freebsd",
-        Some("x86_64-unknown-freebsd-clang"),
-        " with FreeBSD's libraries",
-    ),
+    of("x86_64-unknown-linux-gnu", Linker::Zig(OLDEST_GLIBC)),
+    of("x86_64-unknown-linux-musl", Linker::Rust),
+    of("aarch64-unknown-linux-gnu", Linker::Zig(OLDEST_GLIBC)),
+    of("aarch64-unknown-linux-musl", Linker::Rust),
+    of("x86_64-pc-windows-gnu", Linker::Zig("")),
+    of("aarch64-apple-darwin", Linker::Zig("")),
+    of("x86_64-apple-darwin", Linker::Zig("")),
+    of("x86_64-unknown-freebsd", Linker::Zig("")),
     of(
         "aarch64-linux-android",
-        Some("aarch64-linux-android30-clang"),
-        " of Android's NDK",
+        Linker::Own("aarch64-linux-android30-clang", "Android's NDK"),
     ),
 ];
-const APPLE: &str = " with Apple's SDK";
+/// That of Rust's standard library.
+const OLDEST_GLIBC: &str = ".2.17";
 
 /// Files that are packed with the program, in the directory of its package.
 const DOCUMENTS: &[&str] = &["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-const fn of(target: &'static str, linker: Option<&'static str>, needs: &'static str) -> Platform {
-    Platform {
-        target,
-        linker,
-        needs,
-    }
+const fn of(target: &'static str, linker: Linker) -> Platform {
+    Platform { target, linker }
 }
 
 pub(crate) fn run(arguments: &ReleaseArguments) -> Result {
@@ -81,11 +76,14 @@ pub(crate) fn run(arguments: &ReleaseArguments) -> Result {
             continue;
         }
         println!("release: {target}");
-        if let Some(reason) = platform.obstacle() {
-            table.push(format!("{target:<28} NOT RUN: {reason}"));
-            continue;
-        }
-        let (archive, program_len) = match platform.pack(&directory) {
+        let build = match platform.build() {
+            Ok(build) => build,
+            Err(Failure(reason)) => {
+                table.push(format!("{target:<28} NOT RUN: {reason}"));
+                continue;
+            }
+        };
+        let (archive, program_len) = match platform.pack(build, &directory) {
             Ok(packed) => packed,
             Err(Failure(why)) => {
                 table.push(format!("{target:<28} FAILED: {why}"));
@@ -138,30 +136,37 @@ fn sum_of(directory: &Path, archive: &str) -> Result<String> {
 }
 
 impl Platform {
-    /// Why the program cannot be linked here, if it cannot.
-    fn obstacle(&self) -> Option<String> {
-        let linker = self.chosen_linker();
-        let missing = linker.and_then(|linker| targets::missing_program(&linker));
-        let missing = missing.map(|reason| reason + self.needs);
-        missing.or_else(|| targets::missing(self.target))
-    }
-
-    fn chosen_linker(&self) -> Option<String> {
-        let own = env::var(targets::variable(self.target, "LINKER")).ok();
-        own.or_else(|| self.linker.map(str::to_owned))
+    /// The command that builds for it. The error says why that is not possible here.
+    fn build(&self) -> Result<Command> {
+        let target = self.target;
+        if let Some(reason) = targets::missing(target) {
+            bail!("{reason}");
+        }
+        let variable = targets::variable(target, "LINKER");
+        if env::var_os(&variable).is_some() {
+            return Ok(targets::cargo("build", target));
+        }
+        match self.linker {
+            Linker::Rust => Ok(targets::cargo("build", target)),
+            Linker::Zig(version) => Ok(Zig::get()?.build(&format!("{target}{version}"))),
+            Linker::Own(linker, origin) => {
+                if let Some(reason) = targets::missing_program(linker) {
+                    bail!("{reason}, which comes with {origin}");
+                }
+                let mut build = targets::cargo("build", target);
+                build.env(variable, linker);
+                Ok(build)
+            }
+        }
     }
 
     /// Builds the program, and packs it into an archive in `directory`. Returns the name of the
     /// archive, and the length of the program.
-    fn pack(&self, directory: &Path) -> Result<(String, u64)> {
-        let mut build = targets::cargo("build", self.target);
+    fn pack(&self, mut build: Command, directory: &Path) -> Result<(String, u64)> {
         build
             .args(["--release", "--package", "teak-cli", "--bin", "teak"])
             .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
             .env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
-        if let Some(linker) = self.chosen_linker() {
-            build.env(targets::variable(self.target, "LINKER"), linker);
-        }
         commands::run(&mut build)?;
         let program = match self.target.contains("windows") {
             true => "teak.exe",

@@ -43,13 +43,23 @@ const STORM: &[&str] = &["storm --seconds 20 --seed 1 --meddle"];
 /// The campaigns for errors in reading hostile files.
 const HOSTILE_CAMPAIGNS: &[&str] = &["mutate --files 0 --forged 1500 --seed 1"];
 
-/// The campaigns that should find an error, in order.
-fn campaigns(error: Planted) -> &'static [&'static str] {
-    match error {
+/// The campaigns that should find an error, in order: first the one that finds it soonest, if most
+/// others do not.
+fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
+    let all = match error {
         Planted::CheckNewest => HOSTILE_CAMPAIGNS,
         Planted::LocksOfProcess => STORM,
         _ => CAMPAIGNS,
-    }
+    };
+    let soonest = match error {
+        Planted::EntryOfOld => Some("crash --images 4000 --seed 4 --workload shared"),
+        Planted::EntryOfOwn | Planted::PunchPending => Some("crash --images 12000 --seed 2"),
+        Planted::FreeAcknowledged => Some("crash --images 6000 --seed 3 --workload flush"),
+        Planted::FreeDropped => Some("crash --images 12000 --seed 3 --workload faults"),
+        Planted::RedoDead => Some("crash --images 3000 --seed 1 --workload reader"),
+        _ => None,
+    };
+    soonest.into_iter().chain(all.iter().copied())
 }
 
 /// A campaign that takes longer counts as hung.

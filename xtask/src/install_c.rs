@@ -130,3 +130,18 @@ pub(crate) fn run(InstallCArguments { common, target }: &InstallCArguments) -> R
         false => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::libraries_of;
+
+    #[test]
+    fn libraries_have_the_names_of_their_system() {
+        let shared = |target| libraries_of(Some(target)).shared[1];
+        assert_eq!(shared("aarch64-apple-darwin"), "lib/libteak.0.dylib");
+        assert_eq!(shared("aarch64-linux-android"), "lib/libteak.so");
+        for target in ["x86_64-unknown-freebsd", "aarch64-unknown-linux-musl"] {
+            assert!(shared(target).starts_with("lib/libteak.so."), "{target}");
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod check;
 mod debian;
 mod end;
 mod engine;
+mod link;
 mod main_job;
 mod musl;
 mod pages16k;
@@ -42,6 +43,8 @@ pub(crate) struct PortsArguments {
 enum PortStep {
     /// Check the crates for the targets on which each is known to compile
     Check,
+    /// Link the program and the libraries for systems that are not here
+    Link,
     /// Run the engine's tests on Linux without anything that only Linux has
     Plain,
     /// Run a static program in an empty root, and share a database with programs of glibc
@@ -106,6 +109,7 @@ impl PortStep {
     fn run(self, is_short: bool) -> Result<PortEnd> {
         match self {
             Self::Check => check::run(is_short),
+            Self::Link => link::run(is_short),
             Self::Plain => plain::run(is_short),
             Self::Musl => musl::run(),
             Self::Arm64 => arm64::run(is_short),

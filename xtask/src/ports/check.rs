@@ -17,7 +17,7 @@ const CHECKS: &[(&str, &[&str])] = &[
 ];
 
 /// The engine, the program, and the libraries for C, C++ and clients of LMDB and LevelDB.
-const ALL: &[&str] = &[
+pub(super) const ALL: &[&str] = &[
     "teak",
     "teak-cli",
     "teak-c",

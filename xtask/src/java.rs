@@ -1,5 +1,9 @@
 //! Builds and tests the packages for Java with Maven, on each JDK that is installed.
 
+mod natives;
+
+pub(crate) use natives::LIBRARY;
+
 use crate::{Context, Result, built, clients::running, commands};
 use clap::Parser;
 use std::{
@@ -20,10 +24,11 @@ pub(crate) struct JavaArguments {
     /// Kill virtual machines under load so many times
     #[arg(long, default_value_t = 5)]
     kills: u32,
+    /// Only build the native libraries for all systems, and their jars
+    #[arg(long)]
+    natives: bool,
 }
 
-/// The file name of the native library.
-pub(crate) const LIBRARY: &str = "libteak_java.so";
 /// The first Java that calls the library without JNI.
 const FIRST_WITH_FFM: u32 = 22;
 
@@ -40,8 +45,11 @@ pub(crate) fn run(arguments: &JavaArguments) -> Result {
     let jdks = jdks();
     let old = jdks.iter().find(|jdk| jdk.version < FIRST_WITH_FFM);
     let new = jdks.iter().rfind(|jdk| jdk.version >= FIRST_WITH_FFM);
+    if arguments.natives {
+        return jars_of_natives(jdks.last());
+    }
     let library = built::library("teak-jni", &arguments.profile, LIBRARY)?;
-    let natives = natives(&library)?;
+    let natives = natives::of_this_machine(&library)?;
     // The last build is the one with both ways to call the library.
     match old {
         Some(jdk) => maven(jdk, arguments, &library, &natives, &["test"])?,
@@ -49,12 +57,28 @@ pub(crate) fn run(arguments: &JavaArguments) -> Result {
     }
     match new {
         Some(jdk) => {
-            let by_jni = ["-pl", "teak-java", "-Dteak.calls=jni", "test"];
-            maven(jdk, arguments, &library, &natives, &by_jni)?;
-            maven(jdk, arguments, &library, &natives, &["-Prelease", "verify"])?;
+            // The older Java has run all of Guava's tests by JNI.
+            let jni_maps = match old {
+                Some(_) => "-Dteak.jni.maps=0",
+                None => "-Dteak.jni.maps=10",
+            };
+            let goals = ["-Prelease", jni_maps, "verify"];
+            maven(jdk, arguments, &library, &natives, &goals)?;
         }
         None => println!("java: NOT RUN on Java 22 or later, which is not installed"),
     }
+    Ok(())
+}
+
+/// Builds the jars with the native libraries of all systems.
+fn jars_of_natives(jdk: Option<&Jdk>) -> Result {
+    let jdk = jdk.context("there is no JDK 17 or later in /usr/lib/jvm or JAVA_HOME")?;
+    let natives = natives::of_all_systems()?;
+    let mut maven = maven_command(jdk, &natives);
+    maven.args(["-pl", "teak-natives", "-am", "-DskipTests", "package"]);
+    commands::run(&mut maven)?;
+    let jars = built::workspace().join("java/teak-natives/target");
+    println!("java: the jars are in {}", jars.display());
     Ok(())
 }
 
@@ -78,22 +102,6 @@ fn jdk(home: PathBuf) -> Option<Jdk> {
     (version >= 17).then_some(Jdk { version, home })
 }
 
-/// Makes the directory from which Maven builds the jar with the native library.
-fn natives(library: &Path) -> Result<PathBuf> {
-    let directory = built::target_directory()?.join("java-natives");
-    let platform = format!("META-INF/native/linux-{}", env::consts::ARCH);
-    let platform = directory.join(platform);
-    fs::create_dir_all(&platform)?;
-    let copy = platform.join(LIBRARY);
-    fs::copy(library, &copy)?;
-    // Most of a library for tests is debug information.
-    let stripped = Command::new("strip").arg(&copy).status();
-    if !stripped.is_ok_and(|status| status.success()) {
-        println!("java: the library in the jar keeps its debug information: strip failed");
-    }
-    Ok(directory)
-}
-
 fn maven(
     jdk: &Jdk,
     arguments: &JavaArguments,
@@ -102,19 +110,25 @@ fn maven(
     goals: &[&str],
 ) -> Result {
     println!("java: Java {}: mvn {}", jdk.version, goals.join(" "));
-    let project = built::workspace().join("java/pom.xml");
-    let mut maven = Command::new("mvn");
+    let mut maven = maven_command(jdk, natives);
     maven
-        .args(["-q", "-B", "-f"])
-        .arg(project)
         .arg(format!("-Dteak.library.path={}", library.display()))
-        .arg(format!("-Dteak.natives={}", natives.display()))
         .arg(format!(
             "-Dteak.misuse.seconds={}",
             arguments.misuse_seconds
         ))
         .arg(format!("-Dteak.kills={}", arguments.kills))
-        .args(goals)
-        .env("JAVA_HOME", &jdk.home);
+        .args(goals);
     commands::run(&mut maven).context(format_args!("Maven failed with Java {}", jdk.version))
+}
+
+fn maven_command(jdk: &Jdk, natives: &Path) -> Command {
+    let mut maven = Command::new("mvn");
+    maven
+        // Modules that do not depend on each other are built side by side.
+        .args(["-q", "-B", "-T", "2", "-f"])
+        .arg(built::workspace().join("java/pom.xml"))
+        .arg(format!("-Dteak.natives={}", natives.display()))
+        .env("JAVA_HOME", &jdk.home);
+    maven
 }

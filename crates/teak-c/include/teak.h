@@ -1260,6 +1260,38 @@ typedef struct {
 } teak_metrics;
 
 /**
+ * A record that differs between two states.
+ */
+typedef struct {
+  /**
+   * A teak_change. If keys have several values, pairs are not changed: one is removed and
+   * another inserted.
+   */
+  uint32_t change;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
+  /**
+   * Its key.
+   */
+  teak_slice key;
+  /**
+   * Its value in the older state; empty if that state does not have the record.
+   */
+  teak_slice old_value;
+  /**
+   * Its value in the newer state; empty if that state does not have the record.
+   */
+  teak_slice new_value;
+} teak_difference;
+
+/**
+ * A function that is called for each difference. A result other than 0 ends the walk.
+ */
+typedef int (*teak_difference_function)(void *user, const teak_difference *difference);
+
+/**
  * Options for creating a table. Zero is the default of every field except size.
  *
  * ```c
@@ -1696,38 +1728,6 @@ typedef struct {
  * A function that is called for each named snapshot. A result other than 0 ends the walk.
  */
 typedef int (*teak_snapshot_function)(void *user, const teak_snapshot *snapshot);
-
-/**
- * A record that differs between two states.
- */
-typedef struct {
-  /**
-   * A teak_change. If keys have several values, pairs are not changed: one is removed and
-   * another inserted.
-   */
-  uint32_t change;
-  /**
-   * Zero.
-   */
-  uint32_t reserved;
-  /**
-   * Its key.
-   */
-  teak_slice key;
-  /**
-   * Its value in the older state; empty if that state does not have the record.
-   */
-  teak_slice old_value;
-  /**
-   * Its value in the newer state; empty if that state does not have the record.
-   */
-  teak_slice new_value;
-} teak_difference;
-
-/**
- * A function that is called for each difference. A result other than 0 ends the walk.
- */
-typedef int (*teak_difference_function)(void *user, const teak_difference *difference);
 
 /**
  * A function that is called for each table, with its name, and 1 if a key has several values or 0
@@ -2519,7 +2519,24 @@ teak_code teak_flat_ticket_transaction(uint64_t ticket, uint64_t *transaction, t
 teak_code teak_flat_ticket_end(uint64_t ticket, teak_error *error);
 
 /**
- * teak_get with scalar arguments.
+ * As teak_differences, for the differences after a record; for all if `after` is NULL. Its value
+ * counts only if keys have several. Walking on from the last difference of an earlier call costs
+ * one descent.
+ *
+ * Threads, lives, errors: as teak_differences.
+ */
+teak_code teak_flat_differences(uint64_t older,
+                                uint64_t newer,
+                                uint64_t table,
+                                const teak_record *after,
+                                teak_difference_function each,
+                                void *user,
+                                uint64_t *count,
+                                teak_error *error);
+
+/**
+ * teak_get with scalar arguments. In a read transaction it is faster for keys that are looked up
+ * in their order.
  */
 teak_code teak_flat_get(uint64_t txn,
                         uint64_t table,

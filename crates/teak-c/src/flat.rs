@@ -7,11 +7,13 @@ mod arguments;
 mod copies;
 mod cursors;
 mod databases;
+mod differences;
 mod records;
 mod tables;
 
 pub use copies::*;
 pub use cursors::*;
 pub use databases::*;
+pub use differences::*;
 pub use records::*;
 pub use tables::*;

@@ -12,6 +12,7 @@ use crate::{
 };
 use std::{
     ffi::{c_int, c_void},
+    ops::Bound,
     sync::Arc,
     time::SystemTime,
 };
@@ -257,30 +258,60 @@ pub unsafe extern "C" fn teak_differences(
 ) -> teak_code {
     // SAFETY: C's promise.
     unsafe {
-        answer(error, || -> CallResult {
-            let each = each.ok_or_else(no_function)?;
-            let (older, newer) = (read(older)?, read(newer)?);
-            if !Arc::ptr_eq(&older.opened, &newer.opened) {
-                return Err(Failure::wrong_database("transaction"));
-            }
-            let mut reported = 0_u64;
-            let mut visit = |difference: teak_difference| {
-                reported += 1;
-                each(user, &raw const difference) == 0
-            };
-            let (old, new) = (older.reader()?, newer.reader()?);
-            let is_whole = match newer.opened.table(table.number)? {
-                TableHandle::Plain(table) => until(table.differences(old, new)?, |difference| {
-                    visit(of_record(&difference))
-                }),
-                TableHandle::Multi(table) => until(table.differences(old, new)?, |difference| {
-                    visit(of_record(&difference))
-                }),
-            }?;
-            give(count, reported);
-            Ok(whether(is_whole))
+        answer(error, || {
+            each_difference(older, newer, table, None, each, user, count)
         })
     }
+}
+
+/// Calls `each` for the differences after a record, or for all. The value of `after` counts only
+/// if keys have several.
+///
+/// # Safety
+///
+/// As for [`teak_differences`].
+pub(crate) unsafe fn each_difference(
+    older: teak_txn,
+    newer: teak_txn,
+    table: teak_table,
+    after: Option<(&[u8], &[u8])>,
+    each: teak_difference_function,
+    user: *mut c_void,
+    count: *mut u64,
+) -> CallResult {
+    let each = each.ok_or_else(no_function)?;
+    let (older, newer) = (read(older)?, read(newer)?);
+    if !Arc::ptr_eq(&older.opened, &newer.opened) {
+        return Err(Failure::wrong_database("transaction"));
+    }
+    let mut reported = 0_u64;
+    let mut visit = |difference: teak_difference| {
+        reported += 1;
+        // SAFETY: the caller's promise.
+        unsafe { each(user, &raw const difference) == 0 }
+    };
+    let (old, new) = (older.reader()?, newer.reader()?);
+    let (low, high) = (
+        after.map_or(Bound::Unbounded, Bound::Excluded),
+        Bound::Unbounded,
+    );
+    let is_whole = match newer.opened.table(table.number)? {
+        TableHandle::Plain(table) => {
+            let range = table.range_encoded(low.map(|(key, _)| (key, None)), high);
+            until(range.differences(old, new)?, |difference| {
+                visit(of_record(&difference))
+            })
+        }
+        TableHandle::Multi(table) => {
+            let range = table.range_encoded(low.map(|(key, value)| (key, Some(value))), high);
+            until(range.differences(old, new)?, |difference| {
+                visit(of_record(&difference))
+            })
+        }
+    }?;
+    // SAFETY: the caller's promise.
+    unsafe { give(count, reported) };
+    Ok(whether(is_whole))
 }
 
 /// Continues while `visit` says so. Returns whether the walk reached the end.

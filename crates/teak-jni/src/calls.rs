@@ -159,8 +159,8 @@ jni! {
     Java_teak_internal_JniCalls_snapshots => teak_java_snapshots(db, buffer, room, used, error);
     Java_teak_internal_JniCalls_changedTables => teak_java_changed_tables(older, newer, buffer,
         room, used, error);
-    Java_teak_internal_JniCalls_differences => teak_java_differences(older, newer, table, skip,
-        buffer, room, count, used, error);
+    Java_teak_internal_JniCalls_differences => teak_java_differences(older, newer, table, key,
+        key_length, value, value_length, buffer, room, count, used, error);
 }
 
 /// The address of a direct buffer, or 0 if it is none.

@@ -122,21 +122,23 @@ pub unsafe extern "C" fn teak_java_changed_tables(
 /// A part of the differences between two states.
 struct Differences {
     list: List,
-    skip: u64,
     count: u64,
     whole_bytes: usize,
 }
 
 /// Lists differences of a table between two states: a teak_change, key, old value and new value.
-/// Leaves out the first `skip`, and those that do not fit. Stores their number in `count`, and
-/// their bytes in `used`; if `count` is 0, the first needs that many. Returns TEAK_NONE if there
-/// are more.
+/// Begins after the record of `key` and `value`, or with the first difference if `key` is NULL, and
+/// leaves out those that do not fit. Stores their number in `count`, and their bytes in `used`; if
+/// `count` is 0, the first needs that many. Returns TEAK_NONE if there are more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_java_differences(
     older: u64,
     newer: u64,
     table: u64,
-    skip: u64,
+    key: *const c_void,
+    key_len: usize,
+    value: *const c_void,
+    value_len: usize,
     buffer: *mut c_void,
     room: usize,
     count: *mut u64,
@@ -147,10 +149,6 @@ pub unsafe extern "C" fn teak_java_differences(
         // SAFETY: the walk passes its part, and a valid difference.
         unsafe {
             let (part, difference) = (&mut *user.cast::<Differences>(), &*difference);
-            if part.skip > 0 {
-                part.skip -= 1;
-                return 0;
-            }
             part.list.add_number(difference.change.into());
             part.list.add_slice(difference.key);
             part.list.add_slice(difference.old_value);
@@ -166,19 +164,26 @@ pub unsafe extern "C" fn teak_java_differences(
         }
         1
     }
-    let (older, newer) = (teak_txn { handle: older }, teak_txn { handle: newer });
+    let slice = |data, len| teak_slice { data, len };
+    let last = teak_record {
+        key: slice(key, key_len),
+        value: slice(value, value_len),
+    };
+    let after = match key.is_null() {
+        true => std::ptr::null(),
+        false => &raw const last,
+    };
     // SAFETY: Java's promise.
     unsafe {
         let mut part = Differences {
             list: List::new(buffer, room),
-            skip,
             count: 0,
             whole_bytes: 0,
         };
         let user = (&raw mut part).cast();
-        let table = teak_table { number: table };
         let walked = std::ptr::null_mut();
-        let code = teak_differences(older, newer, table, Some(each), user, walked, error);
+        let code =
+            teak_flat_differences(older, newer, table, after, Some(each), user, walked, error);
         if !count.is_null() && !used.is_null() {
             count.write(part.count);
             used.write(part.whole_bytes);

@@ -573,3 +573,73 @@ fn a_position_is_kept_until_the_table_changes() {
         (None, renewed)
     );
 }
+
+/// Looks keys up in runs, forwards and backwards, with absent ones between, in all tables in turns.
+fn find_in_runs(txn: &teak::ReadTxn, tables: &[Checked], random: &mut Rng) {
+    for _ in 0..200 {
+        let checked = &tables[random.usize(..tables.len())];
+        let keys: Vec<&[u8]> = checked.sorted().iter().map(|(key, _)| *key).collect();
+        let begin = random.usize(..keys.len());
+        let mut run: Vec<Vec<u8>> = Vec::new();
+        for key in &keys[begin..keys.len().min(begin + random.usize(1..200))] {
+            run.push(key.to_vec());
+            if random.u8(..4) == 0 {
+                run.push(checked.key(random));
+            }
+        }
+        if random.bool() {
+            run.reverse();
+        }
+        for key in run {
+            let found = checked.table.get_in_order(txn, &key).unwrap();
+            let expected = checked.model.get(&key).map(Vec::as_slice);
+            assert_eq!(found, expected, "{key:?}");
+        }
+    }
+}
+
+#[test]
+fn lookups_in_order_find_all_records() {
+    let mut random = Rng::with_seed(11);
+    for verification in [Verification::FirstTouch, Verification::Always] {
+        let (_directory, path) = temporary_path();
+        let database = Options::new()
+            .verification(verification)
+            .open(&path)
+            .unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let mut tables: Vec<Checked> = Vec::new();
+        for (name, options) in options() {
+            let definition = TableDef::new(name).options(options);
+            tables.push(Checked {
+                table: definition.create(&mut txn).unwrap(),
+                order: options.order,
+                model: Model::new(),
+            });
+        }
+        txn.commit().unwrap();
+        let mut reader = database.begin_read().unwrap();
+        for _ in 0..3 {
+            let mut txn = database.begin_write().unwrap();
+            for checked in &mut tables {
+                for _ in 0..1500 {
+                    let (key, value) = (checked.key(&mut random), some_value(&mut random));
+                    checked.table.insert(&mut txn, &key, &value).unwrap();
+                    checked.model.insert(key, value);
+                }
+            }
+            txn.commit().unwrap();
+            assert!(reader.refresh().unwrap());
+            find_in_runs(&reader, &tables, &mut random);
+            find_in_runs(&reader.clone(), &tables, &mut random);
+        }
+        std::thread::scope(|scope| {
+            for seed in 0..4 {
+                let (reader, tables) = (&reader, &tables);
+                scope.spawn(move || find_in_runs(reader, tables, &mut Rng::with_seed(seed)));
+            }
+        });
+        let absent = tables[0].table.get_in_order(&reader, b"no such key");
+        assert_eq!(absent.unwrap(), None);
+    }
+}

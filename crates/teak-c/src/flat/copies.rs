@@ -16,14 +16,14 @@ use crate::{
     names::TableHandle,
     records::plain_of,
     tables::{change_table, teak_table},
-    transactions::{Transaction, either, read, teak_txn},
+    transactions::{Transaction, TransactionKind, either, read, teak_txn},
 };
 use std::{
     cmp::Ordering,
     ffi::c_void,
     ops::{Bound, ControlFlow},
 };
-use teak::{DetachedCursor, Direction};
+use teak::{DetachedCursor, Direction, Table, codec::Raw};
 
 /// The bytes of the two lengths of a packed record.
 const LENGTHS: usize = 8;
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn teak_flat_copy_value(
             let transaction = read(teak_txn { handle: txn })?;
             let table = plain_of(&transaction.opened, teak_table { number: table })?;
             let key = slice(key, key_len).bytes()?;
-            let found = either!(transaction, txn => table.get(txn, key))?;
+            let found = find(&transaction, table, key)?;
             if let Some(value) = found {
                 out.set(value.len());
                 if let Some(buffer) = buffer.get_mut(..value.len()) {
@@ -64,11 +64,26 @@ pub unsafe extern "C" fn teak_flat_copy_value(
     }
 }
 
+/// Finds a value. Many programs look up keys in their order.
+#[inline]
+pub(super) fn find<'t>(
+    transaction: &'t Transaction,
+    table: &Table<Raw, Raw>,
+    key: &[u8],
+) -> teak::Result<Option<&'t [u8]>> {
+    match &transaction.side {
+        TransactionKind::Read(txn) => table.get_in_order(txn, key),
+        TransactionKind::Write(writer) => table.get(&writer.txn, key),
+    }
+}
+
 /// Packed records in the caller's memory.
 struct Packed<'b> {
     buffer: &'b mut [u8],
     used: usize,
     count: usize,
+    /// Where the last record begins.
+    last: usize,
     /// The bytes of the first record, if it does not fit.
     missing: Option<usize>,
 }
@@ -79,16 +94,18 @@ impl<'b> Packed<'b> {
             buffer,
             used: 0,
             count: 0,
+            last: 0,
             missing: None,
         }
     }
 
     /// Returns whether the record has been added.
+    #[inline]
     fn add(&mut self, key: &[u8], value: &[u8]) -> bool {
         let len = LENGTHS + key.len() + value.len();
         let lengths = u32::try_from(key.len())
             .ok()
-            .zip(value.len().try_into().ok());
+            .zip(u32::try_from(value.len()).ok());
         let room = self.buffer.get_mut(self.used..self.used + len);
         let (Some((key_len, value_len)), Some(room)) = (lengths, room) else {
             if self.count == 0 {
@@ -96,30 +113,34 @@ impl<'b> Packed<'b> {
             }
             return false;
         };
-        let value_len: u32 = value_len;
-        room[..4].copy_from_slice(&key_len.to_ne_bytes());
-        room[4..LENGTHS].copy_from_slice(&value_len.to_ne_bytes());
-        room[LENGTHS..LENGTHS + key.len()].copy_from_slice(key);
-        room[LENGTHS + key.len()..].copy_from_slice(value);
+        let (lengths, room) = room.split_at_mut(LENGTHS);
+        lengths[..4].copy_from_slice(&key_len.to_ne_bytes());
+        lengths[4..].copy_from_slice(&value_len.to_ne_bytes());
+        let (key_room, value_room) = room.split_at_mut(key.len());
+        copy(key_room, key);
+        copy(value_room, value);
+        self.last = self.used;
         self.used += len;
         self.count += 1;
         true
     }
 
-    /// Forgets the records from the first one for whose key `is_outside` is true.
+    /// Forgets the records from the first one for whose key `is_outside` is true, and returns
+    /// whether there is one.
     fn cut(
         &mut self,
         is_outside: impl Fn(&[u8]) -> Result<bool, Failure>,
     ) -> Result<bool, Failure> {
+        // Most batches lie inside, so only their last key is compared.
+        match unpacked(&self.buffer[self.last..self.used]).next() {
+            Some((last, _)) if is_outside(last)? => {}
+            _ => return Ok(false),
+        }
         let mut keys = Vec::with_capacity(self.count);
         let mut at = 0;
         for (key, value) in unpacked(&self.buffer[..self.used]) {
             keys.push((at, key));
             at += LENGTHS + key.len() + value.len();
-        }
-        match keys.last() {
-            Some((_, last)) if is_outside(last)? => {}
-            _ => return Ok(false),
         }
         let (mut inside, mut outside) = (0, keys.len() - 1);
         while inside < outside {
@@ -132,6 +153,27 @@ impl<'b> Packed<'b> {
         self.used = keys[outside].0;
         self.count = outside;
         Ok(true)
+    }
+}
+
+/// Copies bytes to memory of the same length. Short ones take two moves, which may overlap, and no
+/// call.
+#[inline(always)]
+fn copy(to: &mut [u8], from: &[u8]) {
+    #[inline(always)]
+    fn ends<const N: usize>(to: &mut [u8], from: &[u8]) -> Option<()> {
+        *to.first_chunk_mut::<N>()? = *from.first_chunk()?;
+        *to.last_chunk_mut::<N>()? = *from.last_chunk()?;
+        Some(())
+    }
+    let is_copied = match from.len() {
+        4..=7 => ends::<4>(to, from),
+        8..=16 => ends::<8>(to, from),
+        17..=32 => ends::<16>(to, from),
+        _ => None,
+    };
+    if is_copied.is_none() {
+        to.copy_from_slice(from);
     }
 }
 
@@ -316,3 +358,7 @@ pub unsafe extern "C" fn teak_flat_insert_packed(
         })
     }
 }
+
+#[cfg(test)]
+#[path = "copies_tests.rs"]
+mod tests;

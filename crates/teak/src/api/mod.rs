@@ -27,6 +27,7 @@ mod iter;
 mod key_checks;
 mod key_step;
 mod kind;
+mod lookup_hint;
 mod multi;
 mod named_snapshots;
 mod open_table;

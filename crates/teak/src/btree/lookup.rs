@@ -4,11 +4,12 @@
 //! the pages of the others are being loaded into the cache, so the waits overlap instead of adding
 //! up.
 
-use super::{PageSource, TreeRoot, enter, require_fixed_leaf, visit_inner};
+use super::{PageSource, TreeRoot, enter, require_fixed_leaf, visit_inner, visit_leaf};
 use crate::{
     PageNumber, Result,
     io::prefetch,
     page::{
+        PageDamage,
         header::{Header, PageKind},
         inner,
         leaf::{Leaf, LeafMatch},
@@ -80,6 +81,61 @@ pub(crate) fn get<'s, S: PageSource + ?Sized>(
     }
     let number = find_leaf(source, root, key)?;
     get_in_leaf(source, root, number, key)
+}
+
+/// The leaf where a lookup ended, and the index of the record after the one that was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LookupEnd {
+    pub(crate) leaf: PageNumber,
+    pub(crate) next: usize,
+}
+
+/// Like [`get`], but looks first where an earlier lookup in this tree ended. Returns too where this
+/// one ended; `None` if the tree is empty.
+#[inline]
+pub(crate) fn get_with_hint<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    root: &TreeRoot,
+    hint: Option<LookupEnd>,
+    key: &[u8],
+) -> Result<(Option<StoredValue<'s>>, Option<LookupEnd>)> {
+    if root.is_empty() {
+        return Ok((None, None));
+    }
+    // A page to be verified each time is entered from its parent, which has its checksum.
+    if let Some(hint) = hint.filter(|hint| !source.needs_check(hint.leaf)) {
+        let found = get_at(source, root, hint, key);
+        if let Some((value, next)) = found.map_err(|damage| damage.at(hint.leaf, "lookup"))? {
+            return Ok((value, Some(LookupEnd { next, ..hint })));
+        }
+    }
+    let leaf = find_leaf(source, root, key)?;
+    let value = get_in_leaf(source, root, leaf, key)?;
+    // Which record it is was not computed.
+    let next = usize::MAX;
+    Ok((value, Some(LookupEnd { leaf, next })))
+}
+
+/// Looks for a key at an index of a leaf, and then in the whole leaf; `None` if the leaf does not
+/// show whether the tree has the key. Returns too the index after the record.
+#[inline]
+fn get_at<'s, S: PageSource + ?Sized>(
+    source: &'s S,
+    root: &TreeRoot,
+    hint: LookupEnd,
+    key: &[u8],
+) -> Result<Option<(Option<StoredValue<'s>>, usize)>, PageDamage> {
+    let Ok(leaf) = visit_leaf(source, hint.leaf, "lookup") else {
+        return Ok(None);
+    };
+    if let Some(node) = leaf.node_of(hint.next, key)? {
+        return Ok(Some((Some(node.value), hint.next + 1)));
+    }
+    Ok(match leaf.search_here(root.order, key, false)? {
+        Some(Ok(index)) => Some((Some(leaf.node(index)?.value), index + 1)),
+        Some(Err(index)) => Some((None, index)),
+        None => None,
+    })
 }
 
 #[inline]

@@ -298,14 +298,40 @@ impl CursorStep<'_, '_> {
             BorrowedPath::Pair(cursor) => search(cursor, direction, max, inspect),
             BorrowedPath::Record(position) => {
                 let parked = ParkedCursor::at(mem::take(position));
-                let keys = TreeCursor::resume(self.source, *self.root, parked)?;
-                let mut cursor = PairCursor::over(keys);
-                let is_there = search(&mut cursor, direction, max, inspect)?;
-                *position = cursor.into_keys().park().into_position();
+                let mut cursor = TreeCursor::resume(self.source, *self.root, parked)?;
+                let is_there = match direction {
+                    Direction::Forward => search_records(&mut cursor, max, inspect, |cursor| {
+                        Ok(cursor.next_in_current_leaf(false) || cursor.next()?)
+                    })?,
+                    Direction::Backward => search_records(&mut cursor, max, inspect, |cursor| {
+                        Ok(cursor.prev_in_current_leaf(false) || cursor.prev()?)
+                    })?,
+                };
+                *position = cursor.park().into_position();
                 Ok(is_there)
             }
         }
     }
+}
+
+/// Like [`search`], in a tree with one value per key.
+#[inline]
+fn search_records<S: PageSource + ?Sized>(
+    cursor: &mut TreeCursor<'_, S>,
+    max: usize,
+    mut inspect: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    step: impl Fn(&mut TreeCursor<'_, S>) -> Result<bool>,
+) -> Result<bool> {
+    for _ in 0..max {
+        let inspected = cursor.decode(|value| Ok(inspect(cursor.key(), value)));
+        if inspected.map_err(|error| *error)?.is_break() {
+            break;
+        }
+        if !step(cursor)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn search<S: PageSource + ?Sized>(

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result, TransactionId,
-    api::{ReaderInfo, sealed::Sealed},
+    api::{ReaderInfo, lookup_hint::LookupHint, sealed::Sealed},
     btree::{PageSource, RootRef},
     instance::engine::Engine,
     read::{
@@ -48,6 +48,7 @@ use std::{fmt, sync::Arc};
 #[derive(Clone)]
 pub struct ReadTxn {
     pub(super) reader: Reader,
+    pub(in crate::api) lookup_hint: LookupHint,
 }
 
 impl fmt::Debug for ReadTxn {
@@ -61,7 +62,11 @@ impl fmt::Debug for ReadTxn {
 impl ReadTxn {
     #[inline]
     pub(in crate::api) fn new(reader: Reader) -> Self {
-        Self { reader }
+        let lookup_hint = LookupHint::default();
+        Self {
+            reader,
+            lookup_hint,
+        }
     }
 
     pub(in crate::api) fn snapshot(&self) -> &PinnedSnapshot {
@@ -134,7 +139,7 @@ impl ReadTxn {
         }
         let newest = engine.begin_read()?;
         let is_other = newest.transaction() != self.reader.transaction();
-        self.reader = newest;
+        *self = Self::new(newest);
         Ok(is_other)
     }
 

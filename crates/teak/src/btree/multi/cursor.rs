@@ -90,11 +90,6 @@ impl<'s, S: PageSource + ?Sized> PairCursor<'s, S> {
         }
     }
 
-    /// Returns the cursor over keys.
-    pub(crate) fn into_keys(self) -> TreeCursor<'s, S> {
-        self.outer
-    }
-
     pub(super) fn into_parts(self) -> (TreeCursor<'s, S>, ValueCursor<'s, S>) {
         (self.outer, self.inner)
     }

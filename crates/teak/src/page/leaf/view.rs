@@ -383,6 +383,25 @@ impl<'p> Leaf<'p> {
         })
     }
 
+    /// The node at `index`, if there is one and its key has these bytes. Fixed leaves have none.
+    #[inline]
+    pub(crate) fn node_of(&self, index: usize, key: &[u8]) -> Result<Option<Node<'p>>, PageDamage> {
+        let Some(&head) = self.heads.get(index) else {
+            return Ok(None);
+        };
+        let node = self.node(index)?;
+        let is_its_key = if self.has_whole_keys() {
+            node.stored_key == key
+        } else if let PrefixOrdering::Rest(rest) = key::compare_prefix(key, self.prefix) {
+            rest.len() == node.key_len
+                && key::head_of(rest) == head
+                && key::suffix_of(rest) == node.stored_key
+        } else {
+            false
+        };
+        Ok(is_its_key.then_some(node))
+    }
+
     /// Finds the heads equal to `head`, usually none or one, and searches their nodes.
     #[inline]
     fn search_equal_heads(

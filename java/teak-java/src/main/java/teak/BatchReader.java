@@ -20,7 +20,7 @@ final class BatchReader {
     private static final int AT_MOST = 4;
 
     private static final int FIRST_BATCH = 8;
-    private static final int LONGEST_BATCH = 256;
+    private static final int LONGEST_BATCH = 512;
     private static final int LENGTHS = 8;
     /** Room to begin with, and to grow to if batches do not fit. */
     private static final int ROOM = 4 << 10;
@@ -85,11 +85,17 @@ final class BatchReader {
         if ((next == end || version != core.version || !core.isOpen()) && !fill()) {
             return false;
         }
-        int keyLength = batch.getInt(next);
-        int valueLength = batch.getInt(next + 4);
-        int key = next + LENGTHS;
+        ByteBuffer records = batch;
+        int at = next;
+        // Another thread may be moving on, to a shorter batch too.
+        if (records == null || at > records.capacity() - LENGTHS) {
+            throw usedTwice();
+        }
+        int keyLength = records.getInt(at);
+        int valueLength = records.getInt(at + 4);
+        int key = at + LENGTHS;
         long after = (long) key + keyLength + valueLength;
-        if (keyLength < 0 || valueLength < 0 || after > batch.capacity()) {
+        if (keyLength < 0 || valueLength < 0 || after > records.capacity()) {
             throw usedTwice();
         }
         keyAt = key;
@@ -130,12 +136,21 @@ final class BatchReader {
 
     /** The key in the batch. The buffer shows something else after the next record was read. */
     ByteBuffer keyBuffer() {
-        return show().key.limit(valueAt).position(keyAt);
+        return window(show().key, keyAt, valueAt);
     }
 
     /** The value in the batch, like {@link #keyBuffer}. */
     ByteBuffer valueBuffer() {
-        return show().value.limit(valueEnd).position(valueAt);
+        return window(show().value, valueAt, valueEnd);
+    }
+
+    private static ByteBuffer window(ByteBuffer shown, int from, int to) {
+        try {
+            return shown.limit(to).position(from);
+        } catch (IllegalArgumentException moved) {
+            // Another thread may be moving on.
+            throw usedTwice();
+        }
     }
 
     private Buffers show() {

@@ -10,6 +10,7 @@ import teak.internal.Scratch;
 /** The differences between two states. */
 public final class Changes implements AutoCloseable {
     private static final Calls CALLS = Calls.CALLS;
+    private static final byte[] NOTHING = {};
 
     private final ReadTxn older;
     private final ReadTxn newer;
@@ -96,7 +97,9 @@ public final class Changes implements AutoCloseable {
 
     private final class Differences implements Iterator<Difference> {
         private final long table;
-        private long read;
+        /** The record of the last one in the batch; null before the first batch. */
+        private byte[] lastKey;
+        private byte[] lastValue = NOTHING;
         private Listing batch = new Listing(new byte[0]);
         private boolean isLast;
 
@@ -115,19 +118,24 @@ public final class Changes implements AutoCloseable {
         private void fill() {
             Scratch scratch = Scratch.take();
             try {
-                scratch.ensure(64 << 10);
+                byte[] key = lastKey == null ? NOTHING : lastKey;
+                byte[] value = lastValue;
+                long room = 64 << 10;
                 while (true) {
+                    scratch.ensure((long) key.length + value.length + room);
+                    int second = scratch.put(Scratch.DATA, key);
+                    int data = scratch.put(second, value);
                     int code = CALLS.differences(older.core.handle(), newer.core.handle(), table,
-                            read, scratch.at(Scratch.DATA), scratch.roomFrom(Scratch.DATA),
-                            scratch.out(0), scratch.out(1), scratch.error());
+                            lastKey == null ? 0 : scratch.at(Scratch.DATA), key.length,
+                            scratch.at(second), value.length, scratch.at(data),
+                            scratch.roomFrom(data), scratch.out(0), scratch.out(1),
+                            scratch.error());
                     isLast = Codes.check(code, scratch);
-                    long used = scratch.number(1);
+                    room = scratch.number(1);
                     if (isLast || scratch.number(0) > 0) {
-                        read += scratch.number(0);
-                        batch = new Listing(scratch.bytes(Scratch.DATA, (int) used));
+                        batch = new Listing(scratch.bytes(data, (int) room));
                         return;
                     }
-                    scratch.ensure(used);
                 }
             } finally {
                 scratch.release();
@@ -143,6 +151,11 @@ public final class Changes implements AutoCloseable {
             byte[] key = batch.bytes();
             byte[] oldValue = batch.bytes();
             byte[] newValue = batch.bytes();
+            if (!batch.hasMore()) {
+                // The program may change the arrays that it gets.
+                lastKey = key.clone();
+                lastValue = (kind == Kind.REMOVED ? oldValue : newValue).clone();
+            }
             return new Difference(kind, key, kind == Kind.INSERTED ? null : oldValue,
                     kind == Kind.REMOVED ? null : newValue);
         }

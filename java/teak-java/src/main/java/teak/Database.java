@@ -87,7 +87,7 @@ public final class Database implements AutoCloseable {
     private TxnCore begin(boolean isWriter, Begin begin) {
         Scratch scratch = core.take();
         try {
-            if (!Codes.check(begin.call(scratch.out(0), scratch.error()), scratch)) {
+            if (!core.check(begin.call(scratch.out(0), scratch.error()), scratch)) {
                 return null;
             }
             return new TxnCore(core, scratch.number(0), isWriter);
@@ -222,7 +222,7 @@ public final class Database implements AutoCloseable {
     private boolean call(Call call) {
         Scratch scratch = core.take();
         try {
-            return Codes.check(call.call(scratch), scratch);
+            return core.check(call.call(scratch), scratch);
         } finally {
             core.give(scratch);
         }
@@ -267,7 +267,8 @@ public final class Database implements AutoCloseable {
             Listing damages = Listing.read(
                     (buffer, room, used, error) -> CALLS.check(
                             core.handle(), report.at(Scratch.OUT), buffer, room, used, error),
-                    code -> code == CheckReport.CORRUPTED);
+                    (code, scratch) ->
+                            code == CheckReport.CORRUPTED || core.check(code, scratch));
             for (int i = 0; i < numbers.length; i++) {
                 numbers[i] = report.number(i + 1);
             }
@@ -305,7 +306,7 @@ public final class Database implements AutoCloseable {
             scratch.clearOut();
             scratch.buffer().putLong(Scratch.OUT, size);
             int code = structure.fill(scratch.at(Scratch.OUT), scratch.error());
-            Codes.check(code, scratch);
+            core.check(code, scratch);
             long[] numbers = new long[size / 8 - 1];
             for (int i = 0; i < numbers.length; i++) {
                 numbers[i] = scratch.number(i + 1);
@@ -332,7 +333,7 @@ public final class Database implements AutoCloseable {
      */
     public List<Snapshot> snapshots() {
         Listing listing = Listing.read((buffer, room, used, error) ->
-                CALLS.snapshots(core.handle(), buffer, room, used, error));
+                CALLS.snapshots(core.handle(), buffer, room, used, error), core::check);
         List<Snapshot> snapshots = new ArrayList<>();
         while (listing.hasMore()) {
             snapshots.add(Snapshot.read(listing));
@@ -355,7 +356,7 @@ public final class Database implements AutoCloseable {
             scratch.put(Scratch.DATA, bytes);
             int code = CALLS.snapshotOpen(core.handle(), scratch.at(Scratch.DATA), bytes.length,
                     scratch.out(0), scratch.error());
-            if (!Codes.check(code, scratch)) {
+            if (!core.check(code, scratch)) {
                 throw new NotFoundException(
                         SNAPSHOT_NOT_FOUND, "no snapshot is named \"" + name + "\"");
             }

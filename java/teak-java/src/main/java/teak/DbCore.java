@@ -41,6 +41,16 @@ final class DbCore extends ScratchOwner {
                 "the database " + name + " is closed; open it again with Database.open");
     }
 
+    /** Like {@link Codes#check}. An error because the database was closed meanwhile says that. */
+    boolean check(int code, Scratch scratch) {
+        try {
+            return Codes.check(code, scratch);
+        } catch (InvalidArgumentException failure) {
+            handle();
+            throw failure;
+        }
+    }
+
     /** Adds a transaction, and ends it if the database was closed meanwhile. */
     void add(TxnCore transaction) {
         transactions.add(transaction);

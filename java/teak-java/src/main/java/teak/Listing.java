@@ -21,20 +21,23 @@ final class Listing {
 
     /** Reads a whole list, with as much room as it needs. */
     static Listing read(Source source) {
-        return read(source, code -> false);
+        return read(source, Codes::check);
     }
 
-    /** Reads a whole list, also if the code is one that is accepted. */
-    static Listing read(Source source, java.util.function.IntPredicate accepted) {
+    /** Refuses errors among the answers. */
+    interface Check {
+        boolean check(int code, Scratch scratch);
+    }
+
+    /** Reads a whole list, unless the check throws. */
+    static Listing read(Source source, Check check) {
         Scratch scratch = Scratch.take();
         try {
             while (true) {
                 int room = scratch.roomFrom(Scratch.DATA);
                 int code = source.write(
                         scratch.at(Scratch.DATA), room, scratch.out(31), scratch.error());
-                if (!accepted.test(code)) {
-                    Codes.check(code, scratch);
-                }
+                check.check(code, scratch);
                 long used = scratch.number(31);
                 if (used <= room) {
                     return new Listing(scratch.bytes(Scratch.DATA, (int) used));

@@ -93,15 +93,33 @@ public final class Table {
             byte[] value = get(key);
             return value == null ? null : ByteBuffer.wrap(value).asReadOnlyBuffer();
         }
+        return view(key, Views.Scope::view);
+    }
+
+    /** How a value in the mapped file is shown. */
+    interface View<T> {
+        T show(Views.Scope scope, long address, long length);
+    }
+
+    /** The value of a key in the mapped file, or null. Only for read transactions. */
+    <T> T view(byte[] key, View<T> view) {
         Views.Scope scope = txn.scope();
         Scratch scratch = txn.take();
         try {
             return find(key, scratch)
-                    ? scope.view(scratch.number(0), scratch.number(1))
+                    ? view.show(scope, scratch.number(0), scratch.number(1))
                     : null;
+        } catch (IllegalStateException ended) {
+            // Another thread ends the transaction, or renews it.
+            txn.handle();
+            if (scope == txn.scope()) {
+                throw ended;
+            }
         } finally {
+            Reference.reachabilityFence(this);
             txn.give(scratch);
         }
+        return view(key, view);
     }
 
     /** Stores the address and the length of a value in the scratch memory. */

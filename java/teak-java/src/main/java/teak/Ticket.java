@@ -65,13 +65,13 @@ public final class Ticket {
         Scratch scratch = db.take();
         try {
             int made = CALLS.ticket(db.handle(), id, scratch.out(0), scratch.error());
-            Codes.check(made, scratch);
+            db.check(made, scratch);
             long ticket = scratch.number(0);
             try {
                 int code = limitMillis == 0
                         ? CALLS.ticketPoll(ticket, scratch.error())
                         : CALLS.ticketWait(ticket, limitMillis, scratch.error());
-                return Codes.check(code, scratch);
+                return db.check(code, scratch);
             } finally {
                 CALLS.ticketEnd(ticket, 0);
             }

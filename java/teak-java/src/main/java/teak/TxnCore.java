@@ -117,9 +117,11 @@ final class TxnCore extends ScratchOwner implements Runnable {
     }
 
     private void endScope() {
-        if (scope != null) {
-            scope.close();
+        Views.Scope ended = scope;
+        if (ended != null) {
+            // No value is added to one that is closed.
             scope = null;
+            ended.close();
         }
     }
 
@@ -171,7 +173,7 @@ final class TxnCore extends ScratchOwner implements Runnable {
             while ((code = CALLS.commit(taken, scratch.out(0), scratch.error())) == Codes.BUSY) {
                 LockSupport.parkNanos(1_000);
             }
-            Codes.check(code, scratch);
+            db.check(code, scratch);
             return scratch.number(0);
         } finally {
             scratch.release();
@@ -193,7 +195,7 @@ final class TxnCore extends ScratchOwner implements Runnable {
                 LockSupport.parkNanos(1_000);
             }
             version++;
-            return Codes.check(code, scratch);
+            return db.check(code, scratch);
         } finally {
             give(scratch);
         }

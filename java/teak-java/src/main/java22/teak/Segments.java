@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 
 import java.lang.foreign.MemorySegment;
 import teak.internal.FfmViews;
-import teak.internal.Scratch;
 import teak.internal.Views;
 
 /**
@@ -29,15 +28,11 @@ public final class Segments {
             byte[] value = table.get(key);
             return value == null ? null : MemorySegment.ofArray(value).asReadOnly();
         }
-        var scope = (FfmViews.FfmScope) txn.scope();
-        Scratch scratch = txn.take();
-        try {
-            return table.find(key, scratch)
-                    ? scope.segment(scratch.number(0), scratch.number(1))
-                    : null;
-        } finally {
-            txn.give(scratch);
-        }
+        return table.view(key, Segments::segment);
+    }
+
+    private static MemorySegment segment(Views.Scope scope, long address, long length) {
+        return ((FfmViews.FfmScope) scope).segment(address, length);
     }
 
     /**

@@ -12,7 +12,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -290,22 +293,77 @@ class DatabaseTest {
     @Test
     void many_differences_come_in_parts() {
         try (Database database = Database.open(path())) {
+            database.writing(txn -> {
+                for (int i = 0; i < 20_000; i++) {
+                    txn.table("t").set(bytes("key " + i), new byte[20]);
+                }
+            });
             try (ChangeFeed feed = database.changes()) {
                 database.writing(txn -> {
                     for (int i = 0; i < 20_000; i++) {
-                        txn.table("t").set(bytes("key " + i), new byte[20]);
+                        byte[] key = bytes("key " + i);
+                        switch (i % 4) {
+                            case 0 -> txn.table("t").delete(key);
+                            case 1 -> txn.table("t").set(key, new byte[i % 1000 == 1 ? 100_000 : 9]);
+                            case 2 -> txn.table("t").set(bytes("new " + i), key);
+                            default -> txn.multiTable("m").add(bytes("same"), key);
+                        }
                     }
                 });
-                int count = 0;
                 try (Changes changes = feed.next(Duration.ofSeconds(10))) {
-                    for (Changes.Difference difference : changes.differences("t")) {
-                        assertNull(difference.oldValue());
-                        count++;
-                    }
+                    assertEquals(Map.of("REMOVED", 5000L, "CHANGED", 5000L, "INSERTED", 5000L),
+                            kinds(changes.differences("t")));
+                    assertEquals(Map.of("INSERTED", 5000L), kinds(changes.differences("m")));
                 }
-                assertEquals(20_000, count);
             }
         }
+    }
+
+    /** How many there are of each kind. Their order and the number of values are checked. */
+    private static Map<String, Long> kinds(Iterable<Changes.Difference> differences) {
+        Map<String, Long> kinds = new HashMap<>();
+        byte[] last = {};
+        for (Changes.Difference difference : differences) {
+            Changes.Kind kind = difference.kind();
+            assertEquals(kind == Changes.Kind.INSERTED, difference.oldValue() == null);
+            assertEquals(kind == Changes.Kind.REMOVED, difference.newValue() == null);
+            assertTrue(Arrays.compareUnsigned(last, difference.key()) <= 0);
+            last = difference.key().clone();
+            // A program may use the arrays for something else.
+            Arrays.fill(difference.key(), (byte) 0);
+            kinds.merge(kind.name(), 1L, Long::sum);
+        }
+        return kinds;
+    }
+
+    @Test
+    void the_time_for_differences_is_in_proportion_to_their_number() {
+        long few = nanosForDifferences(10_000, 5);
+        long many = nanosForDifferences(80_000, 3);
+        assertTrue(many < 30 * few, many + " ns for eight times as many as in " + few + " ns");
+    }
+
+    private static long nanosForDifferences(int count, int rounds) {
+        long best = Long.MAX_VALUE;
+        try (Database database = Database.openInMemory(); ChangeFeed feed = database.changes()) {
+            database.writing(txn -> {
+                for (int i = 0; i < count; i++) {
+                    txn.table("t").set(Codecs.int64().encode((long) i), new byte[8]);
+                }
+            });
+            try (Changes changes = feed.next(Duration.ofSeconds(10))) {
+                for (int round = 0; round < rounds; round++) {
+                    long begun = System.nanoTime();
+                    int seen = 0;
+                    for (Changes.Difference difference : changes.differences("t")) {
+                        seen += difference.newValue().length / 8;
+                    }
+                    best = Math.min(best, System.nanoTime() - begun);
+                    assertEquals(count, seen);
+                }
+            }
+        }
+        return best;
     }
 
     @Test

@@ -1,6 +1,7 @@
 package teak;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
@@ -44,12 +45,17 @@ class LoaderTest {
     /** The last line that the program prints, with the given options of Java. */
     private String run(boolean isInJar, Map<String, String> environment, String... options)
             throws IOException, InterruptedException {
+        return run(isInJar ? natives() : "", environment, options);
+    }
+
+    /** The output of the program with another directory or jar on the class path. */
+    private static String run(String natives, Map<String, String> environment, String... options)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of(options));
         String classes = System.getProperty("java.class.path");
-        command.add("-cp");
-        command.add(isInJar ? classes + File.pathSeparator + natives() : classes);
+        command.addAll(List.of("-cp", classes + File.pathSeparator + natives));
         command.add(Program.class.getName());
         return run(command, environment);
     }
@@ -97,6 +103,9 @@ class LoaderTest {
             stream.putNextEntry(
                     new ZipEntry(Path.of(natives()).relativize(library).toString()));
             Files.copy(library, stream);
+            Path sum = library.resolveSibling("libteak_java.so.sha256");
+            stream.putNextEntry(new ZipEntry(Path.of(natives()).relativize(sum).toString()));
+            Files.copy(sum, stream);
         }
         return jar.toString();
     }
@@ -142,6 +151,28 @@ class LoaderTest {
         assertTrue(onModulePath.startsWith(start), onModulePath);
         String onClassPath = last(runModule("-cp", natives()));
         assertTrue(onClassPath.startsWith(start), onClassPath);
+    }
+
+    @Test
+    void a_damaged_library_is_not_loaded() throws Exception {
+        Path library = Path.of(library());
+        Path damaged = directory.resolve(Path.of(natives()).relativize(library));
+        Files.createDirectories(damaged.getParent());
+        byte[] content = Files.readAllBytes(library);
+        content[content.length / 2] ^= 1;
+        Files.write(damaged, content);
+        String option = "-Dteak.extract.dir=" + directory.resolve("extracted");
+        for (String calls : List.of("-Dteak.calls=ffm", "-Dteak.calls=jni")) {
+            String alone = run(directory.toString(), Map.of(), option, calls);
+            assertTrue(alone.contains("there is no file beside it"), alone);
+        }
+        Files.copy(library.resolveSibling("libteak_java.so.sha256"),
+                damaged.resolveSibling("libteak_java.so.sha256"));
+        for (String calls : List.of("-Dteak.calls=ffm", "-Dteak.calls=jni")) {
+            String refused = run(directory.toString(), Map.of(), option, calls);
+            assertTrue(refused.contains("is damaged: get it again"), refused);
+        }
+        assertFalse(Files.exists(directory.resolve("extracted")));
     }
 
     @Test

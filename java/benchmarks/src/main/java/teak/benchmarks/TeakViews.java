@@ -2,7 +2,7 @@ package teak.benchmarks;
 
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.stream.IntStream;
+import java.util.Iterator;
 import java.util.zip.CRC32;
 import net.openhft.hashing.LongHashFunction;
 import teak.Entry;
@@ -27,12 +27,24 @@ final class TeakViews extends Engine<ByteBuffer> {
 
     @Override
     void write() {
-        byte[] value = new byte[Data.VALUE_LEN];
-        var records = IntStream.range(0, data.keys.length).mapToObj(i -> {
-            data.putValue(value, i);
-            return new Entry(data.keys[i], value);
-        });
-        store.write(data, into -> into.putAll(records::iterator));
+        store.write(data, into -> into.putAll(AllRecords::new));
+    }
+
+    /** The records of the data, which share one array for their values. */
+    private final class AllRecords implements Iterator<Entry> {
+        private final byte[] value = new byte[Data.VALUE_LEN];
+        private int next;
+
+        @Override
+        public boolean hasNext() {
+            return next < data.keys.length;
+        }
+
+        @Override
+        public Entry next() {
+            data.putValue(value, next);
+            return new Entry(data.keys[next++], value);
+        }
     }
 
     @Override

@@ -2,10 +2,12 @@ package teak.hosted;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
@@ -18,6 +20,7 @@ import teak.Range;
 import teak.ReadTxn;
 import teak.Scan;
 import teak.Table;
+import teak.WriteTxn;
 
 /**
  * A database with one table, for a distributed store that keeps its share of the records of a node
@@ -26,6 +29,9 @@ import teak.Table;
  */
 public final class HostedStore implements AutoCloseable {
     private static final String TABLE = "records";
+    /** How the records are stored, which never changes. */
+    private static final String LAYOUT = "layout";
+    private static final byte[] PREFIX_KEYS = "prefix.keys".getBytes(StandardCharsets.UTF_8);
     private static final Duration BATCH_LIMIT = Duration.ofMinutes(10);
 
     private final String name;
@@ -51,7 +57,8 @@ public final class HostedStore implements AutoCloseable {
     /**
      * Opens the store {@code name} in a directory, as the file {@code name.teak}.
      *
-     * @throws IllegalStateException if it is missing or exists, and the options forbid that
+     * @throws IllegalStateException if it is missing or exists, and the options forbid that; or if
+     *     it was created with another setting of {@code prefixKeys}
      */
     public static HostedStore open(Path directory, String name, StoreOptions options) {
         Path file = file(directory, name);
@@ -73,12 +80,28 @@ public final class HostedStore implements AutoCloseable {
         }
         Database database = options.file().options().open(file);
         try {
-            database.write(transaction -> transaction.table(TABLE));
+            database.writing(transaction -> checkLayout(name, transaction, options));
         } catch (Throwable failure) {
             database.close();
             throw failure;
         }
         return new HostedStore(name, database, options);
+    }
+
+    /** Creates the tables, or compares the options with those of the records that are there. */
+    private static void checkLayout(String name, WriteTxn transaction, StoreOptions options) {
+        Table layout = transaction.table(LAYOUT);
+        byte[] stored = layout.get(PREFIX_KEYS);
+        byte[] wanted = {(byte) (options.prefixKeys() ? 1 : 0)};
+        // A store of an earlier version has records, and says nothing about them.
+        if (stored == null && transaction.table(TABLE).size() == 0) {
+            layout.set(PREFIX_KEYS, wanted);
+        } else if (stored != null && !Arrays.equals(stored, wanted)) {
+            boolean isPrefixed = stored.length == 1 && stored[0] == 1;
+            throw new IllegalStateException("the store " + name + " was created with prefix.keys="
+                    + isPrefixed + ", and prefix.keys is " + options.prefixKeys()
+                    + "; set it to " + isPrefixed + ", or move the file away and fill a new store");
+        }
     }
 
     /** The file of a store in a directory. */
@@ -122,13 +145,15 @@ public final class HostedStore implements AutoCloseable {
 
     /**
      * Changes one record as one step: no other change of this key comes between what the function
-     * reads and what it writes. The function must be repeatable, and use only its slot.
+     * reads and what it writes. Changes of one key by several threads can be in one transaction, and
+     * then see each other. The function must be repeatable, and use only its slot.
      *
      * @return what the function returns, once the change is committed
      */
     @SuppressWarnings("try")
     public <R> R update(byte[] key, Function<Slot, R> function) {
-        try (KeyLocks.Held held = locks.lock(key, options.lockTimeout())) {
+        // The transaction makes it one step. The share keeps it away from locked records.
+        try (KeyLocks.Held share = locks.share(key, options.lockTimeout())) {
             return write(table -> function.apply(new TableSlot(table, key)));
         }
     }
@@ -284,7 +309,7 @@ public final class HostedStore implements AutoCloseable {
     @SuppressWarnings("try")
     private <R> R use(Operation<R> operation) {
         if (pool != null) {
-            KeyLocks.acquire(pool, options.lockTimeout(), "all " + options.poolSize()
+            KeyLocks.acquire(pool, 1, options.lockTimeout(), "all " + options.poolSize()
                     + " operations of the pool were in use for %d ms; raise poolsize");
         }
         try (HandleGuard.Use use = guard.enter()) {

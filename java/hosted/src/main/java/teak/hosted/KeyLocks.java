@@ -13,6 +13,9 @@ import java.util.concurrent.TimeUnit;
  * code, and other keys can be written meanwhile.
  */
 public final class KeyLocks {
+    /** The permits of a stripe. A lock takes all of them, and a share of it takes one. */
+    private static final int ALL = Integer.MAX_VALUE;
+
     private final Semaphore[] stripes;
 
     /** Creates the given number of locks, at least one. */
@@ -21,7 +24,7 @@ public final class KeyLocks {
             throw new IllegalArgumentException("stripes is " + stripes + "; give at least 1");
         }
         this.stripes = new Semaphore[stripes];
-        Arrays.setAll(this.stripes, index -> new Semaphore(1, true));
+        Arrays.setAll(this.stripes, index -> new Semaphore(ALL, true));
     }
 
     /**
@@ -31,17 +34,31 @@ public final class KeyLocks {
      *     interrupted
      */
     public Held lock(byte[] key, Duration timeout) {
-        Semaphore stripe = stripes[stripe(key)];
-        acquire(stripe, timeout, "the lock of a key was not free within %d ms: another thread "
-                + "holds it, or the lock of a key in the same stripe. Try again, or raise "
-                + "lock.timeoutms");
-        return new Held(stripe);
+        return take(key, ALL, timeout);
     }
 
-    /** Takes a permit, or throws with the message, in which {@code %d} is the time waited. */
-    static void acquire(Semaphore semaphore, Duration timeout, String message) {
+    /**
+     * Takes a share of the lock of a key, which other threads can have at the same time. Nobody has
+     * the whole lock meanwhile.
+     *
+     * @throws LockTimeoutException as {@link #lock}
+     */
+    public Held share(byte[] key, Duration timeout) {
+        return take(key, 1, timeout);
+    }
+
+    private Held take(byte[] key, int permits, Duration timeout) {
+        Semaphore stripe = stripes[stripe(key)];
+        acquire(stripe, permits, timeout, "the lock of a key was not free within %d ms: another "
+                + "thread holds it, or the lock of a key in the same stripe. Try again, or raise "
+                + "lock.timeoutms");
+        return new Held(stripe, permits);
+    }
+
+    /** Takes permits, or throws with the message, in which {@code %d} is the time waited. */
+    static void acquire(Semaphore semaphore, int permits, Duration timeout, String message) {
         try {
-            if (!semaphore.tryAcquire(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+            if (!semaphore.tryAcquire(permits, timeout.toNanos(), TimeUnit.NANOSECONDS)) {
                 throw new LockTimeoutException(String.format(message, timeout.toMillis()));
             }
         } catch (InterruptedException interrupted) {
@@ -58,9 +75,11 @@ public final class KeyLocks {
     /** A lock that is held. Closing it twice has no effect. */
     public static final class Held implements AutoCloseable {
         private Semaphore stripe;
+        private final int permits;
 
-        private Held(Semaphore stripe) {
+        private Held(Semaphore stripe, int permits) {
             this.stripe = stripe;
+            this.permits = permits;
         }
 
         /** Whether the lock is still held. */
@@ -72,7 +91,7 @@ public final class KeyLocks {
         @Override
         public synchronized void close() {
             if (stripe != null) {
-                stripe.release();
+                stripe.release(permits);
                 stripe = null;
             }
         }

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+import teak.Database;
 import teak.Entry;
 
 class HostedStoreTest {
@@ -195,6 +197,45 @@ class HostedStoreTest {
             return null;
         });
         assertArrayEquals(new byte[] {10, 0}, store.get(bytes("counter")));
+    }
+
+    @Test
+    void concurrentUpdatesOfOneKeyShareATransaction() throws Exception {
+        store.close();
+        store = HostedStore.open(directory, "orders", StoreOptions.DEFAULT.withSync(true));
+        long before = store.stat().transaction();
+        CountDownLatch allWait = new CountDownLatch(1);
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 16; i++) {
+            boolean isFirst = i == 0;
+            Thread thread = new Thread(() -> store.update(bytes("counter"), slot -> {
+                if (isFirst) {
+                    await(allWait);
+                }
+                int count = slot.get() == null ? 0 : slot.get()[0];
+                slot.set(new byte[] {(byte) (count + 1)});
+                return null;
+            }));
+            thread.start();
+            threads.add(thread);
+            while (thread.getState() != Thread.State.WAITING) {
+                Thread.sleep(1);
+            }
+        }
+        allWait.countDown();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertArrayEquals(new byte[] {16}, store.get(bytes("counter")));
+        assertEquals(before + 2, store.stat().transaction());
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException interrupted) {
+            throw new IllegalStateException(interrupted);
+        }
     }
 
     @Test
@@ -396,6 +437,33 @@ class HostedStoreTest {
         String exists = assertThrows(IllegalStateException.class,
                 () -> HostedStore.open(directory, "orders", fresh)).getMessage();
         assertTrue(exists.contains("errorifexists"), exists);
+    }
+
+    @Test
+    void keysWithAndWithoutPrefixesAreNotMixed() {
+        store.close();
+        StoreOptions other = new StoreOptions(
+                16, 0, false, 10, Duration.ofMillis(50), false, FileOptions.DEFAULT);
+        String refused = assertThrows(IllegalStateException.class,
+                () -> HostedStore.open(directory, "orders", other)).getMessage();
+        assertTrue(refused.contains("prefix.keys is false; set it to true"), refused);
+        store = HostedStore.open(directory, "orders", OPTIONS);
+        store.put(bytes("a"), bytes("1"));
+        store.truncate();
+        HostedStore.open(directory, "plain", other).close();
+        assertThrows(IllegalStateException.class,
+                () -> HostedStore.open(directory, "plain", OPTIONS));
+        HostedStore.open(directory, "plain", other).close();
+    }
+
+    @Test
+    void aStoreOfAnEarlierVersionSaysNothingAboutPrefixes() {
+        try (Database database = Database.open(HostedStore.file(directory, "early"))) {
+            database.writing(txn -> txn.table("records").set(bytes("a"), bytes("1")));
+        }
+        try (HostedStore early = HostedStore.open(directory, "early", OPTIONS)) {
+            assertArrayEquals(bytes("1"), early.get(bytes("a")));
+        }
     }
 
     @Test

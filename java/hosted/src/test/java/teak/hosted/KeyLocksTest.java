@@ -47,6 +47,21 @@ class KeyLocksTest {
     }
 
     @Test
+    void sharesOfALockKeepOthersFromAllOfIt() {
+        KeyLocks locks = new KeyLocks(1);
+        KeyLocks.Held first = locks.share(KEY, SHORT);
+        KeyLocks.Held second = locks.share(KEY, SHORT);
+        first.close();
+        assertThrows(LockTimeoutException.class, () -> locks.lock(KEY, SHORT));
+        second.close();
+        try (KeyLocks.Held held = locks.lock(KEY, SHORT)) {
+            assertTrue(held.isHeld());
+            assertThrows(LockTimeoutException.class, () -> locks.share(KEY, SHORT));
+        }
+        locks.share(KEY, SHORT).close();
+    }
+
+    @Test
     void anInterruptEndsTheWait() {
         KeyLocks locks = new KeyLocks(1);
         try (KeyLocks.Held held = locks.lock(KEY, SHORT)) {

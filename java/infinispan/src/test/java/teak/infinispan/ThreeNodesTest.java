@@ -8,12 +8,17 @@ import static org.testng.AssertJUnit.fail;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 import org.infinispan.commons.util.Util;
@@ -26,6 +31,13 @@ import org.testng.annotations.Test;
 public class ThreeNodesTest {
     private static final int ENTRIES = 10_000;
     private static final long DEADLINE_MILLIS = 60_000;
+    /** How long a node may take to answer. Then the test fails, and does not hang. */
+    private static final long ANSWER_SECONDS = 120;
+    private static final long TEST_MILLIS = 600_000;
+    private static final int STARTS = 3;
+    /** A node uses its port and those from this far above it on. */
+    private static final int SECOND_PORT = 100;
+    private static final int SECOND_PORTS = 11;
 
     private final Child[] nodes = new Child[3];
     private Path directory;
@@ -34,8 +46,20 @@ public class ThreeNodesTest {
     @BeforeMethod
     void start() throws IOException, InterruptedException {
         directory = Files.createTempDirectory("three-nodes");
-        ports = freePorts();
-        startAll();
+        for (int start = 1; ; start++) {
+            ports = freePorts();
+            try {
+                startAll();
+                return;
+            } catch (AssertionError failure) {
+                // Another program may have taken a port meanwhile.
+                if (start == STARTS) {
+                    throw failure;
+                }
+                System.out.println("start " + start + " failed: " + failure);
+                killAll();
+            }
+        }
     }
 
     private void startAll() throws IOException, InterruptedException {
@@ -50,14 +74,19 @@ public class ThreeNodesTest {
 
     @AfterMethod(alwaysRun = true)
     void stop() throws InterruptedException {
+        killAll();
+        Util.recursiveFileRemove(directory);
+    }
+
+    private void killAll() throws InterruptedException {
         for (Child node : nodes) {
             if (node != null) {
                 node.kill();
             }
         }
-        Util.recursiveFileRemove(directory);
     }
 
+    @Test(timeOut = TEST_MILLIS)
     public void nothingIsLostWhenOneNodeAtATimeIsKilled() throws Exception {
         assertEquals(ENTRIES, nodes[0].ask("put 0 " + ENTRIES));
         assertCounts(ENTRIES, 0, 1, 2);
@@ -80,6 +109,7 @@ public class ThreeNodesTest {
         assertCounts(2 * ENTRIES, 1, 2);
     }
 
+    @Test(timeOut = TEST_MILLIS)
     public void anOrderlyShutdownOfAllNodesKeepsAllEntries() throws Exception {
         assertEquals(ENTRIES, nodes[0].ask("put 0 " + ENTRIES));
         nodes[1].ask("shutdown");
@@ -122,26 +152,52 @@ public class ThreeNodesTest {
         }
     }
 
-    /** Ports that are free now: a node uses one, and the one 100 above it. */
+    /** Ports that are free now, below those that the system gives to connections. */
     private static int[] freePorts() throws IOException {
-        List<ServerSocket> sockets = new ArrayList<>();
+        int first = 1 << 14;
         int[] ports = new int[3];
-        for (int i = 0; i < ports.length; i++) {
-            ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-            sockets.add(socket);
-            ports[i] = socket.getLocalPort();
-        }
-        for (ServerSocket socket : sockets) {
-            socket.close();
+        List<ServerSocket> held = new ArrayList<>();
+        try {
+            for (int i = 0; i < ports.length; ) {
+                int port = ThreadLocalRandom.current()
+                        .nextInt(first, firstOfConnections() - SECOND_PORT - SECOND_PORTS);
+                if (hold(port, 1, held) && hold(port + SECOND_PORT, SECOND_PORTS, held)) {
+                    ports[i++] = port;
+                }
+            }
+        } finally {
+            for (ServerSocket socket : held) {
+                socket.close();
+            }
         }
         return ports;
+    }
+
+    private static int firstOfConnections() throws IOException {
+        String range = Files.readString(Path.of("/proc/sys/net/ipv4/ip_local_port_range"));
+        int first = Integer.parseInt(range.strip().split("\\s+")[0]);
+        // If the system gives them all to connections, a start may fail and is repeated.
+        return first > 20_000 ? first : 1 << 15;
+    }
+
+    /** Whether these ports are free. They are taken until the sockets are closed. */
+    private static boolean hold(int first, int count, List<ServerSocket> held) throws IOException {
+        for (int port = first; port < first + count; port++) {
+            try {
+                held.add(new ServerSocket(port, 1, InetAddress.getLoopbackAddress()));
+            } catch (BindException taken) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** A node in a process of its own. */
     private final class Child {
         private final Process process;
         private final PrintStream input;
-        private final BufferedReader output;
+        /** Its answers, and an empty line at its end. */
+        private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
 
         Child(int node) throws IOException {
             List<String> command = new ArrayList<>(List.of(
@@ -164,7 +220,19 @@ public class ThreeNodesTest {
             process = new ProcessBuilder(command)
                     .redirectError(ProcessBuilder.Redirect.INHERIT).start();
             input = new PrintStream(process.getOutputStream(), true, UTF_8);
-            output = process.inputReader(UTF_8);
+            Thread reader = new Thread(this::read);
+            reader.setDaemon(true);
+            reader.start();
+        }
+
+        private void read() {
+            try (BufferedReader output = process.inputReader(UTF_8)) {
+                output.lines().filter(line -> line.startsWith("=")).forEach(answers::add);
+            } catch (IOException | UncheckedIOException killed) {
+                // The node has ended, as after its last line.
+            } finally {
+                answers.add("");
+            }
         }
 
         void awaitReady() {
@@ -178,14 +246,12 @@ public class ThreeNodesTest {
 
         private String answer() {
             try {
-                String line = output.readLine();
-                while (line != null && !line.startsWith("=")) {
-                    line = output.readLine();
-                }
-                assertTrue("the node ended", line != null);
+                String line = answers.poll(ANSWER_SECONDS, TimeUnit.SECONDS);
+                assertTrue("the node does not answer", line != null);
+                assertTrue("the node ended", !line.isEmpty());
                 return line.substring(1);
-            } catch (IOException failure) {
-                throw new AssertionError(failure);
+            } catch (InterruptedException interrupted) {
+                throw new AssertionError("the test takes too long", interrupted);
             }
         }
 
@@ -197,7 +263,7 @@ public class ThreeNodesTest {
 
         void kill() throws InterruptedException {
             process.destroyForcibly();
-            process.waitFor();
+            assertTrue("the node does not die", process.waitFor(60, TimeUnit.SECONDS));
         }
     }
 }

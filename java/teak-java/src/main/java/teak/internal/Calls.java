@@ -163,6 +163,6 @@ public interface Calls {
 
     int changedTables(long older, long newer, long buffer, long room, long used, long error);
 
-    int differences(long older, long newer, long table, long skip, long buffer, long room,
-            long count, long used, long error);
+    int differences(long older, long newer, long table, long key, long keyLength, long value,
+            long valueLength, long buffer, long room, long count, long used, long error);
 }

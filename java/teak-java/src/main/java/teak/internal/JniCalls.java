@@ -238,6 +238,7 @@ final class JniCalls implements Calls {
             long error);
 
     @Override
-    public native int differences(long older, long newer, long table, long skip, long buffer,
-            long room, long count, long used, long error);
+    public native int differences(long older, long newer, long table, long key, long keyLength,
+            long value, long valueLength, long buffer, long room, long count, long used,
+            long error);
 }

@@ -2,6 +2,7 @@ package teak.internal;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -79,9 +80,28 @@ public final class NativeLibrary {
         return system + "-" + architecture + (isMusl ? "-musl" : "");
     }
 
-    /** The content of the library in the jar; null if there is no such jar. */
+    /** The content of the library in the jar, as it was built; null if there is no such jar. */
     static byte[] content() {
         String resource = "META-INF/native/" + platform() + "/" + NAME;
+        byte[] content = read(resource);
+        if (content == null) {
+            return null;
+        }
+        // As sha256sum writes it: the hash, spaces, and the name of the file.
+        byte[] sum = read(resource + ".sha256");
+        String wanted = sum == null ? "" : new String(sum, StandardCharsets.UTF_8).split("\\s", 2)[0];
+        String found = hash(content);
+        if (!found.equals(wanted)) {
+            throw new UnsatisfiedLinkError("the SHA-256 of " + resource + " is " + found
+                    + (sum == null
+                            ? ", and there is no file beside it with the one that it should have"
+                            : ", and should be " + wanted)
+                    + "; the jar teak-natives is damaged: get it again, or " + RULES);
+        }
+        return content;
+    }
+
+    private static byte[] read(String resource) {
         ClassLoader loader = NativeLibrary.class.getClassLoader();
         try (InputStream stream = loader.getResourceAsStream(resource)) {
             return stream == null ? null : stream.readAllBytes();

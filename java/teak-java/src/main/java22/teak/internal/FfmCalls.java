@@ -89,7 +89,8 @@ final class FfmCalls implements Calls {
     private static final MethodHandle SNAPSHOT_OPEN = handle("teak_flat_snapshot_open", "JJJJJ");
     private static final MethodHandle SNAPSHOTS = handle("teak_java_snapshots", "JJJJJ");
     private static final MethodHandle CHANGED_TABLES = handle("teak_java_changed_tables", "JJJJJJ");
-    private static final MethodHandle DIFFERENCES = handle("teak_java_differences", "JJJJJJJJJ");
+    private static final MethodHandle DIFFERENCES =
+            handle("teak_java_differences", "JJJJJJJJJJJJ");
 
     private static SymbolLookup library() {
         try {
@@ -755,11 +756,11 @@ final class FfmCalls implements Calls {
     }
 
     @Override
-    public int differences(long older, long newer, long table, long skip, long buffer, long room,
-            long count, long used, long error) {
+    public int differences(long older, long newer, long table, long key, long keyLength, long value,
+            long valueLength, long buffer, long room, long count, long used, long error) {
         try {
-            return (int) DIFFERENCES.invokeExact(older, newer, table, skip, buffer, room, count,
-                    used, error);
+            return (int) DIFFERENCES.invokeExact(older, newer, table, key, keyLength, value,
+                    valueLength, buffer, room, count, used, error);
         } catch (Throwable thrown) {
             throw impossible(thrown);
         }

@@ -10,7 +10,10 @@ public final class FfmViews implements Views {
 
     @Override
     public FfmScope scope() {
-        return new FfmScope(Arena.ofShared());
+        Arena arena = Arena.ofShared();
+        MemorySegment all =
+                MemorySegment.NULL.reinterpret(Long.MAX_VALUE, arena, null).asReadOnly();
+        return new FfmScope(arena, all);
     }
 
     /**
@@ -18,8 +21,9 @@ public final class FfmViews implements Views {
      * it waits until no thread is in the middle of an access.
      *
      * @param arena the arena
+     * @param all all memory, of which a value is a slice; never given to the program
      */
-    public record FfmScope(Arena arena) implements Scope {
+    public record FfmScope(Arena arena, MemorySegment all) implements Scope {
         @Override
         public void close() {
             while (true) {
@@ -42,7 +46,7 @@ public final class FfmViews implements Views {
 
         /** Bytes that can only be read. */
         public MemorySegment segment(long address, long length) {
-            return MemorySegment.ofAddress(address).reinterpret(length, arena, null).asReadOnly();
+            return all.asSlice(address, length);
         }
     }
 }

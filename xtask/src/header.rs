@@ -28,6 +28,7 @@ const INTRODUCTION: &str = r#"/* Teak, an embedded ordered transactional key-val
  *   make such calls with the same handles at the same time.
  * - Other pointers are trusted: each must point to a value of its type, or to the documented number
  *   of bytes. NULL is refused for a required argument.
+ * - Paths end with a zero. They are any other bytes on Unix, and UTF-8 on Windows.
  * - A function does not keep its arguments after it returns, unless documented otherwise.
  * - Output parameters (`db`, `txn`, `value`) are written if the function returns TEAK_OK. After any
  *   other code, output handles are zero.

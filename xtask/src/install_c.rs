@@ -24,6 +24,9 @@ pub(crate) struct InstallCArguments {
 struct SystemLibraries {
     /// The shared library: the file that is built, and the one that is installed.
     shared: [&'static str; 2],
+    /// The library with which programs are linked that use the shared one, likewise, where that is
+    /// another file.
+    imports: Option<[&'static str; 2]>,
     /// Links to the shared library, or to each other.
     links: &'static [(&'static str, &'static str)],
     /// The name that programs have of the shared library, for CMake.
@@ -37,6 +40,7 @@ const LINUX: SystemLibraries = SystemLibraries {
         "libteak_c.so",
         concat!("lib/libteak.so.", env!("CARGO_PKG_VERSION")),
     ],
+    imports: None,
     links: &[
         (
             "libteak.so.0",
@@ -53,21 +57,32 @@ const FREEBSD: SystemLibraries = SystemLibraries {
 };
 const ANDROID: SystemLibraries = SystemLibraries {
     shared: ["libteak_c.so", "lib/libteak.so"],
+    imports: None,
     links: &[],
     identity: "IMPORTED_SONAME \"libteak.so\"",
     needs: "-ldl -llog -lunwind -lm -lc",
 };
 const APPLE: SystemLibraries = SystemLibraries {
     shared: ["libteak_c.dylib", "lib/libteak.0.dylib"],
+    imports: None,
     links: &[("libteak.dylib", "libteak.0.dylib")],
     identity: "IMPORTED_SONAME \"@rpath/libteak.0.dylib\"",
     needs: "-lSystem -lm -lc",
+};
+/// Programs name the shared library by its file.
+const WINDOWS: SystemLibraries = SystemLibraries {
+    shared: ["teak_c.dll", "bin/teak_c.dll"],
+    imports: Some(["libteak_c.dll.a", "lib/libteak.dll.a"]),
+    links: &[],
+    identity: "IMPORTED_IMPLIB \"${_teak_prefix}/lib/libteak.dll.a\"",
+    needs: "-lkernel32 -lntdll -luserenv -lws2_32 -ldbghelp",
 };
 
 /// The libraries of a target, or of this system.
 fn libraries_of(target: Option<&str>) -> &'static SystemLibraries {
     let is_for = |name: &str| target.unwrap_or(OS).contains(name);
     match () {
+        () if is_for("windows") => &WINDOWS,
         () if is_for("apple") || is_for("macos") => &APPLE,
         () if is_for("freebsd") => &FREEBSD,
         () if is_for("android") => &ANDROID,
@@ -76,11 +91,6 @@ fn libraries_of(target: Option<&str>) -> &'static SystemLibraries {
 }
 
 pub(crate) fn run(InstallCArguments { common, target }: &InstallCArguments) -> Result {
-    let is_for_windows = (target.as_deref()).is_some_and(|target| target.contains("windows"));
-    ensure!(
-        !is_for_windows,
-        "the interfaces for C and C++ do not compile for Windows"
-    );
     let prefix = common.directory()?;
     // Tests that build the libraries put them there.
     let built = match target {
@@ -120,8 +130,11 @@ pub(crate) fn run(InstallCArguments { common, target }: &InstallCArguments) -> R
             );
         fs::write(description, text)?;
     }
-    for [from, to] in [["libteak_c.a", "lib/libteak.a"], files.shared] {
-        fs::copy(built.join(from), prefix.join(to))?;
+    let all = [["libteak_c.a", "lib/libteak.a"], files.shared];
+    for [from, to] in all.into_iter().chain(files.imports) {
+        let to = prefix.join(to);
+        fs::create_dir_all(to.parent().unwrap_or(&prefix))?;
+        fs::copy(built.join(from), to)?;
     }
     install::link(&libraries, files.links)?;
     println!("installed in {}", prefix.display());

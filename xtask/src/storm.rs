@@ -15,6 +15,7 @@ mod invariants;
 mod journal;
 mod meddle;
 mod misbehaviour;
+mod positions;
 mod process_pool;
 mod progress;
 mod round;
@@ -34,7 +35,7 @@ use fastrand::Rng;
 use misbehaviour::Misbehaviour;
 use process_pool::WorkerPlan;
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     str::FromStr,
     time::{Duration, Instant},
 };
@@ -72,6 +73,15 @@ pub(crate) struct StormArguments {
     /// Time in seconds after which a thread without progress is stuck
     #[arg(long, hide = true, default_value_t = 20)]
     patience: u64,
+    /// The program of the workers, which is this one if it is not given
+    #[arg(long, hide = true)]
+    worker: Option<PathBuf>,
+    /// Milliseconds that a killed worker may keep its locks, if another process has them for it
+    #[arg(long, hide = true, default_value_t = 0)]
+    settle_ms: u64,
+    /// How many times longer than usual rounds last and workers live, if they start slowly
+    #[arg(long, hide = true, default_value_t = 1)]
+    slowness: u32,
 }
 
 /// The minimum and maximum number of processes of a round.
@@ -156,8 +166,12 @@ fn run_round(
         meddle: arguments.meddle,
         misbehaviour: arguments.misbehaviour,
         patience: Duration::from_secs(arguments.patience),
+        worker: arguments.worker.clone(),
+        settle: Duration::from_millis(arguments.settle_ms),
+        slowness: arguments.slowness,
     };
     let length = Duration::from_secs_f64(ROUND_SECONDS * (0.3 + 0.7 * rng.f64()));
+    let length = length * arguments.slowness;
     let name = format!("storm-{}-{}", arguments.campaign.seed, tally.rounds);
     let outcome = round::run_round(plan, rng, process_count, length.min(rest), &name)?;
     tally.starts += outcome.events.starts;

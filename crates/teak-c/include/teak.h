@@ -13,6 +13,7 @@
  *   make such calls with the same handles at the same time.
  * - Other pointers are trusted: each must point to a value of its type, or to the documented number
  *   of bytes. NULL is refused for a required argument.
+ * - Paths end with a zero. They are any other bytes on Unix, and UTF-8 on Windows.
  * - A function does not keep its arguments after it returns, unless documented otherwise.
  * - Output parameters (`db`, `txn`, `value`) are written if the function returns TEAK_OK. After any
  *   other code, output handles are zero.
@@ -3693,7 +3694,7 @@ teak_code teak_ticket_wait(teak_ticket ticket, uint64_t limit_ms, teak_error *er
  * and is closed with it; each call returns the same one.
  *
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO if the process has no descriptor
- * left.
+ * left, and on Windows, where use teak_ticket_wait or teak_ticket_poll.
  */
 teak_code teak_ticket_descriptor(teak_ticket ticket, int32_t *descriptor, teak_error *error);
 

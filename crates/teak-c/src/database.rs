@@ -10,7 +10,7 @@ use crate::{
     teak_code,
     tickets::{self, teak_ticket},
 };
-use std::{ffi::c_char, mem::MaybeUninit, os::unix::ffi::OsStrExt, sync::Arc};
+use std::{ffi::c_char, mem::MaybeUninit, sync::Arc};
 use teak::{Database, Deletion, Options, TransactionId};
 
 /// An open database.
@@ -254,7 +254,7 @@ pub unsafe extern "C" fn teak_lock_file_of(
     unsafe {
         answer(error, || {
             let found = teak::lock_file_of(self::path(path)?)?;
-            let found = found.as_os_str().as_bytes();
+            let found = found.as_os_str().as_encoded_bytes();
             let buffer: &mut [MaybeUninit<u8>] = array_mut(lock_file.cast(), room)?;
             let needed = found.len() + 1;
             if buffer.len() < needed {

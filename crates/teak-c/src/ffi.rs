@@ -2,9 +2,8 @@
 
 use crate::{failure::Failure, teak_code};
 use std::{
-    ffi::{CStr, OsStr, c_char, c_void},
+    ffi::{CStr, c_char, c_void},
     mem::size_of,
-    os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     ptr, slice,
@@ -120,7 +119,7 @@ fn refuse_impossible<T>(data: *const T, len: usize) -> Result<(), Failure> {
     }
 }
 
-/// A path of the file system.
+/// A path of the file system: any bytes on Unix, and UTF-8 elsewhere.
 ///
 /// # Safety
 ///
@@ -131,7 +130,19 @@ pub(crate) unsafe fn path<'v>(path: *const c_char) -> Result<&'v Path, Failure> 
     }
     // SAFETY: the caller's promise.
     let path = unsafe { CStr::from_ptr(path) };
+    path_of(path)
+}
+
+#[cfg(unix)]
+fn path_of(path: &CStr) -> Result<&Path, Failure> {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
     Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
+}
+
+#[cfg(not(unix))]
+fn path_of(path: &CStr) -> Result<&Path, Failure> {
+    let text = path.to_str().map(Path::new);
+    text.map_err(|_| Failure::invalid_argument("the path is not UTF-8; convert it first"))
 }
 
 /// A pointer to memory for a result.

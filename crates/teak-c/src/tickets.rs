@@ -9,7 +9,6 @@ use crate::{
 };
 use event::TicketEvent;
 use std::{
-    os::fd::RawFd,
     pin::Pin,
     sync::Arc,
     task::{Context, Wake, Waker},
@@ -116,7 +115,7 @@ pub unsafe extern "C" fn teak_ticket_wait(
 /// and is closed with it; each call returns the same one.
 ///
 /// Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_FORKED; TEAK_IO if the process has no descriptor
-/// left.
+/// left, and on Windows, where use teak_ticket_wait or teak_ticket_poll.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_ticket_descriptor(
     ticket: teak_ticket,
@@ -135,7 +134,7 @@ pub unsafe extern "C" fn teak_ticket_descriptor(
 }
 
 impl TicketObject {
-    fn descriptor(&mut self) -> Result<RawFd, Failure> {
+    fn descriptor(&mut self) -> Result<i32, Failure> {
         if let Some(event) = &self.event {
             return Ok(event.descriptor());
         }

@@ -1,15 +1,9 @@
 //! The lengths of compacted files of every shape, the lengths during compaction, and the reported
 //! obstacles.
 
-use crate::shared::temporary_path;
+use crate::shared::{closed_len, temporary_path, used_len};
 use fastrand::Rng;
-use std::{
-    collections::BTreeMap,
-    fs,
-    ops::ControlFlow,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, ops::ControlFlow, path::PathBuf, time::Duration};
 use teak::{
     CompactObstacle, CompactOptions, CompactProgress, Database, Durability, Geometry, Options,
     Table,
@@ -78,7 +72,7 @@ impl Shape {
     }
 
     fn len(&self) -> u64 {
-        len(&self.path)
+        used_len(&self.database, &self.path)
     }
 
     fn compact(&self) -> CompactProgress {
@@ -140,10 +134,6 @@ impl Shape {
             "{name}"
         );
     }
-}
-
-fn len(path: &Path) -> u64 {
-    fs::metadata(path).unwrap().len()
 }
 
 fn pages(count: u64) -> usize {
@@ -333,7 +323,8 @@ fn closing_moves_a_value_that_is_larger_than_a_commit_of_others() {
     shape.remove([1]);
     let Shape { path, database, .. } = shape;
     database.close().unwrap();
-    assert!(len(&path) < 4700 * PAGE, "{} pages", len(&path) / PAGE);
+    let pages = closed_len(&path) / PAGE;
+    assert!(pages < 4700, "{pages} pages");
 }
 
 /// If pages could be moved but the commit found no room, it was retried until all rounds were over,

@@ -1,6 +1,6 @@
 //! The length of files: limits, growth, and files that shrink while they are used.
 
-use crate::shared::temporary_path;
+use crate::shared::{closed_len, temporary_path, used_len};
 use fastrand::Rng;
 use std::{
     fs,
@@ -66,7 +66,8 @@ fn the_file_shrinks_while_it_is_used() {
     assert_eq!(table.get(&before, 9_999).unwrap(), Some(&[15; 1000][..]));
     drop(before);
     small_commits(&database, &table, 100);
-    assert!(len(&path) < 2 * MIB, "{} bytes are left", len(&path));
+    let left = used_len(&database, &path);
+    assert!(left < 2 * MIB, "{left} bytes are left");
     let after = database.begin_read().unwrap();
     assert_eq!(table.len(&after).unwrap(), 7);
     assert_clean(&database);
@@ -97,7 +98,8 @@ fn a_threshold_may_be_set() {
     let table = fill(&database, 0..500, 1000).unwrap();
     empty(&database, &table);
     small_commits(&database, &table, 10);
-    assert!(len(&path) < 200 << 10, "{} bytes are left", len(&path));
+    let left = used_len(&database, &path);
+    assert!(left < 200 << 10, "{left} bytes are left");
     let mut txn = database.begin_write().unwrap();
     let never = geometry.shrink_threshold_bytes(u64::MAX);
     txn.set_geometry(never).unwrap();
@@ -146,9 +148,9 @@ fn limits_and_steps_are_stored_and_enforced() {
 
     empty(&database, &table);
     small_commits(&database, &table, 100);
-    assert!(len(&path) < 3 * MIB);
+    assert!(used_len(&database, &path) < 3 * MIB);
     database.close().unwrap();
-    assert_eq!(len(&path), MIB);
+    assert_eq!(closed_len(&path), MIB);
     let database = Database::open(&path).unwrap();
     assert_eq!(database.geometry().unwrap(), geometry);
     assert!(matches!(
@@ -205,7 +207,7 @@ fn the_rest_of_a_large_database_moves_to_the_front() {
         }
         drop(reader);
         many_small_commits(&database, &table, 3000);
-        let left = len(&path);
+        let left = used_len(&database, &path);
         assert!(left < full / 4, "{left} bytes are left of {full}");
         assert_clean(&database);
         let txn = database.begin_read().unwrap();
@@ -237,7 +239,7 @@ fn thin_leaves_are_rewritten() {
     assert!(leaves() > full * 9 / 10, "{} of {full}", leaves());
     many_small_commits(&database, &table, 3000);
     assert!(leaves() < full * 13 / 20, "{} of {full}", leaves());
-    assert!(len(&path) < leaves() * 4096 * 5 / 4 + 3 * MIB);
+    assert!(used_len(&database, &path) < leaves() * 4096 * 5 / 4 + 3 * MIB);
     assert_clean(&database);
 }
 
@@ -270,7 +272,8 @@ fn many_tables_and_their_catalog_move_too() {
     txn.commit().unwrap();
     empty(&database, &filler);
     many_small_commits(&database, &filler, 2000);
-    assert!(len(&path) < 4 * MIB, "{} bytes are left", len(&path));
+    let left = used_len(&database, &path);
+    assert!(left < 4 * MIB, "{left} bytes are left");
     assert_clean(&database);
     let txn = database.begin_read().unwrap();
     for number in 0..300u64 {
@@ -314,7 +317,7 @@ fn compacting_makes_the_file_as_short_as_it_can_be() {
         assert_clean(&database);
         let stat = database.stat().unwrap();
         assert!(stat.page_count < stat.used_pages * 11 / 10 + 64, "{stat:?}");
-        assert_eq!(len(&path), stat.page_count * 4096);
+        assert_eq!(used_len(&database, &path), stat.page_count * 4096);
         let txn = database.begin_read().unwrap();
         for number in (0..count).filter(kept) {
             assert_eq!(
@@ -328,6 +331,7 @@ fn compacting_makes_the_file_as_short_as_it_can_be() {
             .unwrap();
         assert!(again.moved_pages < 100, "{again:?}");
         database.close().unwrap();
+        assert!(closed_len(&path) <= stat.page_count * 4096);
         assert_clean(&Database::open(&path).unwrap());
     }
 }
@@ -625,7 +629,8 @@ fn thousands_of_tables_move_without_handles() {
         .compact(&CompactOptions::new(), &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert_clean(&database);
-    assert!(len(&path) < 16 * MIB, "{}", len(&path));
+    let left = used_len(&database, &path);
+    assert!(left < 16 * MIB, "{left}");
     let txn = database.begin_read().unwrap();
     for number in 0..3000u64 {
         let table: Numbers = txn.open_table(format!("table {number}")).unwrap();
@@ -780,7 +785,8 @@ fn compacting_reports_a_reader_that_keeps_all_pages() {
             .unwrap()
             .is_reached
     );
-    assert!(len(&path) < 2 * MIB, "{}", len(&path));
+    let left = used_len(&database, &path);
+    assert!(left < 2 * MIB, "{left}");
     assert_clean(&database);
 }
 
@@ -807,7 +813,7 @@ fn pages_of_dropped_names_do_not_hold_the_end_of_the_file() {
             }
         }
         let stat = database.stat().unwrap();
-        assert!(len(&path) < MIB, "{is_compacted} {stat:?}");
+        assert!(used_len(&database, &path) < MIB, "{is_compacted} {stat:?}");
         assert_clean(&database);
     }
 }
@@ -828,7 +834,8 @@ fn closing_truncates_pages_of_the_last_durable_commit() {
         txn.commit().unwrap();
     }
     database.close().unwrap();
-    assert!(len(&path) < MIB, "{}", len(&path));
+    let left = closed_len(&path);
+    assert!(left < MIB, "{left}");
 }
 
 /// A file stretched by random lazy changes is short again after closing, unless that is disabled.
@@ -854,7 +861,7 @@ fn closing_makes_a_stretched_file_shorter() {
             txn.commit().unwrap();
         }
         database.close().unwrap();
-        lens.push(len(&path));
+        lens.push(closed_len(&path));
         let database = options().open(&path).unwrap();
         assert_clean(&database);
         let txn = database.begin_read().unwrap();
@@ -879,7 +886,7 @@ fn a_quickly_growing_file_respects_its_limit_and_is_truncated_on_close() {
     assert!(len(&path) > 24 * MIB);
     assert_clean(&database);
     database.close().unwrap();
-    let closed = len(&path);
+    let closed = closed_len(&path);
     let database = Database::open(&path).unwrap();
     assert_eq!(database.stat().unwrap().file_bytes, closed);
     assert_clean(&database);

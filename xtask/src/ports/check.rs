@@ -12,7 +12,7 @@ const CHECKS: &[(&str, &[&str])] = &[
     ("aarch64-linux-android", ALL),
     ("aarch64-unknown-linux-musl", ALL),
     ("wasm32-wasip1", &["teak", "teak-web"]),
-    ("x86_64-pc-windows-gnu", &["teak", "teak-cli"]),
+    ("x86_64-pc-windows-gnu", &["teak", "teak-c", "teak-cli"]),
     ("x86_64-apple-darwin", ALL),
 ];
 

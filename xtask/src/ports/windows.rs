@@ -1,7 +1,10 @@
 //! Windows: the program and the engine's tests under wine, in a root of its own. Older versions of
 //! wine than that of the release lack placeholders for mapped files.
 
+mod c_programs;
+mod campaigns;
 mod expected;
+mod target;
 mod tests_under_wine;
 mod wine;
 
@@ -9,17 +12,15 @@ use super::{
     end::{PortEnd, require},
     main_job, targets,
 };
-use crate::{Result, built, commands};
-use std::{env, fs, path::Path, process::Command, thread};
+use crate::{Result, built};
+use std::{fs, thread};
+use target::{LINKER, TARGET};
 use wine::Wine;
 
-const TARGET: &str = "x86_64-pc-windows-gnu";
-const LINKER: &str = "x86_64-w64-mingw32-gcc";
+/// Tests at a time on each processor: most of them wait, for the server of wine or for the disk.
+const LANES: usize = 2;
 /// Tests that need most of the system.
 const SHORT: &[&str] = &["io::", "locks::", "processes::"];
-
-/// Loads that are killed. As many kills hit a program of this system.
-const KILLS: u32 = 30;
 
 pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     require!(targets::missing(TARGET));
@@ -27,18 +28,20 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     let directory = built::target_directory()?.join("ports/windows");
     require!(wine::missing(&directory)?);
     let program = targets::program(TARGET)?;
-    let count = thread::available_parallelism().map_or(1, usize::from);
-    let lanes = (0..count).map(|lane| Wine::start(&directory, &format!("lane-{lane}")));
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let lanes =
+        (0..LANES * processors).map(|lane| Wine::start(&directory, &format!("lane-{lane}")));
     let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
     let job = directory.join("job");
     fs::create_dir_all(&job)?;
     main_job::run(&job, "", || lanes[0].command(&program, &job))?;
     println!("    main job passed");
-    let kills = if is_short { 0 } else { KILLS };
-    if kills > 0 {
-        let script = directory.join("teak");
-        lanes[0].write_script(&program, &script)?;
-        kill(&script)?;
+    let c_programs = c_programs::run(&lanes[0], &job)?;
+    println!("    {c_programs} programs in C");
+    let mut campaigns = "no campaigns".to_owned();
+    if !is_short {
+        campaigns = campaigns::run(&lanes[0], &program, &directory)?;
+        println!("    {campaigns}");
     }
     let filters = if is_short { SHORT } else { &[] };
     let [unit, integration] = targets::engine_tests(targets::cargo("test", TARGET))?;
@@ -47,7 +50,7 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     let integration =
         tests_under_wine::run(&mut lanes, &integration, filters, expected::INTEGRATION)?;
     let text = format!(
-        "main job; {kills} loads and a kill of each; unit tests: {unit}; integration tests: {integration}"
+        "main job; {c_programs} programs in C; {campaigns}; unit tests: {unit}; integration tests: {integration}"
     );
     let unexpected = [unit.unexpected, integration.unexpected].concat();
     ensure!(
@@ -57,13 +60,4 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
         unexpected.join(", ")
     );
     Ok(PortEnd::Passed(text))
-}
-
-/// Kills loads at random times. The server of wine has the locks of its programs. This program
-/// inspects the databases.
-fn kill(script: &Path) -> Result {
-    let mut kill = Command::new(env::current_exe()?);
-    kill.args(["kill", "--random-only", "--settle-ms", "1000", "--count"])
-        .arg((2 * KILLS).to_string());
-    commands::run(kill.arg("--program").arg(script))
 }

@@ -5,12 +5,12 @@
 //! transaction may see less. So a process that reads the journal and then begins a transaction
 //! knows what it must see.
 
+use super::positions::{AppendLock, read_at};
 use crate::Result;
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
     io::Write,
-    os::unix::fs::FileExt,
     path::Path,
     sync::Mutex,
 };
@@ -40,6 +40,7 @@ pub(super) struct Promises {
 /// The journal of a round, as a process has it open.
 pub(super) struct StormJournal {
     file: File,
+    lock: AppendLock,
     reading: Mutex<ReadProgress>,
 }
 
@@ -76,15 +77,18 @@ impl StormJournal {
     pub(super) fn open(directory: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         let options = options.create(true).append(true).read(true);
+        let path = directory.join(NAME);
         Ok(Self {
-            file: options.open(directory.join(NAME))?,
+            file: options.open(&path)?,
+            lock: AppendLock::new(&path)?,
             reading: Mutex::default(),
         })
     }
 
     /// Appends a record.
     pub(super) fn note(&self, subject: Subject, number: u64) -> Result {
-        Ok((&self.file).write_all(&record(subject, number))?)
+        let record = record(subject, number);
+        Ok(self.lock.during(|| (&self.file).write_all(&record))??)
     }
 
     /// All promises so far.
@@ -92,7 +96,7 @@ impl StormJournal {
         let mut reading = self.reading.lock()?;
         let mut part = [0; 128 * RECORD_LEN];
         loop {
-            let len = self.file.read_at(&mut part, reading.offset)?;
+            let len = read_at(&self.file, &mut part, reading.offset)?;
             let whole = len - len % RECORD_LEN;
             for record in part[..whole].chunks(RECORD_LEN) {
                 let (subject, number) = parse(record)?;

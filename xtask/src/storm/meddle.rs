@@ -95,7 +95,14 @@ fn rename_link(link: &Path) -> io::Result<()> {
     fs::remove_file(&renamed)
 }
 
+/// Only Unix has locks of a process.
+#[cfg(not(unix))]
+fn lock_and_unlock(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Takes and drops the locks of a process, like programs that lock the files they copy.
+#[cfg(unix)]
 fn lock_and_unlock(path: &Path) -> io::Result<()> {
     use rustix::fs::{FlockOperation, fcntl_lock};
     let file = File::options().read(true).write(true).open(path)?;
@@ -122,6 +129,13 @@ fn rename(database: &Path) -> io::Result<()> {
     }
 }
 
+/// Elsewhere a file that is open is not renamed.
+#[cfg(not(unix))]
+fn rename_to_nothing(_from: &Path, _to: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
 fn rename_to_nothing(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)

@@ -35,6 +35,12 @@ pub(super) struct WorkerPlan {
     pub(super) misbehaviour: Option<Misbehaviour>,
     /// Time after which a thread without progress is stuck.
     pub(super) patience: Duration,
+    /// The program of the workers; `None` for this one.
+    pub(super) worker: Option<PathBuf>,
+    /// How long a killed worker may keep its locks.
+    pub(super) settle: Duration,
+    /// How many times longer than usual workers live.
+    pub(super) slowness: u32,
 }
 
 /// The counts of events of workers.
@@ -230,7 +236,10 @@ impl WorkerPool {
 impl WorkerProcess {
     fn start(plan: &WorkerPlan, role: Role, number: u64, seed: u64) -> Result<Self> {
         let errors = plan.directory.join(format!("errors-{number}"));
-        let mut command = Command::new(env::current_exe()?);
+        let mut command = match &plan.worker {
+            Some(program) => Command::new(program),
+            None => Command::new(env::current_exe()?),
+        };
         if let Some(error) = teak::testing::planted() {
             command.args(["--planted", error.name()]);
         }

@@ -2,10 +2,10 @@
 //!
 //! Each thread has a line of 64 bytes: a counter of activities, and the current activity.
 
+use super::positions::write_at;
 use crate::Result;
 use std::{
     fs::{self, File, OpenOptions},
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -42,7 +42,7 @@ impl ProgressReporter {
     pub(super) fn begin(&mut self, activity: &str) -> Result {
         self.count += 1;
         let line = format!("{:>9} {activity:<53.53}\n", self.count);
-        Ok(self.file.write_all_at(line.as_bytes(), self.offset)?)
+        Ok(write_at(&self.file, line.as_bytes(), self.offset)?)
     }
 
     pub(super) fn end(&mut self) -> Result {

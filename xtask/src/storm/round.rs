@@ -46,6 +46,8 @@ struct Round<'a> {
     process_count: usize,
     /// The average time between two actions on workers.
     interval: Duration,
+    /// How long a killed worker may keep its locks.
+    settle: Duration,
 }
 
 /// Plays a round of `length` with this number of processes. `name` is for the files, which are
@@ -59,13 +61,15 @@ pub(super) fn run_round(
 ) -> Result<RoundOutcome> {
     let directory = plan.directory.clone();
     let is_on_purpose = plan.misbehaviour.is_some();
-    let interval = Duration::from_millis([40, 50, 60, 120][rng.usize(0..4)]);
+    let interval = Duration::from_millis([40, 50, 60, 120][rng.usize(0..4)]) * plan.slowness;
+    let settle = plan.settle;
     let mut round = Round {
         directory: &directory,
         pool: WorkerPool::new(plan),
         rng,
         process_count,
         interval,
+        settle,
     };
     round.storm(length)?;
     round.end()?;
@@ -152,6 +156,7 @@ impl Round<'_> {
             }
         }
         if self.is_fine() {
+            thread::sleep(self.settle);
             self.copy_database()?;
             self.pool.start(Role::Inspect, &mut self.rng)?;
             self.pool.wait()?;
@@ -163,6 +168,7 @@ impl Round<'_> {
         while self.pool.len() > 1 {
             self.pool.kill(0)?;
         }
+        thread::sleep(self.settle);
         let count = self.pool.events.starts;
         self.pool.start(Role::InspectDuringWork, &mut self.rng)?;
         while self.is_fine() && self.pool.runs(count + 1) {

@@ -22,8 +22,7 @@ pub(crate) use super::arguments::WorkerArguments;
 
 /// Works, or inspects.
 pub(crate) fn run(arguments: &WorkerArguments) -> Result {
-    let signal = rustix::process::Signal::KILL;
-    rustix::process::set_parent_process_death_signal(Some(signal))?;
+    end_with_parent()?;
     let progress = progress::path(&arguments.directory, arguments.number);
     let mut reporter = ProgressReporter::open(&progress, 0)?;
     if arguments.role != Role::Work {
@@ -45,6 +44,20 @@ pub(crate) fn run(arguments: &WorkerArguments) -> Result {
         Some(opened) if rng.bool() => Ok(opened.database.close()?),
         _ => Ok(()),
     }
+}
+
+/// Has this process killed when its parent ends. Elsewhere the end of the standard input ends it.
+#[cfg(target_os = "linux")]
+fn end_with_parent() -> Result {
+    let signal = rustix::process::Signal::KILL;
+    Ok(rustix::process::set_parent_process_death_signal(Some(
+        signal,
+    ))?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_parent() -> Result {
+    Ok(())
 }
 
 /// Runs a thread for each reporter until the parent closes the standard input.

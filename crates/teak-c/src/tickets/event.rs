@@ -1,10 +1,15 @@
 //! A descriptor that can be read when a ticket is decided: an event where the system has those, and
-//! otherwise a pipe.
+//! otherwise a pipe. Windows has no descriptors for that.
 
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 pub(super) use by_event::TicketEvent;
-#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+#[cfg(all(
+    unix,
+    not(any(target_os = "linux", target_os = "android", target_os = "freebsd"))
+))]
 pub(super) use by_pipe::TicketPipe as TicketEvent;
+#[cfg(not(unix))]
+pub(super) use none::NoEvent as TicketEvent;
 
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 mod by_event {
@@ -39,7 +44,10 @@ mod by_event {
     }
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+#[cfg(all(
+    unix,
+    not(any(target_os = "linux", target_os = "android", target_os = "freebsd"))
+))]
 mod by_pipe {
     use std::{
         io::{self, PipeReader, PipeWriter, Write},
@@ -82,6 +90,31 @@ mod by_pipe {
             if !self.is_notified.swap(true, Relaxed) {
                 let _ = (&self.writer).write(&[1]);
             }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod none {
+    use std::io;
+
+    /// No value has this type.
+    pub(crate) enum NoEvent {}
+
+    impl NoEvent {
+        pub(crate) fn new() -> io::Result<Self> {
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this system has no descriptors for poll; wait for the ticket, or poll it",
+            ))
+        }
+
+        pub(crate) fn descriptor(&self) -> i32 {
+            match *self {}
+        }
+
+        pub(crate) fn notify(&self) {
+            match *self {}
         }
     }
 }

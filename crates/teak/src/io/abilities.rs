@@ -30,6 +30,8 @@ pub struct Abilities {
     pub population: bool,
     /// The boot of the machine is known.
     pub boot_id: bool,
+    /// A mapped file can become shorter. If not, opening a closed database does that.
+    pub truncates_mapped: bool,
     /// Files of the directory may be copied to another layer, and that is noticed.
     pub overlay: bool,
 }
@@ -65,6 +67,7 @@ impl Abilities {
             present_paths: sys::path_of(&file).is_some(),
             population: sys::populate(&mapped, 0..system_page_len())?,
             boot_id: sys::boot_id().is_some(),
+            truncates_mapped: sys::truncate(&file, 0)?,
             overlay: file_system.is_overlay,
         })
     }

@@ -9,5 +9,6 @@ pub(crate) mod open_file;
 pub(crate) mod recover;
 pub(crate) mod recovery_audit;
 pub(crate) mod settle;
+pub(crate) mod shorten;
 pub(crate) mod slots;
 pub(crate) mod unlocked;

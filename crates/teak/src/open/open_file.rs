@@ -12,7 +12,7 @@ use crate::{
 use crate::{
     instance::policies::{OpenRequest, Settings},
     io::file_reads,
-    open::{inspect::not_a_database, settle::format},
+    open::{inspect::not_a_database, settle::format, shorten::truncate_before_use},
     process::attach::Attach,
 };
 use std::{
@@ -72,6 +72,9 @@ pub(crate) fn open_file(
             // Some file systems assign a new inode number when a file is opened again.
             attach.note_file(storage.id());
         }
+    }
+    if created == Created::No {
+        truncate_before_use(&storage, access, file_sharing)?;
     }
     storage.set_read_ahead(settings.read_ahead);
     let request = OpenRequest {

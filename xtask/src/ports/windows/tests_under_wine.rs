@@ -1,8 +1,11 @@
-//! Runs tests under wine, each in a process of its own: one that hangs stops no other.
+//! Runs tests under wine: several in one process, because a process takes a second to start, and
+//! then those that did not pass again, each in a process of its own. So one that hangs stops no
+//! other, and what a test that fails prints is known.
 
 use super::wine::Wine;
 use crate::{Result, built, ports::engine::SkippedTests};
 use std::{
+    collections::BTreeSet,
     fmt, fs,
     path::Path,
     process::Stdio,
@@ -13,22 +16,31 @@ use std::{
 
 /// The directory in which cargo runs the engine's tests.
 const PACKAGE: &str = "crates/teak";
-/// The longest time that a test may take.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// The tests of one process, and how many of them run at a time.
+const TOGETHER: usize = 40;
+const THREADS: &str = "2";
+/// The longest time that a process may take.
+const PATIENCE: Duration = Duration::from_secs(600);
 /// The time between two looks at a test that runs.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The end of the output of a test that did not end.
 const HANGS: &str = "(hangs)";
-/// Tests that take longer are printed.
-const SLOW: Duration = Duration::from_secs(60);
 
-/// Tests of a program that are no failures, by their whole names, or by the beginnings of their
-/// names if these end with `::`.
+/// Tests of a program that are no failures.
 pub(super) struct KnownTests {
-    /// They are not run.
+    /// They are not run. By their whole names, or by the beginnings of their names if these end
+    /// with `::`.
     pub(super) skipped: &'static [SkippedTests],
     /// They are run, and fail.
-    pub(super) failing: &'static [SkippedTests],
+    pub(super) failing: &'static [ExpectedFailures],
+}
+
+/// Tests that fail for one reason, by their whole names.
+pub(super) struct ExpectedFailures {
+    pub(super) reason: &'static str,
+    /// A part of what each test prints. With another message it has failed for another reason.
+    pub(super) message: &'static str,
+    pub(super) names: &'static [&'static str],
 }
 
 /// The counts of a program.
@@ -63,13 +75,16 @@ pub(super) fn run(
     let names = list(&lanes[0], program)?;
     let is_wanted =
         |name: &&String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
-    let names: Vec<&String> = names.iter().filter(is_wanted).collect();
+    let wanted = names.iter().filter(is_wanted).map(String::as_str);
+    let (skipped, names): (Vec<&str>, Vec<&str>) =
+        wanted.partition(|name| has(known.skipped, name));
     ensure!(!names.is_empty(), "no test has one of the names");
+    let batches: Vec<&[&str]> = names.chunks(TOGETHER).collect();
     let next = AtomicUsize::new(0);
     let run_lane = |wine: &mut Wine| -> Result<WineCounts> {
         let mut counts = WineCounts::default();
-        while let Some(name) = names.get(next.fetch_add(1, Relaxed)) {
-            counts.run(wine, program, name, known)?;
+        while let Some(batch) = batches.get(next.fetch_add(1, Relaxed)) {
+            counts.run_batch(wine, program, batch, known)?;
         }
         Ok(counts)
     };
@@ -79,7 +94,10 @@ pub(super) fn run(
             .iter_mut()
             .map(|wine| scope.spawn(move || run_lane(wine)))
             .collect();
-        let mut all = WineCounts::default();
+        let mut all = WineCounts {
+            skipped: skipped.len(),
+            ..WineCounts::default()
+        };
         for thread in threads {
             all.add(thread.join().map_err(|_| failure!("a thread panicked"))??);
         }
@@ -88,10 +106,12 @@ pub(super) fn run(
 }
 
 fn print(known: &KnownTests) {
-    for (text, tests) in [("not run", known.skipped), ("fail", known.failing)] {
-        for SkippedTests { reason, names } in tests {
-            println!("    {text}, {reason}: {}", names.join(", "));
-        }
+    let skipped = known.skipped.iter();
+    let skipped = skipped.map(|tests| ("not run", tests.reason, tests.names));
+    let failing = known.failing.iter();
+    let failing = failing.map(|tests| ("fail", tests.reason, tests.names));
+    for (text, reason, names) in skipped.chain(failing) {
+        println!("    {text}, {reason}: {}", names.join(", "));
     }
 }
 
@@ -123,6 +143,17 @@ fn has(tests: &[SkippedTests], name: &str) -> bool {
     tests.iter().any(|tests| tests.names.iter().any(is_it))
 }
 
+/// A part of what a test prints that is expected to fail.
+fn expected_message(failing: &[ExpectedFailures], name: &str) -> Option<&'static str> {
+    let tests = failing.iter().find(|tests| tests.names.contains(&name))?;
+    Some(tests.message)
+}
+
+/// Whether a test failed as it should, and not in another way.
+fn is_expected(printed: &str, message: &str) -> bool {
+    printed.contains(message) && !printed.ends_with(HANGS)
+}
+
 impl WineCounts {
     fn add(&mut self, other: Self) {
         self.passed += other.passed;
@@ -131,27 +162,53 @@ impl WineCounts {
         self.unexpected.extend(other.unexpected);
     }
 
+    /// Runs and counts tests, first all that should pass.
+    fn run_batch(
+        &mut self,
+        wine: &mut Wine,
+        program: &Path,
+        names: &[&str],
+        known: &KnownTests,
+    ) -> Result {
+        let may_pass = |name: &&&str| expected_message(known.failing, name).is_none();
+        let together: Vec<&str> = names.iter().filter(may_pass).copied().collect();
+        let begin = Instant::now();
+        let printed = match together.is_empty() {
+            true => String::new(),
+            false => output_of(wine, program, &together)?.1,
+        };
+        let passed = passed(&printed);
+        let time = begin.elapsed().as_secs_f64();
+        println!(
+            "    {} of {} passed in {time:.0} s",
+            passed.len(),
+            names.len()
+        );
+        for name in names {
+            match passed.contains(name) {
+                true => self.passed += 1,
+                false => self.run(wine, program, name, known)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Runs and counts a test.
     fn run(&mut self, wine: &mut Wine, program: &Path, name: &str, known: &KnownTests) -> Result {
-        if has(known.skipped, name) {
-            self.skipped += 1;
-            return Ok(());
-        }
-        let begin = Instant::now();
-        let failure = failure_of(wine, program, name)?;
-        let time = begin.elapsed();
-        if time > SLOW {
-            println!("    {:>6.1} s  {name}", time.as_secs_f64());
-        }
-        match (failure, has(known.failing, name)) {
-            (None, false) => self.passed += 1,
-            (None, true) => {
+        let (is_passed, printed) = output_of(wine, program, &[name])?;
+        let failure = (!is_passed).then_some(printed);
+        match (failure, expected_message(known.failing, name)) {
+            (None, None) => self.passed += 1,
+            (None, Some(_)) => {
                 println!("    PASSES, but is in the table of failures: {name}");
                 self.unexpected.push(name.to_owned());
             }
-            (Some(text), true) if !text.ends_with(HANGS) => self.failed += 1,
-            (Some(text), _) => {
+            (Some(text), Some(message)) if is_expected(&text, message) => self.failed += 1,
+            (Some(text), expected) => {
                 println!("    FAILED: {name}\n{text}");
+                if let Some(message) = expected {
+                    println!("    expected was a failure with: {message}");
+                }
                 self.unexpected.push(name.to_owned());
             }
         }
@@ -159,14 +216,27 @@ impl WineCounts {
     }
 }
 
-/// The output of a test that failed.
-fn failure_of(wine: &mut Wine, program: &Path, name: &str) -> Result<Option<String>> {
+/// The tests that passed, by what a process of several tests printed.
+fn passed(printed: &str) -> BTreeSet<&str> {
+    let lines = printed.lines().map(str::trim_end);
+    lines
+        .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"))
+        .collect()
+}
+
+/// Runs tests. Returns whether all passed, and the output.
+fn output_of(wine: &mut Wine, program: &Path, names: &[&str]) -> Result<(bool, String)> {
     // Not a pipe: services of wine that the test starts keep what they inherit.
     let printed = tempfile::NamedTempFile::new()?;
     let output = printed.reopen()?;
     let mut command = wine.command(program, &built::workspace().join(PACKAGE));
+    match names {
+        [_] => command.arg("--nocapture"),
+        _ => command.args(["--test-threads", THREADS]),
+    };
     let mut test = command
-        .args(["--exact", "--nocapture", name])
+        .arg("--exact")
+        .args(names)
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output)
@@ -181,20 +251,48 @@ fn failure_of(wine: &mut Wine, program: &Path, name: &str) -> Result<Option<Stri
     };
     let text = || fs::read(printed.path()).map(|text| String::from_utf8_lossy(&text).into_owned());
     match status {
-        Some(status) if status.success() => Ok(None),
-        Some(status) => Ok(Some(format!("{}({status})", text()?))),
+        Some(status) => Ok((status.success(), format!("{}({status})", text()?))),
         None => {
             wine.restart()?;
             let _ = test.kill();
             test.wait()?;
-            Ok(Some(format!("{}{HANGS}", text()?)))
+            Ok((false, format!("{}{HANGS}", text()?)))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SkippedTests, has};
+    use super::{
+        ExpectedFailures, HANGS, SkippedTests, expected_message, has, is_expected, passed,
+    };
+
+    #[test]
+    fn tests_that_passed_are_found_in_the_output_of_a_process() {
+        let printed = "running 3 tests\r\ntest a::one ... ok\r\ntest a::two ... FAILED\r\n\
+                       test a::three ... ok\n\ntest result: FAILED. 2 passed; 1 failed\n";
+        assert_eq!(passed(printed), ["a::one", "a::three"].into());
+    }
+
+    #[test]
+    fn another_failure_of_a_test_in_the_table_is_not_expected() {
+        let failing = &[ExpectedFailures {
+            reason: "none",
+            message: "code: 1224",
+            names: &["limits::one"],
+        }];
+        let message = expected_message(failing, "limits::one").unwrap();
+        assert!(is_expected(
+            "Os { code: 1224 }\n(exit status: 101)",
+            message
+        ));
+        assert!(!is_expected("Os { code: 5 }\n(exit status: 101)", message));
+        assert!(!is_expected(
+            &format!("Os {{ code: 1224 }}\n{HANGS}"),
+            message
+        ));
+        assert_eq!(expected_message(failing, "limits::one_more"), None);
+    }
 
     #[test]
     fn tests_are_known_by_whole_names_and_by_modules() {

@@ -206,8 +206,11 @@ fn make_named(directory: &TempDir) -> (File, Unnamed) {
 fn the_real_name_replaces_a_temporary_one() {
     let directory = TempDir::new().unwrap();
     let (file, mut unnamed) = make_named(&directory);
-    assert_eq!(names(&directory).len(), 1);
+    let temporary = unnamed.temporary.clone().unwrap();
+    let temporary = directory.path().join(temporary);
+    assert!(temporary.exists());
     unnamed.publish(&file).unwrap();
+    assert!(!temporary.exists());
     assert_eq!(names(&directory), ["file"]);
 }
 

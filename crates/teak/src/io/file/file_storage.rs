@@ -17,7 +17,7 @@ use crate::io::{
     mapping::Mapping,
     mutex::lock,
     storage::{Fill, Storage, end_within},
-    sys::{self, Access, DurableWriter, FileId, FileSystem, FlushExtent, Limit},
+    sys::{self, Access, DurableWriter, FileAt, FileId, FileSystem, FlushExtent, Limit},
     system::{file_len_max, refuse_file_len},
     writable::{Claims, WritableMapping},
 };
@@ -128,6 +128,13 @@ impl FileStorage {
     /// Lets other processes open the file as well. It is in order.
     pub(crate) fn admit_others(&self) -> io::Result<()> {
         self.file.share()
+    }
+
+    /// The first `len` bytes, or fewer if the file is shorter. Nothing is mapped for that.
+    pub(crate) fn read_head(&self, len: usize) -> io::Result<Vec<u8>> {
+        let mut head = vec![0; self.len().min(len as u64) as usize];
+        self.file.read_exact_at(&mut head, 0)?;
+        Ok(head)
     }
 
     /// The identity of the file.

@@ -7,7 +7,8 @@ mod files;
 mod machine;
 
 pub(crate) use super::lacks::{
-    ARE_THREADS_FREE, append, begin_write_back, file_system, join, next_data, next_hole,
+    ARE_THREADS_FREE, TRUNCATES_MAPPED, append, begin_write_back, file_system, join, next_data,
+    next_hole,
 };
 pub(crate) use super::unix::{
     ByteLocks, Directory, FAILURES, FileAt, Mapped, REMEDIES, advise,

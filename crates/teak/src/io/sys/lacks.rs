@@ -72,6 +72,10 @@ pub(crate) fn read_soon(_file: &File, _offset: u64, _len: u64) {}
 
 pub(crate) fn drop_cache(_file: &File) {}
 
+/// Whether a file can become shorter while it is mapped. If not, it does so when the database is
+/// opened the next time.
+pub(crate) const TRUNCATES_MAPPED: bool = true;
+
 /// Whether a thread can begin and end while another one runs destructors of thread-local data.
 pub(crate) const ARE_THREADS_FREE: bool = true;
 

@@ -7,7 +7,7 @@ mod machine;
 mod mapped;
 mod network;
 
-pub(crate) use super::lacks::{ARE_THREADS_FREE, join};
+pub(crate) use super::lacks::{ARE_THREADS_FREE, TRUNCATES_MAPPED, join};
 pub(crate) use super::unix::{
     ByteLocks, Directory, FAILURES, FileAt, Mapped, REMEDIES, at_fork, borrow, create_new,
     create_private_directory, drop_anchor, file_over, flush, id_of, is_absent, is_refusal, kind,

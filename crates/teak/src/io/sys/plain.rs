@@ -2,8 +2,8 @@
 //! their specialities works without them.
 
 pub(crate) use super::lacks::{
-    allocate, append, begin_write_back, drop_cache, file_system, has_mark, is_on_network, join,
-    next_data, next_hole, punch, read_soon, set_mark, write_durably,
+    TRUNCATES_MAPPED, allocate, append, begin_write_back, drop_cache, file_system, has_mark,
+    is_on_network, join, next_data, next_hole, punch, read_soon, set_mark, write_durably,
 };
 pub(crate) use super::poll::{sleep_on, wake_all, wake_one};
 use super::types::Access;

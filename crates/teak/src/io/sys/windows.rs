@@ -19,6 +19,7 @@ mod machine;
 #[path = "windows/mandatory_tests.rs"]
 mod mandatory;
 mod mapped;
+mod section;
 mod sections;
 mod waiting;
 
@@ -32,9 +33,9 @@ pub(crate) use directory::{
 };
 pub(crate) use faults::catch_faults;
 pub(crate) use files::{
-    FileAt, allocate, attributes, create_new, create_private_directory, flush, id_of,
-    is_on_network, kind, memory_file, open, path_of, permissions_of, reopen, set_permissions,
-    truncate, write_at,
+    FileAt, TRUNCATES_MAPPED, allocate, attributes, create_new, create_private_directory, flush,
+    id_of, is_on_network, kind, memory_file, open, path_of, permissions_of, reopen,
+    set_permissions, truncate, write_at,
 };
 pub(crate) use locks::{ByteLocks, byte_locks, try_lock_file, unlock_file};
 pub(crate) use machine::{

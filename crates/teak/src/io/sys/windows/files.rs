@@ -1,6 +1,6 @@
 //! Open files: attributes, writes and lengths.
 
-use super::{check, sections::Section};
+use super::{check, section::Section, sections::are_shown};
 use crate::io::sys::types::{
     Access, Allocate, FileAttributes, FileId, FileKind, FilePermissions, FlushExtent, Links,
 };
@@ -17,7 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 use windows_sys::Win32::{
-    Foundation::{ERROR_CANT_RESOLVE_FILENAME, ERROR_INVALID_HANDLE, ERROR_USER_MAPPED_FILE},
+    Foundation::{
+        ERROR_CANT_RESOLVE_FILENAME, ERROR_INVALID_HANDLE, ERROR_INVALID_USER_BUFFER,
+        ERROR_NOACCESS, ERROR_USER_MAPPED_FILE,
+    },
     Storage::FileSystem::{
         BY_HANDLE_FILE_INFORMATION, FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
         FILE_ID_INFO, FILE_READ_ATTRIBUTES, FILE_STANDARD_INFO, FileIdInfo, FileStandardInfo,
@@ -221,11 +224,28 @@ pub(crate) fn write_at(file: &File, parts: &[IoSlice<'_>], offset: u64) -> io::R
     write_part(file, &together, offset)
 }
 
+/// How often mapped bytes that are being written may be replaced meanwhile.
+const REPLACED_MAX: u32 = 1000;
+
 fn write_part(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     #[cfg(test)]
     super::mandatory::refuse(file, offset, bytes.len(), Access::ReadWrite)?;
+    for _ in 0..REPLACED_MAX {
+        match file.seek_write(bytes, offset) {
+            // Another thread was replacing mapped bytes, and the system does not wait for that.
+            Err(error)
+                if [ERROR_NOACCESS, ERROR_INVALID_USER_BUFFER]
+                    .iter()
+                    .any(|code| is_code(&error, *code))
+                    && are_shown(bytes.as_ptr().addr(), bytes.len()) => {}
+            written => return written,
+        }
+    }
     file.seek_write(bytes, offset)
 }
+
+/// A file that is mapped somewhere keeps its length.
+pub(crate) const TRUNCATES_MAPPED: bool = false;
 
 /// Makes the file shorter, unless it is mapped somewhere. Returns whether it did.
 pub(crate) fn truncate(file: &File, len: u64) -> io::Result<bool> {

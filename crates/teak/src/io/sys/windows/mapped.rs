@@ -1,11 +1,6 @@
 //! Mapped files.
 
-use super::{
-    check,
-    files::id,
-    sections::{self, Section},
-    system_page_len,
-};
+use super::{check, files::id, section::Section, sections, system_page_len};
 use crate::io::{
     mutex::lock,
     sys::types::{Access, Advice, Failure},

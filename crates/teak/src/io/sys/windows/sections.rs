@@ -5,39 +5,46 @@
 //! again. In between the addresses are not accessible. A thread that reads there waits in the
 //! handler of `faults.rs` for the lock of this module.
 
-use super::{check, events::WordEvents, system_page_len};
-use crate::io::{
-    mutex::lock,
-    sys::types::{Access, FileId},
+use super::{
+    check,
+    events::WordEvents,
+    section::{Section, protection},
+    system_page_len,
 };
+use crate::io::sys::types::{Access, FileId};
 use std::{
     collections::BTreeMap,
     ffi::c_void,
     fs::File,
     io,
     ops::Range,
-    os::windows::io::AsRawHandle,
     ptr,
     sync::{
-        Arc, Mutex,
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
-use windows_sys::Win32::{
-    Foundation::{CloseHandle, HANDLE},
-    System::{
-        Memory::{
-            CreateFileMappingW, MEM_COMMIT, MEM_PRESERVE_PLACEHOLDER, MEM_RELEASE,
-            MEM_REPLACE_PLACEHOLDER, MEM_RESERVE, MEM_RESERVE_PLACEHOLDER,
-            MEMORY_MAPPED_VIEW_ADDRESS, MapViewOfFile3, PAGE_NOACCESS, PAGE_READONLY,
-            PAGE_READWRITE, UnmapViewOfFile2, VirtualAlloc2, VirtualFree,
-        },
-        Threading::GetCurrentProcess,
+use windows_sys::Win32::System::{
+    Memory::{
+        MEM_COMMIT, MEM_PRESERVE_PLACEHOLDER, MEM_RELEASE, MEM_REPLACE_PLACEHOLDER, MEM_RESERVE,
+        MEM_RESERVE_PLACEHOLDER, MEMORY_MAPPED_VIEW_ADDRESS, PAGE_NOACCESS, UnmapViewOfFile2,
+        VirtualAlloc2, VirtualFree,
     },
+    Threading::GetCurrentProcess,
 };
 
 /// All ranges by their first address. Nobody touches mapped memory while holding the lock.
-static RANGES: Mutex<BTreeMap<usize, MappedRange>> = Mutex::new(BTreeMap::new());
+static RANGES: RwLock<BTreeMap<usize, MappedRange>> = RwLock::new(BTreeMap::new());
+
+/// The ranges, which do not change meanwhile. Waits while one is being changed.
+fn ranges() -> RwLockReadGuard<'static, BTreeMap<usize, MappedRange>> {
+    RANGES.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The ranges, to be changed.
+fn ranges_mut() -> RwLockWriteGuard<'static, BTreeMap<usize, MappedRange>> {
+    RANGES.write().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// All ranges that there ever were are between these addresses. Faults elsewhere are those of other
 /// code, and wait for no lock.
@@ -55,6 +62,8 @@ struct MappedRange {
     parts: BTreeMap<usize, MappedPart>,
     /// The end of the last part.
     end: usize,
+    /// The end of the file when its last part was shown. It may be inside of the last page.
+    file_end: usize,
     /// The file, if it has words on which processes wait.
     shared: Option<FileId>,
     /// The events of words on which somebody has waited, by their distance from the start. `None`
@@ -77,75 +86,6 @@ enum Shown {
     Zeros,
     /// Nothing: it is a placeholder, because the system refused to show something else.
     Nothing,
-}
-
-/// A file that can be mapped.
-#[derive(Debug)]
-pub(super) struct Section(HANDLE);
-
-// SAFETY: a handle may be used by any thread.
-unsafe impl Send for Section {}
-// SAFETY: a handle may be used by any thread.
-unsafe impl Sync for Section {}
-
-impl Section {
-    /// The whole file, for reading.
-    pub(super) fn of_file(file: &File) -> io::Result<Self> {
-        Self::new(file, PAGE_READONLY, 0)
-    }
-
-    /// A file that becomes as long as this, for reading and writing.
-    pub(super) fn of_len(file: &File, len: u64) -> io::Result<Self> {
-        Self::new(file, PAGE_READWRITE, len)
-    }
-
-    fn new(file: &File, protection: u32, len: u64) -> io::Result<Self> {
-        let (high, low) = ((len >> 32) as u32, len as u32);
-        let (handle, none) = (file.as_raw_handle(), ptr::null());
-        // SAFETY: the handle is open, and there is no name.
-        let section =
-            unsafe { CreateFileMappingW(handle, none, protection, high, low, ptr::null()) };
-        match section.is_null() {
-            true => Err(io::Error::last_os_error()),
-            false => Ok(Self(section)),
-        }
-    }
-
-    /// Replaces a placeholder of this length by a view.
-    fn map(&self, address: usize, offset: u64, len: usize, access: Access) -> io::Result<()> {
-        // SAFETY: only placeholders are replaced, which nobody accesses.
-        let view = unsafe {
-            MapViewOfFile3(
-                self.0,
-                GetCurrentProcess(),
-                address as *const c_void,
-                offset,
-                len,
-                MEM_REPLACE_PLACEHOLDER,
-                protection(access),
-                ptr::null_mut(),
-                0,
-            )
-        };
-        match view.Value.is_null() {
-            true => Err(io::Error::last_os_error()),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Drop for Section {
-    fn drop(&mut self) {
-        // SAFETY: the handle is open, and nobody else has it.
-        unsafe { CloseHandle(self.0) };
-    }
-}
-
-fn protection(access: Access) -> u32 {
-    match access {
-        Access::ReadOnly => PAGE_READONLY,
-        Access::ReadWrite => PAGE_READWRITE,
-    }
 }
 
 /// Reserves addresses for a file from `offset` on. `shared` identifies a file with words on which
@@ -183,23 +123,24 @@ pub(super) fn reserve(
         access,
         parts: BTreeMap::new(),
         end: 0,
+        file_end: 0,
         shared,
         events: BTreeMap::new(),
     };
     LOWEST.fetch_min(base.addr(), Relaxed);
     HIGHEST.fetch_max(base.addr() + len, Relaxed);
-    lock(&RANGES).insert(base.addr(), range);
+    ranges_mut().insert(base.addr(), range);
     Ok(base.cast())
 }
 
 /// The end of the addresses that have to be shown for a file of this length; `None` if they are.
 pub(super) fn missing(base: usize, file_len: u64) -> Option<usize> {
-    lock(&RANGES).get(&base)?.missing(file_len)
+    ranges().get(&base)?.missing(file_len)
 }
 
 /// Shows the file up to this distance from the base.
 pub(super) fn show(base: usize, section: Section, wanted: usize) -> io::Result<()> {
-    let mut ranges = lock(&RANGES);
+    let mut ranges = ranges_mut();
     let range = ranges.get_mut(&base).ok_or(io::ErrorKind::NotFound)?;
     let (start, len) = (range.end, wanted.saturating_sub(range.end));
     if len == 0 {
@@ -210,28 +151,30 @@ pub(super) fn show(base: usize, section: Section, wanted: usize) -> io::Result<(
         split(base + start, page_len)?;
     }
     let (address, offset) = (base + start, range.offset + start as u64);
-    let shown = section.map(address, offset, page_len, range.access);
-    // The file may end inside of its last page.
-    let shown = shown.or_else(|error| match len < page_len {
-        true => section.map(address, offset, len, range.access),
-        false => Err(error),
-    });
+    let shown = section.map_pages(address, offset, (page_len, len), range.access);
     if let Err(error) = shown {
         if start + page_len < range.len {
             join(base + start, range.len - start);
         }
         return Err(error);
     }
-    let shown = Shown::File(Arc::new(section));
-    let len = page_len;
-    range.parts.insert(start, MappedPart { len, shown });
+    let part = MappedPart {
+        len: page_len,
+        shown: Shown::File(Arc::new(section)),
+    };
+    range.parts.insert(start, part);
     range.end = start + page_len;
+    range.file_end = start + len;
+    assert!(
+        range.file_end <= range.end && range.end <= range.len,
+        "a range shows the file to its end, and nothing after the range"
+    );
     Ok(())
 }
 
 /// Gives all addresses back.
 pub(super) fn release(base: usize) {
-    let Some(range) = lock(&RANGES).remove(&base) else {
+    let Some(range) = ranges_mut().remove(&base) else {
         return;
     };
     for (start, part) in &range.parts {
@@ -256,7 +199,7 @@ pub(super) fn is_shown(address: usize, access: Access) -> Option<bool> {
     if !(LOWEST.load(Relaxed)..HIGHEST.load(Relaxed)).contains(&address) {
         return None;
     }
-    let ranges = lock(&RANGES);
+    let ranges = ranges();
     let (base, range) = ranges.range(..=address).next_back()?;
     match (access, range.access) {
         (Access::ReadWrite, Access::ReadOnly) => None,
@@ -264,9 +207,39 @@ pub(super) fn is_shown(address: usize, access: Access) -> Option<bool> {
     }
 }
 
+/// Whether these bytes are in a range, and all of them show something. Waits while ranges are being
+/// changed.
+pub(super) fn are_shown(address: usize, len: usize) -> bool {
+    let ranges = ranges();
+    let Some((base, range)) = ranges.range(..=address).next_back() else {
+        return false;
+    };
+    let (from, to) = (address - base, address - base + len);
+    let mut shown_end = from;
+    for start in range.starts(from, to) {
+        let part = &range.parts[&start];
+        match part.shown {
+            Shown::Nothing => return false,
+            Shown::File(_) | Shown::Zeros => shown_end = start + part.len,
+        }
+    }
+    shown_end >= to
+}
+
 /// The events of the word at an address; `None` if it is in no file that processes share.
 pub(super) fn events_at(address: usize) -> Option<Arc<WordEvents>> {
-    let mut ranges = lock(&RANGES);
+    let known = {
+        let ranges = ranges();
+        let (base, range) = ranges.range(..=address).next_back()?;
+        range.events.get(&(address - base)).cloned()
+    };
+    known.unwrap_or_else(|| open_events(address))
+}
+
+/// Like [`events_at`], for a word on which nobody has waited here.
+#[cold]
+fn open_events(address: usize) -> Option<Arc<WordEvents>> {
+    let mut ranges = ranges_mut();
     let (base, range) = ranges.range_mut(..=address).next_back()?;
     let at = address - base;
     let file = range.shared.filter(|_| at < range.len)?;
@@ -419,7 +392,14 @@ impl MappedRange {
     fn put(&self, base: usize, bytes: Range<usize>, wanted: &Shown) -> io::Result<()> {
         let (address, offset) = (base + bytes.start, self.offset + bytes.start as u64);
         match wanted {
-            Shown::File(section) => section.map(address, offset, bytes.len(), self.access),
+            Shown::File(section) => {
+                assert!(
+                    bytes.start < self.file_end,
+                    "each page that shows the file has bytes of it"
+                );
+                let len = self.file_end.min(bytes.end) - bytes.start;
+                section.map_pages(address, offset, (bytes.len(), len), self.access)
+            }
             Shown::Zeros => put_memory(address, bytes.len(), self.access),
             Shown::Nothing => Ok(()),
         }
@@ -461,7 +441,7 @@ fn put_memory(address: usize, len: usize, access: Access) -> io::Result<()> {
 ///
 /// The pages must be mapped, and their owner must allow any content there.
 pub(crate) unsafe fn zeros_over(start: usize, len: usize, _access: Access) -> bool {
-    let mut ranges = lock(&RANGES);
+    let mut ranges = ranges_mut();
     let found = ranges.range_mut(..=start).next_back();
     found.is_some_and(|(base, range)| {
         let at = start - base;
@@ -484,7 +464,7 @@ pub(crate) unsafe fn file_over(
     // SAFETY: the file is open.
     let file = unsafe { super::borrow(raw) };
     let section = Section::of_file(&file)?;
-    let mut ranges = lock(&RANGES);
+    let mut ranges = ranges_mut();
     let found = ranges.range_mut(..=start).next_back();
     let (base, range) = found.ok_or(io::ErrorKind::NotFound)?;
     range.put_views(*base, start - base, start - base + len, section)

@@ -1,11 +1,19 @@
 use super::{
-    MappedPart, RANGES, Section, Shown, file_over, is_shown, release, reserve, show, zeros_over,
+    MappedPart, Shown, are_shown, file_over, is_shown, ranges_mut, release, reserve, show,
+    zeros_over,
 };
-use crate::io::{
-    mutex::lock,
-    sys::{Access, raw, system_page_len},
+use crate::io::sys::windows::section::Section;
+use crate::io::sys::{Access, FileAt, raw, system_page_len};
+use std::{
+    fs::File,
+    io::Write,
+    ptr, slice,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
 };
-use std::{fs::File, io::Write, ptr, sync::Arc};
 
 const PAGES: usize = 8;
 
@@ -59,7 +67,7 @@ fn zeros_replace_a_page_until_the_file_does() {
 #[test]
 fn a_view_that_cannot_be_put_back_leaves_pages_that_show_nothing() {
     let (file, base) = mapped();
-    let mut ranges = lock(&RANGES);
+    let mut ranges = ranges_mut();
     let parts = &mut ranges.get_mut(&base).unwrap().parts;
     let unusable = Shown::File(Arc::new(Section(ptr::null_mut())));
     let MappedPart { shown, .. } = parts.get_mut(&0).unwrap();
@@ -83,7 +91,7 @@ fn zeros_stay_where_the_file_cannot_be_mapped() {
     let (_file, base) = mapped();
     assert!(put_zeros(base, 3));
     let unusable = Section(ptr::null_mut());
-    let mut ranges = lock(&RANGES);
+    let mut ranges = ranges_mut();
     let range = ranges.get_mut(&base).unwrap();
     let len = PAGES * system_page_len();
     assert!(range.put_views(base, 0, len, unusable).is_err());
@@ -101,4 +109,67 @@ fn a_section_makes_no_file_shorter() {
         drop(Section::of_len(&file, wanted).unwrap());
         assert_eq!(file.metadata().unwrap().len(), wanted.max(len));
     }
+}
+
+/// The fault was that the last page, which the file does not fill, could never be mapped again.
+#[test]
+fn a_file_that_ends_inside_a_page_is_mapped_again_after_zeros() {
+    let (page_len, tail) = (system_page_len(), 100);
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&vec![1; page_len]).unwrap();
+    file.write_all(&vec![2; tail]).unwrap();
+    let len = page_len + tail;
+    let base = reserve(None, 4 * page_len, 0, Access::ReadOnly);
+    let base = base.unwrap().addr();
+    show(base, Section::of_file(&file).unwrap(), len).unwrap();
+    let read = |at: usize| {
+        // SAFETY: something is shown in both pages.
+        unsafe { *((base + at) as *const u8) }
+    };
+    for page in [1, 0] {
+        assert!(put_zeros(base, page));
+        assert_eq!(read(page * page_len), 0);
+        assert_eq!(read((1 - page) * page_len), 2 - page as u8);
+        // SAFETY: the file is open, and nobody else reads there.
+        unsafe { file_over(base, 2 * page_len, raw(&file), 0, Access::ReadOnly) }.unwrap();
+        assert_eq!([0, page_len, len - 1, len].map(read), [1, 2, 2, 0]);
+    }
+    release(base);
+}
+
+#[test]
+fn bytes_are_shown_if_all_of_their_pages_are() {
+    let (_file, base) = mapped();
+    let len = PAGES * system_page_len();
+    assert!(put_zeros(base, 3));
+    assert!(are_shown(base, len) && are_shown(page_at(base, 3), 1));
+    assert!(!are_shown(base, len + 1), "the file is over");
+    assert!(!are_shown(ptr::from_ref(&len).addr(), 1), "it is elsewhere");
+    release(base);
+}
+
+/// The fault was error 998 of a call that read mapped bytes while some of them were replaced.
+#[test]
+fn mapped_bytes_are_written_while_they_are_replaced() {
+    let (file, base) = mapped();
+    let len = PAGES * system_page_len();
+    let (target, is_over) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                assert!(put_zeros(base, 3));
+                // SAFETY: the file is open. The other thread allows any content.
+                unsafe { file_over(base, len, raw(&file), 0, Access::ReadOnly) }.unwrap();
+            }
+        });
+        for _ in 0..2000 {
+            // SAFETY: only the system reads these bytes, and any content will do.
+            let bytes = unsafe { slice::from_raw_parts(base as *const u8, len) };
+            let written = target.write_all_at(bytes, 0);
+            is_over.store(written.is_err(), Relaxed);
+            written.unwrap();
+        }
+        is_over.store(true, Relaxed);
+    });
+    release(base);
 }

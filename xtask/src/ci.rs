@@ -90,7 +90,7 @@ const STEPS: &[CiStep] = &[
     step("ports", "cargo xtask ports --short plain"),
     step(
         "ports of today",
-        "cargo xtask ports --short --of-today check musl arm64 wasm",
+        "cargo xtask ports --short --today check musl arm64 wasm",
     ),
     step(
         "installed for C, C++",

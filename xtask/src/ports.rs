@@ -22,7 +22,7 @@ pub(crate) mod zig;
 use crate::{Failure, Result, names::Named};
 use clap::ValueEnum;
 use end::PortEnd;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 /// Builds, checks and tests Teak for other systems, processors and page sizes
 #[derive(clap::Args)]
@@ -34,8 +34,8 @@ pub(crate) struct PortsArguments {
     #[arg(long = "short")]
     is_short: bool,
     /// Run only every second step; those of another day are the others
-    #[arg(long = "of-today")]
-    is_of_today: bool,
+    #[arg(long = "today")]
+    is_todays: bool,
 }
 
 /// A step.
@@ -64,8 +64,8 @@ pub(crate) fn run(arguments: &PortsArguments) -> Result {
         [] => PortStep::value_variants(),
         steps => steps,
     };
-    let (first, distance) = match arguments.is_of_today {
-        true => (today() % 2, 2),
+    let (first, distance) = match arguments.is_todays {
+        true => (check::today() % 2, 2),
         false => (0, 1),
     };
     let mut table = Vec::new();
@@ -96,13 +96,6 @@ pub(crate) fn run(arguments: &PortsArguments) -> Result {
         failed.join(", ")
     );
     Ok(())
-}
-
-/// Days since 1970.
-fn today() -> usize {
-    const SECONDS: u64 = 86_400;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    (now.unwrap_or_default().as_secs() / SECONDS) as usize
 }
 
 impl PortStep {

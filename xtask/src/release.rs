@@ -22,12 +22,12 @@ struct Platform {
     linker: Linker,
 }
 
-/// What links for a platform, unless cargo's variable for the target names a linker.
+/// The linker of a platform, unless cargo's variable for the target names another one.
 #[derive(Clone, Copy)]
 enum Linker {
     /// It comes with Rust.
     Rust,
-    /// Zig, which may be told the oldest version of the C library that programs run with.
+    /// Zig, perhaps with the oldest version of the C library that programs run with.
     Zig(&'static str),
     /// A program, which few machines have, and where it comes from.
     Own(&'static str, &'static str),

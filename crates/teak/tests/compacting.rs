@@ -1,9 +1,9 @@
 //! The lengths of compacted files of every shape, the lengths during compaction, and the reported
 //! obstacles.
 
-use crate::shared::{closed_len, temporary_path, used_len};
+use crate::shared::{closed_len, temporary_path, truncates_mapped};
 use fastrand::Rng;
-use std::{collections::BTreeMap, ops::ControlFlow, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fs, ops::ControlFlow, path::PathBuf, time::Duration};
 use teak::{
     CompactObstacle, CompactOptions, CompactProgress, Database, Durability, Geometry, Options,
     Table,
@@ -72,7 +72,10 @@ impl Shape {
     }
 
     fn len(&self) -> u64 {
-        used_len(&self.database, &self.path)
+        match truncates_mapped() {
+            true => fs::metadata(&self.path).unwrap().len(),
+            false => self.database.stat().unwrap().file_bytes,
+        }
     }
 
     fn compact(&self) -> CompactProgress {

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io, path::Path};
 #[cfg(windows)]
-use std::{fs::TryLockError, thread, time::Duration};
+use std::{fs::TryLockError, path::PathBuf, thread, time::Duration};
 
 /// The pause between two attempts at the lock.
 #[cfg(windows)]
@@ -58,31 +58,28 @@ impl NoLock {
 
 /// Wine finds the end of the file and writes there, which are two steps.
 #[cfg(windows)]
-pub(super) struct SeparateLock(std::sync::Mutex<File>);
+pub(super) struct SeparateLock(PathBuf);
 
 #[cfg(windows)]
 impl SeparateLock {
     /// A lock file beside the file, because others may not read a file that is locked.
     pub(super) fn new(file: &Path) -> io::Result<Self> {
-        let lock = File::create(file.with_extension("lock"))?;
-        Ok(Self(lock.into()))
+        Ok(Self(file.with_extension("lock")))
     }
 
     pub(super) fn during<R>(&self, append: impl FnOnce() -> R) -> io::Result<R> {
-        let lock = self
-            .0
-            .lock()
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        // Wine cannot wait for a lock.
+        // Wine can neither wait for a lock nor unlock a whole file. Closing the file unlocks it.
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&self.0)?;
         loop {
             match lock.try_lock() {
-                Ok(()) => break,
+                Ok(()) => return Ok(append()),
                 Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
                 Err(TryLockError::Error(error)) => return Err(error),
             }
         }
-        let appended = append();
-        lock.unlock()?;
-        Ok(appended)
     }
 }

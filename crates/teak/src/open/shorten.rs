@@ -1,10 +1,10 @@
 //! Truncating the file of a closed database before it is mapped, on systems that truncate no mapped
 //! file.
 //!
-//! On these systems the file keeps its length while a database is in use, and when it is closed: the
-//! mappings live until the last reader ends, and another process may have opened the database and
-//! committed by then. The next process that opens it for writing makes the file as
-//! short as the last commit says. That is safe for these reasons:
+//! On these systems the file keeps its length while a database is in use, and when it is closed:
+//! the mappings live until the last reader ends, and another process may have opened the database
+//! and committed by then. The next process that opens it for writing makes the file as short as the
+//! last commit says. That is safe for these reasons:
 //!
 //! 1. The process holds the exclusive lock on the file. Each process that has the database open,
 //!    even a reader without a lock file, holds a shared one. So nobody else reads or writes the

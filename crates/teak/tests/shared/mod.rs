@@ -16,7 +16,7 @@ pub(crate) fn temporary_path() -> (TempDir, PathBuf) {
 }
 
 /// Whether a file can become shorter while a database is open in it.
-fn truncates_mapped() -> bool {
+pub(crate) fn truncates_mapped() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| {
         let abilities = Abilities::of(&std::env::temp_dir());
@@ -25,11 +25,11 @@ fn truncates_mapped() -> bool {
 }
 
 /// The length of the file of an open database. Where it can become shorter only when the database
-/// is opened again, the length that the database uses.
+/// is opened again, the length that it will have then.
 pub(crate) fn used_len(database: &Database, path: &Path) -> u64 {
     match truncates_mapped() {
         true => fs::metadata(path).unwrap().len(),
-        false => database.stat().unwrap().file_bytes,
+        false => database.stat().unwrap().page_count * database.info().page_size as u64,
     }
 }
 

@@ -63,12 +63,10 @@ impl<'b> Node<'b> {
     fn command(&self, program: &str) -> Result<Command> {
         // The package's `usr/bin/litecoind` is a script that starts this one of the system's root,
         // and writes to the home directory.
-        let programs = ["usr/lib/litecoin", "usr/bin"].map(|place| self.unpacked.root.join(place));
-        let program = programs
-            .map(|place| place.join(program))
-            .into_iter()
-            .find(|path| path.exists());
-        let mut command = Command::new(program.context("a program of the package is missing")?);
+        let directories = ["usr/lib/litecoin", "usr/bin"].into_iter();
+        let mut paths = directories.map(|name| self.unpacked.root.join(name).join(program));
+        let path = paths.find(|path| path.exists());
+        let mut command = Command::new(path.context("a program of the package is missing")?);
         self.unpacked.prepare(&mut command, Some(self.prefix))?;
         command
             .arg("-regtest")

@@ -15,7 +15,6 @@ use crate::io::sys::types::{Access, FileId};
 use std::{
     collections::BTreeMap,
     ffi::c_void,
-    fs::File,
     io,
     ops::Range,
     ptr,

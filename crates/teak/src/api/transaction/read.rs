@@ -318,7 +318,7 @@ impl Sealed for ReadTxn {
         None
     }
 
-    #[inline]
+    #[inline(always)]
     fn committed(&self) -> Option<(u64, TransactionId)> {
         let engine = self.reader.engine();
         let may_read = engine.refuse_forked().is_ok() && self.refuse_cancelled().is_ok();

@@ -4,7 +4,10 @@ use crate::{
     Failure, Result, built,
     commands::{self, output},
     install::VERSION,
-    ports::{targets, zig::Zig},
+    ports::{
+        targets,
+        zig::{OLDEST_GLIBC, Zig},
+    },
 };
 use std::{env, fs, path::Path, process::Command};
 
@@ -47,8 +50,6 @@ const PLATFORMS: &[Platform] = &[
         Linker::Own("aarch64-linux-android30-clang", "Android's NDK"),
     ),
 ];
-/// That of Rust's standard library.
-const OLDEST_GLIBC: &str = ".2.17";
 
 /// Files that are packed with the program, in the directory of its package.
 const DOCUMENTS: &[&str] = &["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
@@ -163,10 +164,7 @@ impl Platform {
     /// Builds the program, and packs it into an archive in `directory`. Returns the name of the
     /// archive, and the length of the program.
     fn pack(&self, mut build: Command, directory: &Path) -> Result<(String, u64)> {
-        build
-            .args(["--release", "--package", "teak-cli", "--bin", "teak"])
-            .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
-            .env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+        targets::release(&mut build).args(["--package", "teak-cli", "--bin", "teak"]);
         commands::run(&mut build)?;
         let program = match self.target.contains("windows") {
             true => "teak.exe",

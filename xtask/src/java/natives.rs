@@ -1,6 +1,12 @@
 //! The directory from which Maven builds the jars with native libraries.
 
-use crate::{Result, built, commands, ports::targets};
+use crate::{
+    Result, built, commands,
+    ports::{
+        targets,
+        zig::{OLDEST_GLIBC, Zig},
+    },
+};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -10,31 +16,16 @@ use std::{
 /// The file name of the library.
 pub(crate) const LIBRARY: &str = "libteak_java.so";
 
-/// Another system for which there is a library: its name in the jar, the compiler's target, and a
-/// program that links for it.
-struct System {
-    name: &'static str,
-    target: &'static str,
-    linker: &'static str,
-}
-
-const SYSTEMS: &[System] = &[
-    System {
-        name: "linux-x86_64",
-        target: "x86_64-unknown-linux-gnu",
-        linker: "x86_64-linux-gnu-gcc",
-    },
-    System {
-        name: "linux-aarch64",
-        target: "aarch64-unknown-linux-gnu",
-        linker: "aarch64-linux-gnu-gcc",
-    },
+/// The systems for which there is a library: their names in the jar, and the compiler's targets.
+const SYSTEMS: [(&str, &str); 2] = [
+    ("linux-x86_64", "x86_64-unknown-linux-gnu"),
+    ("linux-aarch64", "aarch64-unknown-linux-gnu"),
 ];
 
 /// Puts the library of this machine into an empty directory; returns the directory.
 pub(super) fn of_this_machine(library: &Path) -> Result<PathBuf> {
     let directory = empty_directory()?;
-    let copy = copy_library(&directory, &this_machine(), library)?;
+    let copy = copy_library(&directory, &format!("linux-{}", env::consts::ARCH), library)?;
     // Most of a library for tests is debug information.
     let stripped = Command::new("strip").arg(&copy).status();
     if !stripped.is_ok_and(|status| status.success()) {
@@ -44,43 +35,22 @@ pub(super) fn of_this_machine(library: &Path) -> Result<PathBuf> {
     Ok(directory)
 }
 
-/// Builds the library for each system for which this machine can link it; returns the directory.
+/// Builds the library for each system, for old versions of glibc too; returns the directory.
 pub(super) fn of_all_systems() -> Result<PathBuf> {
-    let library = built::library("teak-jni", "release", LIBRARY)?;
-    let directory = of_this_machine(&library)?;
-    let this_machine = this_machine();
-    for system in SYSTEMS {
-        if system.name != this_machine {
-            system.add(&directory)?;
+    let zig = Zig::get()?;
+    let directory = empty_directory()?;
+    for (name, target) in SYSTEMS {
+        if let Some(reason) = targets::missing(target) {
+            println!("java: {name}: NOT BUILT: {reason}");
+            continue;
         }
+        let mut build = zig.build(&format!("{target}{OLDEST_GLIBC}"));
+        targets::release(&mut build).args(["--package", "teak-jni", "--lib"]);
+        commands::run(&mut build)?;
+        let built = built::target_directory()?.join(target).join("release");
+        write_sum(&copy_library(&directory, name, &built.join(LIBRARY))?)?;
     }
     Ok(directory)
-}
-
-/// The name of this machine's system in the jar.
-fn this_machine() -> String {
-    format!("linux-{}", env::consts::ARCH)
-}
-
-impl System {
-    /// Builds the library, if this machine can link it, and puts it into the directory.
-    fn add(&self, directory: &Path) -> Result {
-        let missing = targets::missing_program(self.linker);
-        if let Some(reason) = missing.or_else(|| targets::missing(self.target)) {
-            println!("java: {}: NOT BUILT: {reason}", self.name);
-            return Ok(());
-        }
-        let mut build = targets::cargo("build", self.target);
-        build
-            .args(["--release", "--package", "teak-jni", "--lib"])
-            .env(targets::variable(self.target, "LINKER"), self.linker)
-            .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
-            .env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
-        commands::run(&mut build)?;
-        let built = built::target_directory()?.join(self.target).join("release");
-        let copy = copy_library(directory, self.name, &built.join(LIBRARY))?;
-        write_sum(&copy)
-    }
 }
 
 fn empty_directory() -> Result<PathBuf> {

@@ -55,6 +55,14 @@ pub(crate) fn cargo(task: &str, target: &str) -> Command {
     command
 }
 
+/// Has a build make release programs without symbols.
+pub(crate) fn release(build: &mut Command) -> &mut Command {
+    build
+        .arg("--release")
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "none")
+        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+}
+
 /// The environment variable of cargo with a setting of a target.
 pub(crate) fn variable(target: &str, setting: &str) -> String {
     let target = target.replace('-', "_").to_uppercase();

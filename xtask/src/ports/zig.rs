@@ -3,15 +3,18 @@
 
 use super::targets;
 use crate::{Failure, Result, built, commands};
-use std::{env, path::Path, process::Command};
+use std::{env, ffi::OsString, path::Path, process::Command};
 
 /// The packages of PyPI, with the versions that were tried.
 const PACKAGES: [&str; 2] = ["cargo-zigbuild==0.24.1", "ziglang==0.17.1"];
 
+/// The version of glibc that Rust's standard library needs, to be put after a target.
+pub(crate) const OLDEST_GLIBC: &str = ".2.17";
+
 /// Cargo with Zig as its linker, in an environment of Python.
 pub(crate) struct Zig {
     /// `PATH` with the programs of the environment.
-    path: std::ffi::OsString,
+    path: OsString,
 }
 
 impl Zig {

@@ -61,17 +61,13 @@ impl Opening {
     ) -> Result<Self> {
         let lock_file = settings.lock_file.as_deref();
         let name = lock_path(path, lock_file).unwrap_or_else(|_| path.to_path_buf());
-        let (began, mut kept_since) = (Instant::now(), None);
+        let began = Instant::now();
         loop {
+            // Another thread may close it while this one tries to open it.
+            let was_open_here = is_open_here(&name);
             let [mut usable, kept] = known(&name, path, access);
             kept.iter().for_each(|engine| engine.give_lock_name_up());
-            let (since, patience) = match !kept.is_empty() {
-                true => (
-                    *kept_since.get_or_insert_with(Instant::now),
-                    KEPT_DATABASE_WAIT_MAX,
-                ),
-                false => (began, OTHER_OPENING_WAIT_MAX),
-            };
+            let is_patient = may_wait(&kept, began);
             if let Some(engine) = usable.pop() {
                 if create == Create::New {
                     return Err(Error::AlreadyExists(path.to_path_buf()));
@@ -83,7 +79,7 @@ impl Opening {
             }
             match Engine::open(path, access, create, settings.clone()) {
                 // Another thread may be opening or closing it.
-                Err(Error::InUse(_)) if since.elapsed() < patience && is_open_here(&name) => {
+                Err(Error::InUse(_)) if is_patient && (was_open_here || is_open_here(&name)) => {
                     thread::sleep(Duration::from_millis(5));
                 }
                 opened => {
@@ -183,6 +179,19 @@ impl Drop for Opening {
         self.engine
             .end_opening(self.is_closed.load(Ordering::Acquire));
     }
+}
+
+/// Whether an opening that began then may wait longer, for another thread that opens or closes the
+/// database, or for these closed databases.
+fn may_wait(kept: &[Arc<Engine>], began: Instant) -> bool {
+    let is_being_closed = |engine: &Arc<Engine>| engine.openings.is_being_closed();
+    if kept.is_empty() || kept.iter().any(is_being_closed) {
+        return began.elapsed() < OTHER_OPENING_WAIT_MAX;
+    }
+    let ends = kept.iter();
+    let ends = ends.filter_map(|engine| engine.openings.close_ended());
+    let last_end = ends.max().unwrap_or(began);
+    began.max(last_end).elapsed() < KEPT_DATABASE_WAIT_MAX
 }
 
 /// The databases of that name that this process still has: first those that can be opened again, at

@@ -1,9 +1,12 @@
 //! How many openings of a database this process has, and whether it is closed.
 
 use crate::{read::readers::Readers, sync::lock};
-use std::sync::{
-    Mutex, MutexGuard,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Mutex, MutexGuard, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
 };
 
 /// The openings of one database in this process.
@@ -16,6 +19,8 @@ pub(crate) struct Openings {
     is_closing: AtomicBool,
     /// Whether no operation can begin any more.
     closed: AtomicBool,
+    /// When closing was over, with or without an error.
+    close_ended: OnceLock<Instant>,
 }
 
 impl Openings {
@@ -68,6 +73,21 @@ impl Openings {
     /// Refuses all new operations from now on.
     pub(crate) fn set_closed(&self) {
         self.closed.store(true, Ordering::Release);
+    }
+
+    /// Notes that closing is over.
+    pub(crate) fn note_close_ended(&self) {
+        self.close_ended.get_or_init(Instant::now);
+    }
+
+    /// When closing was over.
+    pub(crate) fn close_ended(&self) -> Option<Instant> {
+        self.close_ended.get().copied()
+    }
+
+    /// Whether a thread is closing the database, and no operation can begin any more.
+    pub(crate) fn is_being_closed(&self) -> bool {
+        self.is_closed() && self.close_ended().is_none()
     }
 
     /// Undoes [`Self::set_closed`], so that a test can interrupt a process and continue.

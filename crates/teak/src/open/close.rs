@@ -37,6 +37,7 @@ impl Engine {
         self.refuse_forked()?;
         let Some(writer_lock) = &self.writer_lock else {
             self.openings.set_closed();
+            self.openings.note_close_ended();
             return Ok(true);
         };
         if self.openings.is_closed() {
@@ -50,6 +51,7 @@ impl Engine {
         self.refuse_unwritable()?;
         self.openings.set_closed();
         let closed = self.named(self.write_last(writer));
+        self.openings.note_close_ended();
         if closed.is_ok() {
             let file_bytes = self.file.storage.len();
             self.committer.events.note(|| Event::Closed { file_bytes });

@@ -4,6 +4,7 @@ use crate::transaction_tests::test_kit::{BOOT, CAPACITY};
 use crate::{
     Database, Error, Options, Result, SlowReaderChoice, WriteOptions,
     codec::{Bytes, Str},
+    instance::opening::open_here,
     io::sim::{Call, SimDisk},
     testing,
 };
@@ -120,4 +121,26 @@ fn creating_committing_and_closing_flush_once_each() {
         3,
         "nothing was committed, so there is nothing to flush"
     );
+}
+
+/// An opening gave up after one second, while another thread was closing the database.
+#[test]
+fn an_opening_waits_for_a_close_that_takes_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("some.teak");
+    let database = Database::open(&path).unwrap();
+    thread::scope(|scope| {
+        let engine = open_here(&path).pop().unwrap();
+        let gate = engine.shared().unwrap().lock_file.pass_gate().unwrap();
+        let closing = scope.spawn(|| database.close());
+        while !engine.openings.is_being_closed() {
+            thread::yield_now();
+        }
+        let opening = scope.spawn(|| Database::open(&path));
+        thread::sleep(Duration::from_millis(1300));
+        drop(gate);
+        drop(engine);
+        closing.join().unwrap().unwrap();
+        opening.join().unwrap().unwrap();
+    });
 }

@@ -1,10 +1,16 @@
-//! All steps of continuous integration in one command. Each step is named, printed and timed.
+//! All steps of continuous integration in one command. Each step is named, printed and timed. Those
+//! that build come first, one after the other; then two at a time run, since most of these use
+//! little more than one processor.
 
 use crate::{Result, built, campaign::scratch};
 use std::{
     env,
-    path::Path,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
     process::Command,
+    sync::{Mutex, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -29,7 +35,7 @@ const SCRATCH: &str = "SCRATCH";
 /// engine as packages of their own.
 const BUILT: &str = "BUILT";
 
-/// Cheap steps come first. The model, the kills and the power cuts take a minute or two.
+/// The steps that build, and cheap ones. The cheapest come first.
 const STEPS: &[CiStep] = &[
     step("format", "cargo fmt --all --check"),
     step("layers", "cargo xtask layers"),
@@ -88,18 +94,32 @@ const STEPS: &[CiStep] = &[
     },
     step("packages", "cargo xtask package"),
     step(
-        "ports",
-        "cargo xtask ports --short --today plain check musl arm64 wasm",
-    ),
-    step(
         "installed for C, C++",
         "cargo xtask install-c --profile dev --no-build --prefix SCRATCH/installed --try",
     ),
     step(
+        "installed as LevelDB",
+        "cargo xtask install-leveldb --profile dev --no-build --prefix SCRATCH/leveldb --try",
+    ),
+];
+
+/// Steps that run beside each other. Those that take longest come first.
+const STEPS_BESIDE: &[CiStep] = &[
+    step(
+        "ports",
+        "cargo xtask ports --short --today plain check musl arm64 wasm",
+    ),
+    step("Java", "cargo xtask java"),
+    step("instructions", "cargo xtask instructions"),
+    step(
+        "mutate",
+        "cargo xtask mutate --files 20000 --forged 5000 --seed 1 --programs BUILT",
+    ),
+    step("teeth", "cargo xtask teeth --programs BUILT"),
+    step(
         "documentation for C",
         "cargo xtask docs-c --directory SCRATCH/docs-c",
     ),
-    step("Java", "cargo xtask java"),
     step("model", "cargo xtask model --ops 400000 --seed 1"),
     step("protocol", "cargo xtask protocol --commits 3 --mishaps 2"),
     step(
@@ -113,15 +133,10 @@ const STEPS: &[CiStep] = &[
     step("crash", "cargo xtask crash --images 200000 --seed 1"),
     step("faults", "cargo xtask faults --count 10000 --seed 1"),
     step(
-        "mutate",
-        "cargo xtask mutate --files 20000 --forged 5000 --seed 1 --programs BUILT",
-    ),
-    step(
         "limits",
         "cargo xtask limits --count 40 --seed 1 --program BUILT/teak",
     ),
     step("power cuts", "cargo xtask power --cycles 50 --seed 1"),
-    step("teeth", "cargo xtask teeth --programs BUILT"),
     step(
         "other engines",
         "cargo xtask peers --images 1000 --seed 1 --program BUILT/crash-peers",
@@ -151,10 +166,6 @@ const STEPS: &[CiStep] = &[
         "cargo xtask lmdb-clients --client own --client lmdb-rkv --client lmdbjava --client lmdb-js --client postfix --client ldb --client powerdns --library BUILT/deps/liblmdb.so",
     ),
     step(
-        "installed as LevelDB",
-        "cargo xtask install-leveldb --profile dev --no-build --prefix SCRATCH/leveldb --try",
-    ),
-    step(
         "clients of LevelDB",
         "cargo xtask leveldb-clients --client own --client plyvel --client crate --client litecoin --library SCRATCH/leveldb/lib/libleveldb.so.1d --teak BUILT/teak",
     ),
@@ -179,54 +190,122 @@ const STEPS: &[CiStep] = &[
         "BUILT/examples/time_series SCRATCH/time-series.teak",
     ),
     step("coins", "BUILT/examples/coins SCRATCH/coins.teak"),
-    step("instructions", "cargo xtask instructions"),
     step("benchmark", "BUILT/teak-bench quick --records 2000"),
 ];
 
+/// How many steps run beside each other.
+const BESIDE: usize = 2;
+
 /// Runs every step, even after a failure, so that one run shows all failures.
 pub(crate) fn run() -> Result {
-    // Looked up before a step can rebuild this program.
-    let this = env::current_exe()?;
     let scratch = scratch::directory(None)?;
-    let built = built::directory("dev")?;
+    let run = CiRun {
+        // Looked up before a step can rebuild this program.
+        this: env::current_exe()?,
+        built: built::directory("dev")?,
+        scratch: scratch.path(),
+        outcomes: Mutex::default(),
+    };
     let begin = Instant::now();
-    let mut times = Vec::new();
-    let mut failed = Vec::new();
     for step in STEPS {
         println!("\n==> {}: {}", step.name, step.command);
-        let begin = Instant::now();
-        let is_success = step.run(&this, scratch.path(), &built)?;
-        println!(
-            "    {} after {}",
-            if is_success { "passed" } else { "FAILED" },
-            seconds(begin.elapsed())
-        );
-        times.push((step.name, begin.elapsed()));
-        if !is_success {
-            failed.push(step.name);
+        run.note(step, step.run(&run, None));
+    }
+    let waiting = Mutex::new(STEPS_BESIDE.iter().enumerate());
+    thread::scope(|scope| {
+        for _ in 0..BESIDE {
+            scope.spawn(|| {
+                loop {
+                    let next = { waiting.lock().unwrap_or_else(PoisonError::into_inner) }.next();
+                    let Some((number, step)) = next else {
+                        return;
+                    };
+                    println!("\n==> {} begins: {}", step.name, step.command);
+                    let output = run.scratch.join(format!("output-{number}"));
+                    run.note(step, step.run(&run, Some(&output)));
+                }
+            });
         }
+    });
+    run.summary(begin)
+}
+
+/// A run of all steps.
+struct CiRun<'s> {
+    /// This program.
+    this: PathBuf,
+    built: PathBuf,
+    scratch: &'s Path,
+    outcomes: Mutex<Vec<CiOutcome>>,
+}
+
+/// The outcome of a step.
+struct CiOutcome {
+    name: &'static str,
+    time: Duration,
+    is_success: bool,
+}
+
+impl CiRun<'_> {
+    /// Notes and prints the outcome of a step. Its output was not printed yet if that is a file.
+    fn note(&self, step: &CiStep, outcome: Result<(bool, Duration, Option<File>)>) {
+        // One step at a time prints.
+        let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        let (is_success, time, output) = outcome.unwrap_or_else(|failure| {
+            println!("    {}: {failure}", step.name);
+            (false, Duration::ZERO, None)
+        });
+        if let Some(mut output) = output {
+            println!("\n==> {}", step.name);
+            // The outcome counts whether or not this can be shown.
+            let _ = io::copy(&mut output, &mut io::stdout().lock());
+        }
+        println!(
+            "    {}: {} after {}",
+            step.name,
+            if is_success { "passed" } else { "FAILED" },
+            seconds(time)
+        );
+        outcomes.push(CiOutcome {
+            name: step.name,
+            time,
+            is_success,
+        });
     }
-    println!();
-    for (name, time) in times {
-        println!("{name:<20} {:>9}", seconds(time));
+
+    /// Prints the times of all steps, and fails if one has failed.
+    fn summary(&self, begin: Instant) -> Result {
+        let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        println!();
+        for outcome in outcomes.iter() {
+            println!("{:<20} {:>9}", outcome.name, seconds(outcome.time));
+        }
+        let total = seconds(begin.elapsed());
+        let failed = outcomes.iter().filter(|outcome| !outcome.is_success);
+        let failed: Vec<&str> = failed.map(|outcome| outcome.name).collect();
+        if failed.is_empty() {
+            println!("ci: all {} steps passed in {total}", outcomes.len());
+            return Ok(());
+        }
+        println!(
+            "ci: {} of {} steps FAILED in {total}: {}",
+            failed.len(),
+            outcomes.len(),
+            failed.join(", ")
+        );
+        Err(failure!("not all steps passed"))
     }
-    let total = seconds(begin.elapsed());
-    if failed.is_empty() {
-        println!("ci: all {} steps passed in {total}", STEPS.len());
-        return Ok(());
-    }
-    println!(
-        "ci: {} of {} steps FAILED in {total}: {}",
-        failed.len(),
-        STEPS.len(),
-        failed.join(", ")
-    );
-    Err(failure!("not all steps passed"))
 }
 
 impl CiStep {
-    fn run(&self, this: &Path, scratch: &Path, built: &Path) -> Result<bool> {
-        let substitutions = [(SCRATCH, scratch), (BUILT, built)];
+    /// Runs the step. Its output goes to the file `output` or, without one, to that of this program.
+    fn run(
+        &self,
+        run: &CiRun<'_>,
+        output: Option<&Path>,
+    ) -> Result<(bool, Duration, Option<File>)> {
+        let begin = Instant::now();
+        let substitutions = [(SCRATCH, run.scratch), (BUILT, &run.built)];
         let mut words = self.command.split(' ').map(|word| {
             let substitution = substitutions
                 .iter()
@@ -239,10 +318,14 @@ impl CiStep {
         let program = words.next().unwrap_or_default();
         let mut words = words.peekable();
         let mut command = match program.as_str() {
-            "cargo" if words.next_if(|word| word == "xtask").is_some() => Command::new(this),
+            "cargo" if words.next_if(|word| word == "xtask").is_some() => Command::new(&run.this),
             "cargo" => built::cargo(),
             program => Command::new(program),
         };
+        if let Some(output) = output {
+            let file = File::create(output)?;
+            command.stdout(file.try_clone()?).stderr(file);
+        }
         let status = command
             .args(words)
             .envs(self.environment.iter().copied())
@@ -250,7 +333,8 @@ impl CiStep {
             .env("CARGO_INCREMENTAL", "0")
             .current_dir(built::workspace())
             .status()?;
-        Ok(status.success())
+        let output = output.map(File::open).transpose()?;
+        Ok((status.success(), begin.elapsed(), output))
     }
 }
 

@@ -39,6 +39,9 @@ pub(crate) use redo::{changed, redone};
 
 /// This many dead pages may wait for a flush, for each page of the journal.
 const DEAD_PER_PAGE: f64 = 4.0;
+/// While the file is being made shorter, the journal counts as full earlier, because pages that moved
+/// and the end of the file become free at flushes only.
+const FULL_WHILE_SHRINKING: f64 = 1.0 / 16.0;
 /// The system is asked to write the pages once this part of the journal is used. Starting earlier
 /// writes more pages twice, because pages written by then may be reused before the flush. Starting
 /// later leaves too little time to finish.
@@ -206,8 +209,12 @@ impl Journal {
             ..before
         };
         let fullness = chain.fullness(page_size);
+        let full = match changes.is_to_shrink {
+            true => FULL_WHILE_SHRINKING,
+            false => 1.0,
+        };
         let is_whole = !mapping.faults().are_more_than(fault_count);
-        (fullness <= 1.0 && is_whole).then_some(NextEntry {
+        (fullness <= full && is_whole).then_some(NextEntry {
             bytes,
             at,
             chain,

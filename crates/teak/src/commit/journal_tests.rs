@@ -263,6 +263,7 @@ fn a_process_that_knows_only_a_part_of_the_new_pages_flushes() {
     let changes = CommitChanges {
         new_pages: Some(Vec::new()),
         deaths: Vec::new(),
+        is_to_shrink: false,
         journal: database.begin_read().unwrap().record.journal,
         mapping: disk.mapping().unwrap(),
     };

@@ -324,6 +324,7 @@ fn changes(
             Some(_) => extents.deaths.clone(),
             None => Vec::new(),
         },
+        is_to_shrink: txn.pages.writer.is_to_shrink(&*txn.engine.file.storage),
         journal: txn.journal,
         mapping: Arc::clone(&snapshot.mapping),
     }

@@ -55,7 +55,7 @@ impl WriterState {
         self.shrink.truncation_point = TruncationPoint::of(&self.newest);
     }
 
-    /// Whether the file is being made shorter, which requires flushes.
+    /// Whether the file is being made shorter, which proceeds with flushes.
     pub(crate) fn is_to_shrink(&self, storage: &dyn Storage) -> bool {
         self.shrink.tail.is_emptying() || self.is_to_cut(storage)
     }

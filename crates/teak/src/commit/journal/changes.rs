@@ -24,6 +24,8 @@ pub(crate) struct UnflushedChanges {
     pages: Option<PageSources>,
     /// Number of pages that died and that the last flushed commit uses.
     died: u64,
+    /// Whether the file was being made shorter at the newest commit.
+    is_to_shrink: bool,
     /// The journal of the newest commit, and the mapping of the file.
     journal: Option<(JournalPages, Arc<Mapping>)>,
 }
@@ -37,6 +39,7 @@ pub(crate) struct JournalInput {
     pub(crate) since: TransactionId,
     pub(crate) pages: PageSources,
     pub(crate) died: u64,
+    pub(crate) is_to_shrink: bool,
     pub(crate) journal: Option<(JournalPages, Arc<Mapping>)>,
 }
 
@@ -54,6 +57,8 @@ pub(crate) struct CommitChanges {
     pub(crate) new_pages: Option<NewPages>,
     /// Sorted.
     pub(crate) deaths: Vec<(Extent, TransactionId)>,
+    /// Whether the file is being made shorter.
+    pub(crate) is_to_shrink: bool,
     pub(crate) journal: Option<JournalPages>,
     /// The file's mapping at this commit.
     pub(crate) mapping: Arc<Mapping>,
@@ -67,6 +72,7 @@ impl UnflushedChanges {
             until,
             pages: Some(BTreeMap::new()),
             died: 0,
+            is_to_shrink: false,
             journal: None,
         }
     }
@@ -87,6 +93,7 @@ impl UnflushedChanges {
             || planted!(EntryOfOwn);
         let mapping = || Arc::clone(&commit.mapping);
         self.journal = commit.journal.map(|journal| (journal, mapping()));
+        self.is_to_shrink = commit.is_to_shrink;
         let kept = commit.deaths.iter().filter(|(_, birth)| *birth <= flushed);
         self.died += kept.map(|(extent, _)| u64::from(extent.len)).sum::<u64>();
         let (Some(new_pages), Some(pages), true) =
@@ -116,6 +123,7 @@ impl UnflushedChanges {
             since: changes.since,
             pages,
             died: changes.died,
+            is_to_shrink: changes.is_to_shrink,
             journal: changes.journal,
         })
     }

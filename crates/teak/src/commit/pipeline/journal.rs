@@ -71,8 +71,7 @@ pub(super) fn new_pages(
         && !txn.status.is_compacting
         && page_count == txn.base.record.page_count
         && txn.journal == txn.base.record.journal
-        && txn.engine.policies.journal_bytes != Some(0)
-        && !txn.pages.writer.is_to_shrink(&*txn.engine.file.storage);
+        && txn.engine.policies.journal_bytes != Some(0);
     // Changes that are not listed here are flushed with the commit that takes a journal, before
     // the first entry.
     let noted = if txn.journal.is_some() { taken } else { &[] };

@@ -73,11 +73,16 @@ impl WritePages {
         self.renew_zone();
         let writer = &mut *self.writer;
         let zone = &writer.zone;
-        let want = zone
-            .usual
-            .saturating_sub(self.supply.hot_count)
-            .clamp(2, ROW_MAX);
-        let extent = (writer.space).allocate_within(want, &zone.pages, zone.next)?;
+        // With a journal, one flush is made for many transactions: it has the least to write if they
+        // use few pages, one after the other.
+        let (want, from) = match self.sources.are_wanted() {
+            true => (1, zone.pages.start),
+            false => {
+                let rest = zone.usual.saturating_sub(self.supply.hot_count);
+                (rest.clamp(2, ROW_MAX), zone.next)
+            }
+        };
+        let extent = (writer.space).allocate_within(want, &zone.pages, from)?;
         debug_assert!(
             extent.len <= want && zone.pages.contains(&u64::from(extent.start.0)),
             "pages that die soon are put into the zone"

@@ -103,8 +103,8 @@ const STEPS: &[CiStep] = &[
     ),
 ];
 
-/// Steps that run beside each other. Those that take longest come first.
-const STEPS_BESIDE: &[CiStep] = &[
+/// Steps that run at the same time as others. Those that take longest come first.
+const PARALLEL_STEPS: &[CiStep] = &[
     step(
         "ports",
         "cargo xtask ports --short --today plain check musl arm64 wasm",
@@ -193,13 +193,13 @@ const STEPS_BESIDE: &[CiStep] = &[
     step("benchmark", "BUILT/teak-bench quick --records 2000"),
 ];
 
-/// How many steps run beside each other.
-const BESIDE: usize = 2;
+/// How many steps run at the same time.
+const PARALLEL_MAX: usize = 2;
 
 /// Runs every step, even after a failure, so that one run shows all failures.
 pub(crate) fn run() -> Result {
     let scratch = scratch::directory(None)?;
-    let run = CiRun {
+    let ci = CiProgress {
         // Looked up before a step can rebuild this program.
         this: env::current_exe()?,
         built: built::directory("dev")?,
@@ -209,11 +209,11 @@ pub(crate) fn run() -> Result {
     let begin = Instant::now();
     for step in STEPS {
         println!("\n==> {}: {}", step.name, step.command);
-        run.note(step, step.run(&run, None));
+        ci.note(step, step.run(&ci, None));
     }
-    let waiting = Mutex::new(STEPS_BESIDE.iter().enumerate());
+    let waiting = Mutex::new(PARALLEL_STEPS.iter().enumerate());
     thread::scope(|scope| {
-        for _ in 0..BESIDE {
+        for _ in 0..PARALLEL_MAX {
             scope.spawn(|| {
                 loop {
                     let next = { waiting.lock().unwrap_or_else(PoisonError::into_inner) }.next();
@@ -221,17 +221,17 @@ pub(crate) fn run() -> Result {
                         return;
                     };
                     println!("\n==> {} begins: {}", step.name, step.command);
-                    let output = run.scratch.join(format!("output-{number}"));
-                    run.note(step, step.run(&run, Some(&output)));
+                    let output = ci.scratch.join(format!("output-{number}"));
+                    ci.note(step, step.run(&ci, Some(&output)));
                 }
             });
         }
     });
-    run.summary(begin)
+    ci.summary(begin)
 }
 
 /// A run of all steps.
-struct CiRun<'s> {
+struct CiProgress<'s> {
     /// This program.
     this: PathBuf,
     built: PathBuf,
@@ -246,7 +246,7 @@ struct CiOutcome {
     is_success: bool,
 }
 
-impl CiRun<'_> {
+impl CiProgress<'_> {
     /// Notes and prints the outcome of a step. Its output was not printed yet if that is a file.
     fn note(&self, step: &CiStep, outcome: Result<(bool, Duration, Option<File>)>) {
         // One step at a time prints.
@@ -298,14 +298,14 @@ impl CiRun<'_> {
 }
 
 impl CiStep {
-    /// Runs the step. Its output goes to the file `output` or, without one, to that of this program.
+    /// Runs the step. Its output goes to this file or, without one, to the output of this program.
     fn run(
         &self,
-        run: &CiRun<'_>,
+        ci: &CiProgress<'_>,
         output: Option<&Path>,
     ) -> Result<(bool, Duration, Option<File>)> {
         let begin = Instant::now();
-        let substitutions = [(SCRATCH, run.scratch), (BUILT, &run.built)];
+        let substitutions = [(SCRATCH, ci.scratch), (BUILT, &ci.built)];
         let mut words = self.command.split(' ').map(|word| {
             let substitution = substitutions
                 .iter()
@@ -318,7 +318,7 @@ impl CiStep {
         let program = words.next().unwrap_or_default();
         let mut words = words.peekable();
         let mut command = match program.as_str() {
-            "cargo" if words.next_if(|word| word == "xtask").is_some() => Command::new(&run.this),
+            "cargo" if words.next_if(|word| word == "xtask").is_some() => Command::new(&ci.this),
             "cargo" => built::cargo(),
             program => Command::new(program),
         };

@@ -39,8 +39,8 @@ pub(crate) use redo::{changed, redone};
 
 /// This many dead pages may wait for a flush, for each page of the journal.
 const DEAD_PER_PAGE: f64 = 4.0;
-/// While the file is being made shorter, the journal counts as full earlier, because pages that moved
-/// and the end of the file become free at flushes only.
+/// While the file is being made shorter, the journal counts as full earlier: pages that were moved,
+/// and the end of the file, become free at flushes only.
 const FULL_WHILE_SHRINKING: f64 = 1.0 / 16.0;
 /// The system is asked to write the pages once this part of the journal is used. Starting earlier
 /// writes more pages twice, because pages written by then may be reused before the flush. Starting

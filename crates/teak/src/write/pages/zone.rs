@@ -73,8 +73,8 @@ impl WritePages {
         self.renew_zone();
         let writer = &mut *self.writer;
         let zone = &writer.zone;
-        // With a journal, one flush is made for many transactions: it has the least to write if they
-        // use few pages, one after the other.
+        // With a journal, one flush is made for many transactions. It has the least to write if all
+        // of them use the same few pages.
         let (want, from) = match self.sources.are_wanted() {
             true => (1, zone.pages.start),
             false => {

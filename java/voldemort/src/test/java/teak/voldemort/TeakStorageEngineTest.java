@@ -119,8 +119,7 @@ public class TeakStorageEngineTest extends AbstractStorageEngineTest {
     @Test
     public void testStoresOfOneNameAreEqual() {
         TeakStorageEngine other = open("other", false);
-        TeakStorageEngine same = new TeakStorageEngine(
-                HostedStore.open(directory, "other", StoreOptions.DEFAULT), routing);
+        TeakStorageEngine same = open("other", false);
         assertEquals(other, same);
         assertEquals(other.hashCode(), same.hashCode());
         assertFalse(other.equals(engine));

@@ -138,6 +138,7 @@ impl WriteTransaction {
         self.engine.refuse_poisoned()?;
         self.refuse_broken()?;
         committer.start_for(self.pages.limits.durability)?;
+        self.pages.writer.last_durability = Some(self.pages.limits.durability);
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }

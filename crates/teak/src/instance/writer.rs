@@ -1,6 +1,11 @@
 //! The state that the writer keeps from one transaction to the next.
 
-use crate::{Extent, TransactionId, alloc::Space, io::Storage, record::Record};
+use crate::{
+    Extent, TransactionId,
+    alloc::Space,
+    io::Storage,
+    record::{Record, durability::Durability},
+};
 use crate::{
     commit::{disk::UnwrittenPage, written_extents::WrittenExtents},
     instance::{
@@ -22,6 +27,8 @@ pub(crate) struct WriterState {
     /// The record of the newest commit. Its slot and sequence are decided when it is written.
     pub(crate) newest: Record,
     pub(crate) asked: RequestedPolicies,
+    /// The durability of the last commit of this process.
+    pub(crate) last_durability: Option<Durability>,
     pub(crate) written: WrittenExtents,
     /// Pages of the newest commit that may not be in the file yet, sorted.
     pub(crate) unwritten: Arc<[UnwrittenPage]>,

@@ -226,6 +226,7 @@ pub(crate) fn writer(newest: Record, space: Space, is_changed: bool) -> WriterSt
         is_stale: false,
         last_growth: None,
         blocks_given_back: 0,
+        last_durability: None,
         asked: RequestedPolicies::default(),
         named: NamedPins::default(),
         shrink: ShrinkState::new(&newest),

@@ -198,6 +198,7 @@ impl WriteStart {
             base,
             limits: WriteLimits {
                 durability: engine.policies.durability,
+                expected: (writer.last_durability).unwrap_or(engine.policies.durability),
                 memory_bytes: engine.policies.write_memory_bytes,
                 room_at: engine.policies.write_memory_bytes,
                 geometry: writer.newest.geometry,

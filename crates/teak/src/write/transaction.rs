@@ -101,6 +101,7 @@ impl WriteTransaction {
 
     pub(crate) fn set_durability(&mut self, durability: Durability) {
         self.pages.limits.durability = durability;
+        self.pages.limits.expected = durability;
     }
 
     /// The root of a table, by its handle and name.

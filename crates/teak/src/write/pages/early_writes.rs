@@ -31,7 +31,7 @@ impl WritePages {
     /// Bytes of pages that count against the memory limit. A lazy transaction may build any number
     /// of pages in the mapped file.
     fn counted_bytes(&self) -> usize {
-        match self.limits.durability {
+        match self.limits.expected {
             Durability::Lazy => self.arena().resident_bytes(),
             _ => self.dirty_bytes(),
         }
@@ -93,7 +93,7 @@ impl WritePages {
         write_pages(&*self.file.storage, self.file.page_size, &parts)
             .map_err(Error::io(WRITING_PAGES))?;
         self.writer.committer().counters.note_early(leaves.len());
-        if self.limits.durability != Durability::Lazy {
+        if self.limits.expected != Durability::Lazy {
             self.writer.arena.for_each_mapped(|number, page| {
                 if Header::read(page).is_leaf() {
                     leaves.push((number, Checksum::of(page)));

@@ -149,7 +149,7 @@ impl WritePages {
     }
 
     fn find_extent(&mut self, want: u32, is_exact: bool) -> Result<Extent> {
-        let is_small = self.limits.durability != Durability::Lazy
+        let is_small = self.limits.expected != Durability::Lazy
             && self.supply.taken_count < SMALL_TRANSACTION_PAGES;
         let boundary = self.writer.shrink.tail.boundary();
         let writer = &mut *self.writer;
@@ -231,7 +231,7 @@ impl WritePages {
     /// The mapped memory of an extent, to build pages in. `None` if its pages are better written,
     /// or have to be.
     pub(super) fn writable_extent(&mut self, extent: Extent) -> Result<Option<WritableExtent>> {
-        match self.limits.durability {
+        match self.limits.expected {
             Durability::Lazy => self.mapped_extent(extent),
             _ => Ok(None),
         }
@@ -356,7 +356,7 @@ impl WritePages {
         // The new part is filled with zeros. A small transaction should not wait for many, and a
         // durable commit should not wait until many are on the disk.
         let is_small = self.supply.taken_count < SMALL_TRANSACTION_PAGES;
-        let step_max = match self.limits.durability {
+        let step_max = match self.limits.expected {
             Durability::Lazy if !is_small => GROWTH_MAX,
             _ => HUGE_PAGE_LEN,
         };

@@ -41,8 +41,7 @@ impl WritePages {
     /// A page in the zone for the copy of this one, if there is space and the page is short-lived.
     pub(super) fn take_hot(&mut self, number: PageNumber) -> Result<Option<PageNumber>> {
         let is_out = self.supply.has_no_zone || self.supply.low_boundary.is_some();
-        if is_out || self.limits.durability == Durability::Lazy || self.supply.hot_count >= HOT_MAX
-        {
+        if is_out || self.limits.expected == Durability::Lazy || self.supply.hot_count >= HOT_MAX {
             return Ok(None);
         }
         let header = Header::read(self.page(number)?);

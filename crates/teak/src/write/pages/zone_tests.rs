@@ -6,7 +6,7 @@ use crate::{
     instance::engine::Engine,
     record::durability::Durability,
     transaction_tests::test_kit::{
-        ascending_key, assert_clean, fill, new_database, put, records, remove,
+        ascending_key, assert_clean, fill, insert, new_database, put, records, remove,
     },
     write::transaction::WriteTransaction,
 };
@@ -70,6 +70,30 @@ fn lazy_transactions_need_no_zone() {
     fill(&engine, records(RECORD_COUNT, &[1; 1000]));
     change(&engine, Durability::Lazy, 100);
     assert!(zone_of(&engine).is_empty());
+}
+
+/// Programs that choose when they commit, like those in Java, had each lazy commit written by system
+/// calls, like a durable one.
+#[test]
+fn a_transaction_expects_the_durability_of_the_commit_before() {
+    let (_disk, engine) = new_database();
+    fill(&engine, records(1, &[1; 1000]));
+    change(&engine, Durability::Durable, 1);
+    let expected = |chosen: Durability| {
+        let mut txn = WriteTransaction::begin(&engine).unwrap();
+        let limits = txn.pages.limits.clone();
+        assert_eq!(limits.durability, Durability::Durable, "nothing was chosen");
+        let key = txn.id().0.to_be_bytes();
+        insert(&mut txn, b"a", &key, b"value").unwrap();
+        txn.set_durability(chosen);
+        txn.commit().unwrap();
+        limits.expected
+    };
+    assert_eq!(expected(Durability::Lazy), Durability::Durable);
+    assert_eq!(expected(Durability::Lazy), Durability::Lazy);
+    assert_eq!(expected(Durability::Durable), Durability::Lazy);
+    assert_eq!(expected(Durability::Durable), Durability::Durable);
+    assert_clean(&engine);
 }
 
 /// A zone at the end would prevent the file from shrinking.

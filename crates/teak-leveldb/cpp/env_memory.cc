@@ -271,9 +271,23 @@ size_t Slot(Function function) {
   return words[0] / sizeof(size_t);
 }
 
+// The function that is called in the end. The class of an application for Windows has its own entry
+// of each function of the library, a jump by way of the table of addresses.
+const void* Followed(const void* function) {
+#if defined(_WIN32) && defined(__x86_64__)
+  const auto* code = static_cast<const unsigned char*>(function);
+  int32_t distance;
+  memcpy(&distance, code + 2, sizeof distance);
+  if (code[0] == 0xff && code[1] == 0x25) {
+    return *reinterpret_cast<const void* const*>(code + 6 + distance);
+  }
+#endif
+  return function;
+}
+
 // Whether a wrapper passes on all functions that concern files: the class of the application may
-// override others. A copy of EnvWrapper's function in the application that is not exported counts
-// as another one.
+// override others. A copy of EnvWrapper's function in the application, which LevelDB's header makes,
+// counts as another one unless it is exported.
 bool PassesFilesOn(EnvWrapper* wrapper) {
   EnvWrapper plain(nullptr);
   const VirtualFunctions given = FunctionsOf(wrapper);
@@ -286,7 +300,7 @@ bool PassesFilesOn(EnvWrapper* wrapper) {
       Slot(&Env::UnlockFile),
   };
   return std::all_of(std::begin(slots), std::end(slots),
-                     [&](size_t slot) { return given[slot] == expected[slot]; });
+                     [&](size_t slot) { return Followed(given[slot]) == Followed(expected[slot]); });
 }
 
 // The Env that `env` passes all files to; null if it is no wrapper, or if that is unknown: a class

@@ -15,14 +15,14 @@ mod types;
 use crate::{
     comparator::KeyComparator,
     directory::{self, OpenOptions},
-    failure::Result,
+    failure::{Failure, Result},
     lock_file::LockFile,
     removal,
     store::Store,
+    system,
 };
 use std::{
-    ffi::{OsStr, c_char, c_int, c_void},
-    os::unix::ffi::OsStrExt as _,
+    ffi::{c_char, c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     ptr,
@@ -57,9 +57,10 @@ pub struct tl_memory(Mutex<Option<Database>>);
 /// # Safety
 ///
 /// The bytes are valid for `'a`.
-unsafe fn path<'a>(name: tl_slice) -> &'a Path {
+unsafe fn path<'a>(name: tl_slice) -> Result<&'a Path> {
     // SAFETY: the caller's promise.
-    Path::new(OsStr::from_bytes(unsafe { name.bytes() }))
+    let path = system::path_of(unsafe { name.bytes() });
+    path.ok_or_else(|| Failure::invalid_argument("the path is not UTF-8; convert it first"))
 }
 
 /// # Safety
@@ -103,7 +104,7 @@ pub unsafe extern "C" fn tl_open(
     status: *mut tl_status,
 ) -> *mut Store {
     // SAFETY: the caller's promise.
-    let opened = unsafe { reported(status, || directory::open(path(name), options(&*given))) };
+    let opened = unsafe { reported(status, || directory::open(path(name)?, options(&*given))) };
     opened.map_or(ptr::null_mut(), |store| Box::into_raw(Box::new(store)))
 }
 
@@ -139,10 +140,11 @@ pub unsafe extern "C" fn tl_open_in_memory(
     // SAFETY: the caller's promise.
     let opened = unsafe {
         reported(status, || {
+            let name = path(name)?;
             let mut database = (*memory).0.lock().unwrap_or_else(PoisonError::into_inner);
             // Several environments may have this name.
-            let id = Path::new(&format!("memory {:p}", memory)).join(path(name));
-            directory::open_in_memory((path(name), &id), &mut database, options(&*given))
+            let id = Path::new(&format!("memory {:p}", memory)).join(name);
+            directory::open_in_memory((name, &id), &mut database, options(&*given))
         })
     };
     opened.map_or(ptr::null_mut(), |store| Box::into_raw(Box::new(store)))
@@ -283,7 +285,7 @@ pub unsafe extern "C" fn tl_memory_bytes(store: *const Store) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tl_lock(name: tl_slice, status: *mut tl_status) -> *mut LockFile {
     // SAFETY: the caller's promise.
-    let lock = unsafe { reported(status, || LockFile::take(path(name))) };
+    let lock = unsafe { reported(status, || LockFile::take(path(name)?)) };
     lock.map_or(ptr::null_mut(), |lock| Box::into_raw(Box::new(lock)))
 }
 
@@ -306,7 +308,7 @@ pub unsafe extern "C" fn tl_unlock(lock: *mut LockFile) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tl_destroy(name: tl_slice, status: *mut tl_status) -> bool {
     // SAFETY: the caller's promise.
-    unsafe { reported(status, || removal::destroy(path(name))).is_some() }
+    unsafe { reported(status, || removal::destroy(path(name)?)).is_some() }
 }
 
 /// Repairs a database.
@@ -323,7 +325,7 @@ pub unsafe extern "C" fn tl_repair(
     // SAFETY: the caller's promise.
     unsafe {
         reported(status, || {
-            removal::repair(path(name), options(&*given).comparator)
+            removal::repair(path(name)?, options(&*given).comparator)
         })
         .is_some()
     }

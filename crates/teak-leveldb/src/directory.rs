@@ -8,9 +8,10 @@ use crate::{
     failure::{Failure, Kind, Result},
     files::{DATA, data_files, leveldb_files, remove_leveldb_files},
     iterator::StoreIterator,
-    lock_file::{LockFile, Users, in_use},
+    lock_file::{LockFile, in_use},
     long_keys::Tables,
     store::{MAIN, PROPERTIES, RESTS, Store},
+    system::{self, Users},
 };
 use std::{
     ffi::OsStr,
@@ -243,7 +244,7 @@ pub(crate) fn write_current(directory: &Path) -> Result<()> {
             file.sync_all()
         })
         .and_then(|()| fs::rename(&temporary, directory.join("CURRENT")))
-        .and_then(|()| File::open(directory)?.sync_all());
+        .and_then(|()| system::flush_directory(directory));
     written.map_err(Failure::file(&temporary))
 }
 

@@ -15,6 +15,7 @@
 //! | `long_keys` | keys that are longer than the engine's: where they are |
 //! | `iterator` | iteration in both directions, through long keys |
 //! | `failure` | codes and texts of errors |
+//! | `system` | differences of operating systems |
 //! | `bridge` | the functions that C++ calls |
 
 mod batch;
@@ -28,6 +29,7 @@ mod lock_file;
 mod long_keys;
 mod removal;
 mod store;
+mod system;
 mod writers;
 
 #[cfg(test)]

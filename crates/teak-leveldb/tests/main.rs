@@ -1,5 +1,7 @@
 //! The library as programs in C and C++ use it: linked here, and run directly and under valgrind.
-//! Tests whose tools are not installed report that they did not run.
+//! Tests whose tools are not installed report that they did not run. The programs for Windows are
+//! run by `cargo xtask ports windows`.
+#![cfg(unix)]
 
 use std::{
     collections::BTreeSet,

@@ -24,8 +24,17 @@ extern "C" {
 #define MDB_VERSION_DATE "Teak"
 #define MDB_VERSION_STRING "LMDB 0.9.36: (Teak)"
 
+#ifdef _MSC_VER
+typedef int mdb_mode_t;
+#else
 typedef mode_t mdb_mode_t;
+#endif
+/* A HANDLE on Windows. */
+#ifdef _WIN32
+typedef void *mdb_filehandle_t;
+#else
 typedef int mdb_filehandle_t;
+#endif
 
 /* Handles. */
 typedef struct MDB_env MDB_env;

@@ -1,5 +1,6 @@
 //! The codes that functions return: LMDB's, which are negative, and the system's.
 
+use crate::system;
 use std::ffi::c_int;
 use teak::Error;
 
@@ -65,7 +66,7 @@ impl Code {
 impl From<Error> for Code {
     fn from(error: Error) -> Self {
         Self(match error {
-            Error::Io { cause, .. } => cause.raw_os_error().unwrap_or(libc::EIO),
+            Error::Io { cause, .. } => system::code_of(&cause),
             Error::Cancelled { .. } => libc::ECANCELED,
             Error::NotFound(_) | Error::NameLost { .. } => libc::ENOENT,
             Error::AlreadyExists(_) => libc::EEXIST,
@@ -74,7 +75,7 @@ impl From<Error> for Code {
             Error::InUse(_) | Error::OptionsDiffer { .. } => libc::EBUSY,
             Error::Corrupted { .. } | Error::Decode { .. } => CORRUPTED,
             Error::Poisoned { .. } | Error::LocksLost(_) | Error::Forked => PANIC,
-            Error::NetworkFileSystem(_) => libc::EREMOTE,
+            Error::NetworkFileSystem(_) => system::ON_NETWORK,
             Error::SnapshotLost | Error::TransactionBroken => BAD_TXN,
             Error::TooManyReaders(_) => READERS_FULL,
             Error::Full { .. } | Error::HeldByReader { .. } => MAP_FULL,

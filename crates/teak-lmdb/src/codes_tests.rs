@@ -1,7 +1,7 @@
 //! The error codes match `docs/errors.md`.
 
 use super::Code;
-use crate::messages::mdb_strerror;
+use crate::{messages::mdb_strerror, system};
 use std::ffi::CStr;
 use teak::testing::{documented, samples};
 
@@ -12,7 +12,7 @@ fn name_of(code: i32) -> String {
         libc::ENOENT => "ENOENT",
         libc::EEXIST => "EEXIST",
         libc::EBUSY => "EBUSY",
-        libc::EREMOTE => "EREMOTE",
+        system::ON_NETWORK => "EREMOTE",
         libc::EACCES => "EACCES",
         libc::ECANCELED => "ECANCELED",
         libc::EINVAL => "EINVAL",

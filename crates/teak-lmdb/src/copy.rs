@@ -5,14 +5,13 @@ use crate::{
     environment::OpenEnvironment,
     files::{Files, of_io},
     flags,
+    system::{self, FileHandle},
 };
 use std::{
-    ffi::{CStr, c_int, c_uint},
+    ffi::{CStr, c_uint},
     fs::{self, File, OpenOptions},
     io,
-    mem::ManuallyDrop,
     ops::ControlFlow,
-    os::fd::FromRawFd,
     path::Path,
 };
 use teak::ReadTxn;
@@ -20,7 +19,7 @@ use teak::ReadTxn;
 /// Copies to the data file of another environment, which must not exist.
 pub(crate) fn to_path(opened: &OpenEnvironment, path: &CStr, asked: c_uint) -> CallResult {
     let is_dense = is_dense(asked)?;
-    let target = Files::new(path, opened.flags()).data;
+    let target = Files::new(path, opened.flags())?.data;
     let txn = opened.database.begin_read()?;
     if is_dense {
         return dense(&txn, &target);
@@ -42,16 +41,13 @@ pub(crate) fn to_path(opened: &OpenEnvironment, path: &CStr, asked: c_uint) -> C
 /// Copies to a descriptor of the client's.
 pub(crate) fn to_descriptor(
     opened: &OpenEnvironment,
-    descriptor: c_int,
+    descriptor: FileHandle,
     asked: c_uint,
 ) -> CallResult {
     let is_dense = is_dense(asked)?;
-    if descriptor < 0 {
-        return Err(Code(libc::EBADF));
-    }
-    // SAFETY: the client promises that the descriptor is open, and `ManuallyDrop` keeps it from
-    // being closed.
-    let mut out = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
+    // SAFETY: the client promises that the descriptor is open.
+    let out = unsafe { system::file_of(descriptor) };
+    let mut out = out.ok_or(Code(libc::EBADF))?;
     let txn = opened.database.begin_read()?;
     if !is_dense {
         return exact(&txn, &mut out);

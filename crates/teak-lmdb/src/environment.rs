@@ -175,7 +175,7 @@ impl Environment {
 
 impl OpenEnvironment {
     fn open(path: &CStr, flags: c_uint, mode: u32, wanted: &RequestedSettings) -> CallResult<Self> {
-        let files = Files::new(path, flags);
+        let files = Files::new(path, flags)?;
         let is_read_only = flags & flags::RDONLY != 0;
         files.make_room(flags)?;
         // Like LMDB, closing flushes nothing that a commit did not flush.

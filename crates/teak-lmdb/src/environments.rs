@@ -8,11 +8,11 @@ use crate::{
     flags,
     limits::PAGES_MORE,
     registry::HasRegistry,
+    system::{self, FileHandle, Mode},
     transaction,
 };
 use std::{
     ffi::{CStr, c_char, c_int, c_uint},
-    os::fd::AsRawFd,
     ptr,
 };
 
@@ -42,15 +42,14 @@ pub unsafe extern "C" fn mdb_env_open(
     environment: *mut Environment,
     path: *const c_char,
     asked: c_uint,
-    mode: libc::mode_t,
+    mode: Mode,
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
         let environment = unsafe { live(environment) }?;
         // SAFETY: the caller's promise.
         let path = unsafe { string(path) }?;
-        #[allow(clippy::useless_conversion)] // The type has 16 bits on some systems.
-        environment.open(path, asked, mode.into())
+        environment.open(path, asked, system::mode_bits(mode))
     })
 }
 
@@ -109,7 +108,10 @@ pub unsafe extern "C" fn mdb_env_copy2(
 ///
 /// `environment` is a handle; the descriptor is open.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mdb_env_copyfd(environment: *mut Environment, descriptor: c_int) -> c_int {
+pub unsafe extern "C" fn mdb_env_copyfd(
+    environment: *mut Environment,
+    descriptor: FileHandle,
+) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { mdb_env_copyfd2(environment, descriptor, 0) }
 }
@@ -122,7 +124,7 @@ pub unsafe extern "C" fn mdb_env_copyfd(environment: *mut Environment, descripto
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_copyfd2(
     environment: *mut Environment,
-    descriptor: c_int,
+    descriptor: FileHandle,
     asked: c_uint,
 ) -> c_int {
     answer(|| {
@@ -229,14 +231,14 @@ pub unsafe extern "C" fn mdb_env_get_path(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mdb_env_get_fd(
     environment: *mut Environment,
-    descriptor: *mut c_int,
+    descriptor: *mut FileHandle,
 ) -> c_int {
     answer(|| {
         // SAFETY: the caller's promise.
         let (environment, out) = unsafe { (live(environment)?, own(descriptor)?) };
         *out = match environment.opened() {
-            Ok(opened) => opened.data.as_raw_fd(),
-            Err(_) => -1,
+            Ok(opened) => system::handle_of(&opened.data),
+            Err(_) => system::NO_FILE,
         };
         Ok(())
     })

@@ -2,24 +2,14 @@
 
 use crate::{
     codes::{CallResult, Code},
-    flags,
+    flags, system,
 };
 use std::{
-    ffi::{CStr, OsStr, c_uint},
+    ffi::{CStr, c_uint},
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
-    os::fd::AsRawFd,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
-    },
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
-
-/// The extended attribute of a lock file with the largest number of readers that an environment was
-/// opened with.
-#[cfg(not(target_os = "freebsd"))]
-const READERS: &str = "user.teak.lmdb-readers";
 
 /// The paths of the files of an environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,8 +23,8 @@ pub(crate) struct Files {
 
 impl Files {
     /// The files of the environment at `path`.
-    pub(crate) fn new(path: &CStr, environment_flags: c_uint) -> Self {
-        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    pub(crate) fn new(path: &CStr, environment_flags: c_uint) -> CallResult<Self> {
+        let path = system::path_of(path).ok_or(Code::INVALID_ARGUMENT)?;
         let (data, lock) = match environment_flags & flags::NOSUBDIR {
             0 => (path.join("data.mdb"), path.join("lock.mdb")),
             _ => {
@@ -45,21 +35,21 @@ impl Files {
         };
         // An environment without a lock file shares it with others if it exists.
         let is_locked = environment_flags & flags::NOLOCK == 0 || lock.exists();
-        Self {
+        Ok(Self {
             data,
             lock: is_locked.then_some(lock),
-        }
+        })
     }
 
     /// The maximum number of readers if `asked` are asked for. As in LMDB, a lock file that has
-    /// room for more keeps that number. Where the file system has no attributes, it is `asked`.
+    /// room for more keeps that number. Where files have no attributes, it is `asked`.
     pub(crate) fn readers(&self, asked: c_uint) -> c_uint {
         let Some(lock) = &self.lock else {
             return asked;
         };
-        let kept = reader_count(lock);
+        let kept = system::reader_count(lock);
         if kept < asked {
-            store_reader_count(lock, asked);
+            system::store_reader_count(lock, asked);
         }
         kept.max(asked)
     }
@@ -73,35 +63,28 @@ impl Files {
             return;
         };
         let mut options = OpenOptions::new();
-        let mode = data.permissions().mode() & 0o777;
+        system::create_like(options.write(true).create_new(true), &data);
         // The file is renamed after its first bytes are written, so that nobody finds an empty one.
         let mut unnamed = lock.as_os_str().to_owned();
         unnamed.push(format!("-new-{}", std::process::id()));
-        let made = options
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(&unnamed);
+        let made = options.open(&unnamed);
         let _ = made.and_then(|mut made| {
             made.write_all(b"TeakLock")?;
-            let _ = fchown(&made, Some(data.uid()), Some(data.gid()));
-            made.set_permissions(data.permissions())?;
+            system::set_like(&made, &data)?;
             fs::hard_link(&unnamed, lock)
         });
         let _ = fs::remove_file(&unnamed);
     }
 
     /// Opens a descriptor of the data file that the engine does not use. Clients lock the file with
-    /// it, so it is open for writing too. Programs that they start inherit it, as with LMDB.
+    /// it, so it is open for writing too. On Unix, programs that they start inherit it, as with
+    /// LMDB.
     pub(crate) fn open_data(&self, environment_flags: c_uint) -> CallResult<File> {
         let is_writing = environment_flags & flags::RDONLY == 0;
         let mut options = OpenOptions::new();
         let opened = (options.read(true).write(is_writing).open(&self.data)).map_err(of_io)?;
-        // SAFETY: the descriptor is open, and no memory is involved.
-        match unsafe { libc::fcntl(opened.as_raw_fd(), libc::F_SETFD, 0) } {
-            -1 => Err(of_io(io::Error::last_os_error())),
-            _ => Ok(opened),
-        }
+        system::let_inherit(&opened).map_err(of_io)?;
+        Ok(opened)
     }
 
     /// Removes an empty data file, to make way for a new database.
@@ -122,31 +105,5 @@ impl Files {
 
 /// The system's code of its error.
 pub(crate) fn of_io(error: io::Error) -> Code {
-    Code(error.raw_os_error().unwrap_or(libc::EIO))
+    Code(system::code_of(&error))
 }
-
-/// The largest number of readers that was asked for; 0 if it is not known.
-#[cfg(not(target_os = "freebsd"))]
-fn reader_count(lock: &Path) -> c_uint {
-    let mut kept = [0; size_of::<c_uint>()];
-    match rustix::fs::getxattr(lock, READERS, &mut kept[..]) {
-        Ok(len) if len == kept.len() => c_uint::from_le_bytes(kept),
-        _ => 0,
-    }
-}
-
-/// Stores the number. If the process cannot write to the file, it stays unchanged.
-#[cfg(not(target_os = "freebsd"))]
-fn store_reader_count(lock: &Path, count: c_uint) {
-    let none = rustix::fs::XattrFlags::empty();
-    let _ = rustix::fs::setxattr(lock, READERS, &count.to_le_bytes(), none);
-}
-
-/// Attributes have another form there, and the number is not kept.
-#[cfg(target_os = "freebsd")]
-fn reader_count(_lock: &Path) -> c_uint {
-    0
-}
-
-#[cfg(target_os = "freebsd")]
-fn store_reader_count(_lock: &Path, _count: c_uint) {}

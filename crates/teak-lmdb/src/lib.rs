@@ -20,6 +20,7 @@
 //! 6. Databases: `handles`, `description`, `free_pages`, `orders` and the files in `orders/`.
 //! 7. `border` (what crosses to C), `registry` (C's handles), `codes`, `compare`, `flags`,
 //!    `limits`.
+//! 8. `system`: the differences of operating systems.
 //!
 //! # Safety
 //!
@@ -59,10 +60,12 @@ mod readers;
 mod registry;
 mod remembered_databases;
 mod reserved_value;
+mod system;
 mod transaction;
 mod writer;
 
 pub use border::{EnvironmentInfo, Stat, Value};
 pub use cursor::Cursor;
 pub use environment::Environment;
+pub use system::{FileHandle, Mode};
 pub use transaction::Transaction;

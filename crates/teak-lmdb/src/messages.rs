@@ -1,6 +1,6 @@
 //! The texts of result codes, and the version of the interface.
 
-use crate::codes;
+use crate::{codes, system};
 use std::{
     env,
     ffi::{CStr, CString, c_char, c_int},
@@ -92,8 +92,7 @@ pub unsafe extern "C" fn mdb_version(
 #[unsafe(no_mangle)]
 pub extern "C" fn mdb_strerror(code: c_int) -> *const c_char {
     if code > 0 {
-        // SAFETY: it takes any number, and its result stays valid until this thread's next call.
-        return unsafe { libc::strerror(code) };
+        return system::text_of(code);
     }
     text(code).as_ptr()
 }

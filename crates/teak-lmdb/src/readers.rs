@@ -10,7 +10,10 @@
 //! That transaction keeps its snapshot until it ends. By then the slot may belong to another
 //! thread, so a transaction compares the thread before it releases the slot.
 
-use crate::codes::{self, CallResult, Code};
+use crate::{
+    codes::{self, CallResult, Code},
+    system,
+};
 use std::{
     any::Any,
     cell::{Cell, RefCell, UnsafeCell},
@@ -80,8 +83,7 @@ pub(crate) fn this_thread() -> usize {
     if this != 0 {
         return this;
     }
-    // SAFETY: it takes no arguments and cannot fail.
-    let listed = unsafe { libc::pthread_self() as u64 };
+    let listed = system::thread_number();
     let made = (listed | THREADS.fetch_add(1, Ordering::Relaxed) << THREAD_BITS) as usize;
     THREAD.set(made);
     made

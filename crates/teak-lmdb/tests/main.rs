@@ -1,4 +1,6 @@
-//! The functions of the library, called as a C program calls them.
+//! The functions of the library, called as a C program calls them. The tests use files and users of
+//! Unix. On Windows only the programs in C are run, by `cargo xtask ports windows`.
+#![cfg(unix)]
 
 mod cursors;
 mod databases;

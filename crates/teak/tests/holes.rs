@@ -2,7 +2,6 @@
 //! are written to.
 
 use crate::shared::FileExt;
-#[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
 use std::{
     fs::{self, File},
@@ -60,7 +59,6 @@ fn small_commits(database: &Database, table: &Numbers, count: u64) {
     database.sync().unwrap();
 }
 
-#[cfg(unix)]
 fn allocated(path: &Path) -> u64 {
     fs::metadata(path).unwrap().blocks() * 512
 }
@@ -83,7 +81,6 @@ fn assert_has(database: &Database, table: &Numbers, numbers: std::ops::Range<u64
 }
 
 /// Whether the file system of this directory supports holes.
-#[cfg(unix)]
 fn makes_holes(directory: &Path) -> bool {
     let path = directory.join("probe");
     let file = File::create(&path).unwrap();
@@ -92,7 +89,6 @@ fn makes_holes(directory: &Path) -> bool {
     file.metadata().unwrap().blocks() * 512 < MIB
 }
 
-#[cfg(unix)]
 #[test]
 fn blocks_are_returned_and_allocated_again() {
     if !crate::can("holes", |abilities| abilities.holes) {
@@ -136,7 +132,6 @@ fn blocks_are_returned_and_allocated_again() {
     assert_clean(&database);
 }
 
-#[cfg(unix)]
 #[test]
 fn alternating_loads_and_removals_retain_the_blocks() {
     let directory = tempfile::tempdir().unwrap();
@@ -153,7 +148,6 @@ fn alternating_loads_and_removals_retain_the_blocks() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn nothing_is_returned_if_the_file_never_shrinks() {
     let directory = tempfile::tempdir().unwrap();
@@ -207,7 +201,6 @@ fn assert_disk_full(result: Result<Numbers>) {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn holes_that_cannot_be_filled_are_an_error() {
     if !crate::can("holes", |abilities| abilities.holes) {
@@ -249,7 +242,6 @@ fn holes_that_cannot_be_filled_are_an_error() {
     assert_clean(&database);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_backup_has_no_blocks_for_unused_pages() {
     let directory = tempfile::tempdir().unwrap();
@@ -282,7 +274,6 @@ fn a_backup_has_no_blocks_for_unused_pages() {
 }
 
 /// A lazy commit used to allocate a whole file with holes, and so filled the disk.
-#[cfg(unix)]
 #[test]
 fn a_copy_with_holes_stays_one() {
     let directory = tempfile::tempdir().unwrap();

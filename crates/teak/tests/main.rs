@@ -21,6 +21,7 @@ mod equal_bytes;
 mod events;
 #[cfg(unix)] // The tests truncate files that are mapped, which not every system allows.
 mod faults;
+#[cfg(unix)] // Elsewhere no blocks are given back.
 mod holes;
 mod lending;
 mod limits;

@@ -4,8 +4,10 @@ use crate::shared::temporary_path;
 use std::{env, fs, ops::ControlFlow, path::Path, process::Command, time::Duration};
 use teak::{Database, Durability, Options, ReadAhead, Table, WarmUp, codec::Bytes};
 
+#[cfg(unix)]
 const LONG: Duration = Duration::from_secs(3600);
 /// The path of the database of a process that may lock almost nothing.
+#[cfg(unix)]
 const LIMITED: &str = "TEAK_TEST_LIMITED";
 
 fn fill(database: &Database) -> Table<u64, Bytes> {

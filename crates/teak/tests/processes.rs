@@ -71,6 +71,7 @@ impl Other {
     }
 
     /// Sends a command whose answer is read later.
+    #[cfg(unix)]
     pub(crate) fn ask_later(&mut self, order: &str) {
         self.send(order);
     }

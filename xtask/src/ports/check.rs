@@ -1,8 +1,14 @@
-//! Checks the crates for other targets with the compiler, without linking or running them.
+//! Checks the crates for other targets with the compiler, some of them with Clippy, without linking
+//! or running them.
 
 use super::{end::PortEnd, targets};
 use crate::{Result, commands};
 use std::time::SystemTime;
+
+/// The targets for which the crates have no warnings of the compiler and of Clippy.
+const LINTED: &[&str] = &[WINDOWS, "aarch64-apple-darwin", "x86_64-unknown-freebsd"];
+/// The target for which the tests have none, too.
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
 /// The crates that compile for each target.
 const CHECKS: &[(&str, &[&str])] = &[
@@ -13,7 +19,7 @@ const CHECKS: &[(&str, &[&str])] = &[
     ("aarch64-linux-android", ALL),
     ("aarch64-unknown-linux-musl", ALL),
     ("wasm32-wasip1", &["teak", "teak-web"]),
-    ("x86_64-pc-windows-gnu", &["teak", "teak-c", "teak-cli"]),
+    (WINDOWS, ALL),
     ("x86_64-apple-darwin", ALL),
 ];
 
@@ -42,12 +48,20 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
             continue;
         }
         println!("ports: check {target}: {}", crates.join(", "));
-        let mut check = targets::cargo("check", target);
+        let is_linted = LINTED.contains(target);
+        let mut check = targets::cargo(if is_linted { "clippy" } else { "check" }, target);
         for name in *crates {
             check.args(["--package", name]);
         }
+        if *target == WINDOWS {
+            check.arg("--all-targets");
+        }
+        if is_linted {
+            check.args(["--", "--deny", "warnings"]);
+        }
         commands::run(&mut check)?;
-        checked.push(format!("{target} ({} crates)", crates.len()));
+        let kind = if is_linted { ", without warnings" } else { "" };
+        checked.push(format!("{target} ({} crates{kind})", crates.len()));
     }
     Ok(match checked.is_empty() {
         true => PortEnd::Skipped(missing.join("; ")),

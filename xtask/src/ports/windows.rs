@@ -4,6 +4,9 @@
 mod c_programs;
 mod campaigns;
 mod expected;
+mod leveldb;
+mod lmdb;
+mod mingw;
 mod target;
 mod tests_under_wine;
 mod wine;
@@ -14,7 +17,7 @@ use super::{
 };
 use crate::{Result, built};
 use std::{fs, thread};
-use target::{LINKER, TARGET};
+use target::TARGET;
 use wine::Wine;
 
 /// Tests at a time on each processor: most of them wait, for the server of wine or for the disk.
@@ -24,7 +27,8 @@ const SHORT: &[&str] = &["io::", "locks::", "processes::"];
 
 pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     require!(targets::missing(TARGET));
-    require!(targets::missing_program(LINKER));
+    require!(targets::missing_program(mingw::FOR_C));
+    require!(targets::missing_program(mingw::FOR_CPP));
     let directory = built::target_directory()?.join("ports/windows");
     require!(wine::missing(&directory)?);
     let program = targets::program(TARGET)?;
@@ -38,6 +42,10 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     println!("    main job passed");
     let c_programs = c_programs::run(&lanes[0], &job)?;
     println!("    {c_programs} programs in C");
+    let lmdb = lmdb::run(&lanes[0], &job)?;
+    println!("    LMDB's interface: {lmdb}");
+    let leveldb = leveldb::run(&lanes[0], &job)?;
+    println!("    LevelDB's interfaces: {leveldb}");
     let mut campaigns = "no campaigns".to_owned();
     if !is_short {
         campaigns = campaigns::run(&lanes[0], &program, &directory)?;
@@ -50,7 +58,7 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     let integration =
         tests_under_wine::run(&mut lanes, &integration, filters, expected::INTEGRATION)?;
     let text = format!(
-        "main job; {c_programs} programs in C; {campaigns}; unit tests: {unit}; integration tests: {integration}"
+        "main job; {c_programs} programs in C; LMDB's interface: {lmdb}; LevelDB's interfaces: {leveldb}; {campaigns}; unit tests: {unit}; integration tests: {integration}"
     );
     let unexpected = [unit.unexpected, integration.unexpected].concat();
     ensure!(

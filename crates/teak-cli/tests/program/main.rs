@@ -1,4 +1,6 @@
-//! Runs the program as users do, on databases in directories of their own.
+//! Runs the program as users do, on databases in directories of their own. The tests use shells,
+//! pipes and permissions of Unix. `cargo xtask ports windows` runs the program for Windows.
+#![cfg(unix)]
 
 mod access;
 mod change;

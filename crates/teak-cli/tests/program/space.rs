@@ -1,5 +1,6 @@
 //! `teak readers`, `teak compact`, `teak backup` and `teak restore`.
 
+#[cfg(target_os = "linux")]
 use crate::messages::script;
 use crate::support::{TestDir, numbered_dump};
 use std::fs;

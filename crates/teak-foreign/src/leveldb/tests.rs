@@ -198,6 +198,17 @@ fn missing_and_short_tables_are_errors_that_name_them() {
     }
 }
 
+#[cfg(unix)]
+fn lock(file: &fs::File) {
+    let operation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    rustix::fs::fcntl_lock(file, operation).unwrap();
+}
+
+#[cfg(windows)]
+fn lock(file: &fs::File) {
+    file.try_lock().unwrap();
+}
+
 /// The other process of the next test: holds the lock that the variable names as LevelDB does.
 #[test]
 fn hold_the_lock() {
@@ -205,8 +216,7 @@ fn hold_the_lock() {
         return;
     };
     let file = fs::File::options().write(true).open(path).unwrap();
-    let operation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-    rustix::fs::fcntl_lock(&file, operation).unwrap();
+    lock(&file);
     println!("is held");
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }

@@ -11,6 +11,12 @@
 #include "leveldb/export.h"
 #include "leveldb/status.h"
 
+// On Windows the system's header has a macro with the name of a function of Env.
+#if defined(_WIN32)
+#pragma push_macro("DeleteFile")
+#undef DeleteFile
+#endif
+
 namespace leveldb {
 
 class FileLock;
@@ -138,7 +144,8 @@ LEVELDB_EXPORT Status WriteStringToFile(Env* env, const Slice& data, const std::
 // The content of a file.
 LEVELDB_EXPORT Status ReadFileToString(Env* env, const std::string& fname, std::string* data);
 
-// An Env that passes everything to another one, for those that change some of it.
+// An Env that passes everything to another one, for those that change some of it. Its functions are
+// not inline: the library must recognise them in classes of the application.
 class LEVELDB_EXPORT EnvWrapper : public Env {
  public:
   // The other one belongs to the caller.
@@ -147,52 +154,34 @@ class LEVELDB_EXPORT EnvWrapper : public Env {
 
   Env* target() const { return target_; }
 
-  Status NewSequentialFile(const std::string& fname, SequentialFile** result) override {
-    return target_->NewSequentialFile(fname, result);
-  }
-  Status NewRandomAccessFile(const std::string& fname, RandomAccessFile** result) override {
-    return target_->NewRandomAccessFile(fname, result);
-  }
-  Status NewWritableFile(const std::string& fname, WritableFile** result) override {
-    return target_->NewWritableFile(fname, result);
-  }
-  Status NewAppendableFile(const std::string& fname, WritableFile** result) override {
-    return target_->NewAppendableFile(fname, result);
-  }
-  bool FileExists(const std::string& fname) override { return target_->FileExists(fname); }
-  Status GetChildren(const std::string& dir, std::vector<std::string>* result) override {
-    return target_->GetChildren(dir, result);
-  }
-  Status RemoveFile(const std::string& fname) override { return target_->RemoveFile(fname); }
-  Status CreateDir(const std::string& dirname) override { return target_->CreateDir(dirname); }
-  Status RemoveDir(const std::string& dirname) override { return target_->RemoveDir(dirname); }
-  Status GetFileSize(const std::string& fname, uint64_t* file_size) override {
-    return target_->GetFileSize(fname, file_size);
-  }
-  Status RenameFile(const std::string& src, const std::string& target) override {
-    return target_->RenameFile(src, target);
-  }
-  Status LockFile(const std::string& fname, FileLock** lock) override {
-    return target_->LockFile(fname, lock);
-  }
-  Status UnlockFile(FileLock* lock) override { return target_->UnlockFile(lock); }
-  void Schedule(void (*function)(void*), void* arg) override {
-    return target_->Schedule(function, arg);
-  }
-  void StartThread(void (*function)(void*), void* arg) override {
-    return target_->StartThread(function, arg);
-  }
-  Status GetTestDirectory(std::string* path) override { return target_->GetTestDirectory(path); }
-  Status NewLogger(const std::string& fname, Logger** result) override {
-    return target_->NewLogger(fname, result);
-  }
-  uint64_t NowMicros() override { return target_->NowMicros(); }
-  void SleepForMicroseconds(int micros) override { target_->SleepForMicroseconds(micros); }
+  Status NewSequentialFile(const std::string& fname, SequentialFile** result) override;
+  Status NewRandomAccessFile(const std::string& fname, RandomAccessFile** result) override;
+  Status NewWritableFile(const std::string& fname, WritableFile** result) override;
+  Status NewAppendableFile(const std::string& fname, WritableFile** result) override;
+  bool FileExists(const std::string& fname) override;
+  Status GetChildren(const std::string& dir, std::vector<std::string>* result) override;
+  Status RemoveFile(const std::string& fname) override;
+  Status CreateDir(const std::string& dirname) override;
+  Status RemoveDir(const std::string& dirname) override;
+  Status GetFileSize(const std::string& fname, uint64_t* file_size) override;
+  Status RenameFile(const std::string& src, const std::string& target) override;
+  Status LockFile(const std::string& fname, FileLock** lock) override;
+  Status UnlockFile(FileLock* lock) override;
+  void Schedule(void (*function)(void*), void* arg) override;
+  void StartThread(void (*function)(void*), void* arg) override;
+  Status GetTestDirectory(std::string* path) override;
+  Status NewLogger(const std::string& fname, Logger** result) override;
+  uint64_t NowMicros() override;
+  void SleepForMicroseconds(int micros) override;
 
  private:
   Env* target_;
 };
 
 }  // namespace leveldb
+
+#if defined(_WIN32)
+#pragma pop_macro("DeleteFile")
+#endif
 
 #endif

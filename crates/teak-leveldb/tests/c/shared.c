@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _WIN32
+#include <process.h>
+#else
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include "leveldb/c.h"
 
@@ -37,22 +41,51 @@ static void write_one(const char *path, char key) {
   leveldb_close(db);
 }
 
+// This program.
+static const char *own_path;
+
+#ifdef _WIN32
+typedef intptr_t process_t;
+
+static process_t start(const char *path, const char *key) {
+  process_t process = _spawnl(_P_NOWAIT, own_path, "shared", path, key, (char *)NULL);
+  assert(process != -1);
+  return process;
+}
+
+static void wait_for(process_t process) {
+  int status;
+  assert(_cwait(&status, process, 0) == process && status == 0);
+}
+#else
+typedef pid_t process_t;
+
+static process_t start(const char *path, const char *key) {
+  process_t process = fork();
+  assert(process >= 0);
+  if (process == 0) {
+    // A child has its parent's state, and so cannot open what that has open.
+    execl(own_path, "shared", path, key, (char *)NULL);
+    _exit(1);
+  }
+  return process;
+}
+
+static void wait_for(process_t process) {
+  int status;
+  assert(waitpid(process, &status, 0) == process);
+  assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
+
 static void write_by_processes(const char *path) {
-  pid_t processes[PROCESSES];
+  process_t processes[PROCESSES];
   for (int number = 0; number < PROCESSES; number++) {
-    processes[number] = fork();
-    assert(processes[number] >= 0);
-    if (processes[number] == 0) {
-      // A child has its parent's state, and so cannot open what that has open.
-      const char key[2] = {(char)('a' + number), 0};
-      execl("/proc/self/exe", "shared", path, key, (char *)NULL);
-      _exit(1);
-    }
+    const char key[2] = {(char)('a' + number), 0};
+    processes[number] = start(path, key);
   }
   for (int number = 0; number < PROCESSES; number++) {
-    int status;
-    assert(waitpid(processes[number], &status, 0) == processes[number]);
-    assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    wait_for(processes[number]);
   }
 }
 
@@ -69,6 +102,11 @@ static void check_records(leveldb_t *db) {
 }
 
 int main(int count, char **arguments) {
+#ifdef _WIN32
+  own_path = arguments[0];
+#else
+  own_path = "/proc/self/exe";
+#endif
   if (count == 3) {
     write_one(arguments[1], arguments[2][0]);
     return 0;

@@ -2,6 +2,7 @@
 // either headers.
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 
 #include "leveldb/cache.h"
@@ -43,10 +44,10 @@ static_assert(offsetof(Options, comparator) == 0 && offsetof(Options, create_if_
 // The number of a virtual function in the vtable.
 template <typename Function>
 long Slot(Function function) {
-  static_assert(sizeof(Function) == 2 * sizeof(long), "as GCC and Clang have it");
-  long parts[2];
+  static_assert(sizeof(Function) == 2 * sizeof(intptr_t), "as GCC and Clang have it");
+  intptr_t parts[2];
   __builtin_memcpy(parts, &function, sizeof parts);
-  return (parts[0] - 1) / static_cast<long>(sizeof(long));
+  return static_cast<long>((parts[0] - 1) / static_cast<intptr_t>(sizeof(intptr_t)));
 }
 
 int main(int, char**) {

@@ -1,5 +1,6 @@
 /* Calls before an environment is open, and cursors that outlive their read transaction. */
 #include "common.h"
+#include <stdint.h>
 
 static int print_line(const char *line, void *context)
 {
@@ -14,7 +15,8 @@ int main(void)
     MDB_cursor *cursor, *other;
     MDB_dbi dbi;
     MDB_val key = val("a"), data = val("1");
-    int dead = 5, fd = 7;
+    int dead = 5;
+    mdb_filehandle_t fd = 0, none = (mdb_filehandle_t)(intptr_t)-1;
     unsigned number = 0;
     const char *path = "?";
 
@@ -35,7 +37,7 @@ int main(void)
     SHOW(mdb_env_get_path(created, &path));
     printf("path %s\n", path ? path : "null");
     SHOW(mdb_env_get_fd(created, &fd));
-    printf("fd %d\n", fd);
+    printf("no fd: %d\n", fd == none);
     printf("largest key %d\n", mdb_env_get_maxkeysize(created));
     printf("context %d\n", mdb_env_get_userctx(created) == NULL);
     mdb_dbi_close(created, 1);

@@ -1,6 +1,21 @@
 /* Map sizes that are stored in the file, and descriptors that programs inherit. */
 #include "common.h"
 
+#ifdef _WIN32
+#include <windows.h>
+
+static int is_closed_for_others(mdb_filehandle_t file)
+{
+    DWORD flags = 0;
+    return GetHandleInformation(file, &flags) && !(flags & HANDLE_FLAG_INHERIT);
+}
+#else
+static int is_closed_for_others(mdb_filehandle_t file)
+{
+    return !!(fcntl(file, F_GETFD) & FD_CLOEXEC);
+}
+#endif
+
 static void map(size_t size, int is_committed)
 {
     MDB_env *env;
@@ -72,7 +87,7 @@ int main(void)
     i = filled(env);
     printf("%d\n", i > 2000 && i < 4200);
     MUST(mdb_env_get_fd(env, &data));
-    printf("closed when another program begins: %d\n", !!(fcntl(data, F_GETFD) & FD_CLOEXEC));
+    printf("closed when another program begins: %d\n", is_closed_for_others(data));
     mdb_env_close(env);
     return 0;
 }

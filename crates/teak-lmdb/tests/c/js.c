@@ -2,7 +2,6 @@
  * its length: they are in its own buffer, with zeros after the key. Of the second argument it reads
  * only the bytes of the value. */
 #include "common.h"
-#include <arpa/inet.h>
 #include <stdint.h>
 
 /* With room after the longest key. */
@@ -10,9 +9,8 @@ static unsigned char buffer[64];
 
 static uint32_t word(const void *at)
 {
-    uint32_t bytes;
-    memcpy(&bytes, at, sizeof bytes);
-    return ntohl(bytes);
+    const unsigned char *bytes = at;
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
 static int compare(const MDB_val *a, const MDB_val *b)

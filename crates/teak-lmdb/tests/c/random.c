@@ -134,7 +134,7 @@ static void print_long(const MDB_val *v)
         printf("...%zu:%x", v->mv_size, sum);
 }
 
-static int tell(int rc)
+static int show(int rc)
 {
     printf(": %s", code(rc));
     if (wrong_calls)
@@ -207,8 +207,8 @@ static void fill(struct table *table, MDB_val *key, MDB_val *data, unsigned flag
         return;
     memset(data->mv_data, 'q', data->mv_size);
     pass(&other, NULL);
-    tell(mdb_get(writers[depth - 1], table->dbi, &other, &found));
-    if (below(2) && !tell(mdb_get(writers[depth - 1], table->dbi, key, &found)))
+    show(mdb_get(writers[depth - 1], table->dbi, &other, &found));
+    if (below(2) && !show(mdb_get(writers[depth - 1], table->dbi, key, &found)))
         print_long(&found);
     memset(data->mv_data, 'r', data->mv_size);
 }
@@ -227,7 +227,7 @@ static void put(struct table *table)
     printf("=");
     print_long(&data);
     pass(&key, &data);
-    rc = tell(mdb_put(writers[depth - 1], table->dbi, &key, &data, flags));
+    rc = show(mdb_put(writers[depth - 1], table->dbi, &key, &data, flags));
     fill(table, &key, &data, flags, rc);
     if (rc == MDB_KEYEXIST && flags & MDB_NOOVERWRITE && !(flags & MDB_APPEND)) {
         printf(" ");
@@ -245,7 +245,7 @@ static void del(struct table *table)
     printf("=");
     print_long(&data);
     pass(&key, &data);
-    tell(mdb_del(writers[depth - 1], table->dbi, &key, is_whole ? NULL : &data));
+    show(mdb_del(writers[depth - 1], table->dbi, &key, is_whole ? NULL : &data));
     changed(table, NULL);
 }
 
@@ -260,7 +260,7 @@ static void get(struct table *table)
     printf("get %d %s ", reader, table->name);
     print_long(&key);
     pass(&key, NULL);
-    rc = tell(mdb_get(txn, table->dbi, &key, &data));
+    rc = show(mdb_get(txn, table->dbi, &key, &data));
     if (!rc)
         print_long(&data);
     MUST(mdb_stat(txn, table->dbi, &stat));
@@ -290,7 +290,7 @@ static void open_cursor(void)
     if (!txn)
         return;
     printf("open %d %s", reader, table->name);
-    if (tell(mdb_cursor_open(txn, table->dbi, &slot->cursor)))
+    if (show(mdb_cursor_open(txn, table->dbi, &slot->cursor)))
         exit(1);
     slot->table = table;
     slot->reader = reader;
@@ -316,7 +316,7 @@ static void move(struct slot *slot)
     printf("=");
     print_long(&data);
     pass(&key, &data);
-    rc = tell(mdb_cursor_get(slot->cursor, &key, &data, op));
+    rc = show(mdb_cursor_get(slot->cursor, &key, &data, op));
     if (op == MDB_FIRST || op == MDB_LAST || op == MDB_SET || op == MDB_SET_KEY || op == MDB_SET_RANGE)
         slot->is_stale = rc != 0;
     if (op == MDB_GET_BOTH || op == MDB_GET_BOTH_RANGE)
@@ -365,7 +365,7 @@ static void put_at(struct slot *slot)
     printf("=");
     print_long(data);
     pass(&key, data);
-    rc = tell(mdb_cursor_put(slot->cursor, &key, data, flags));
+    rc = show(mdb_cursor_put(slot->cursor, &key, data, flags));
     fill(table, &key, data, flags, rc);
     changed(table, slot);
     slot->is_stale = rc != 0;
@@ -382,17 +382,17 @@ static void get_many(struct slot *slot)
     print_long(&key);
     pass(&key, NULL);
     slot->is_in_gap = 0;
-    slot->is_stale = tell(mdb_cursor_get(slot->cursor, &key, &data, MDB_SET_KEY)) != 0;
+    slot->is_stale = show(mdb_cursor_get(slot->cursor, &key, &data, MDB_SET_KEY)) != 0;
     if (slot->is_stale)
         return;
     MUST(mdb_cursor_count(slot->cursor, &count));
     printf(" of %zu", count);
     if (count > 40)
         return;
-    rc = tell(mdb_cursor_get(slot->cursor, &key, &data, MDB_GET_MULTIPLE));
+    rc = show(mdb_cursor_get(slot->cursor, &key, &data, MDB_GET_MULTIPLE));
     if (!rc)
         print_long(&data);
-    rc = tell(mdb_cursor_get(slot->cursor, &key, &data, MDB_NEXT_MULTIPLE));
+    rc = show(mdb_cursor_get(slot->cursor, &key, &data, MDB_NEXT_MULTIPLE));
     if (!rc)
         print_long(&data);
     slot->is_stale = 1;
@@ -408,8 +408,8 @@ static void same(struct table *table)
     printf("same %s ", table->name);
     print_long(&both);
     pass(&both, &both);
-    tell(mdb_put(writers[depth - 1], table->dbi, &both, &both, 0));
-    rc = tell(mdb_get(writers[depth - 1], table->dbi, &both, &both));
+    show(mdb_put(writers[depth - 1], table->dbi, &both, &both, 0));
+    rc = show(mdb_get(writers[depth - 1], table->dbi, &both, &both));
     if (!rc)
         print_long(&both);
     changed(table, NULL);
@@ -424,7 +424,7 @@ static void same_at(struct slot *slot)
     printf("same at %d %d ", (int)(slot - slots), op);
     print_long(&both);
     pass(&both, NULL);
-    rc = tell(mdb_cursor_get(slot->cursor, &both, &both, op));
+    rc = show(mdb_cursor_get(slot->cursor, &both, &both, op));
     if (!rc)
         print_long(&both);
     slot->was_last = 1;
@@ -455,7 +455,7 @@ static void del_at(struct slot *slot)
     /* A put by the cursor does not change that. */
     slot->was_last |= is_on_last(slot);
     printf("del at %d %s %x", (int)(slot - slots), slot->table->name, flags);
-    slot->is_in_gap = !tell(mdb_cursor_del(slot->cursor, flags));
+    slot->is_in_gap = !show(mdb_cursor_del(slot->cursor, flags));
     changed(slot->table, slot);
 }
 
@@ -474,7 +474,7 @@ static void put_many(struct slot *slot)
     printf("put many at %d %s %zu ", (int)(slot - slots), table->name, data[1].mv_size);
     print_long(&key);
     pass(&key, data);
-    rc = tell(mdb_cursor_put(slot->cursor, &key, data, MDB_MULTIPLE));
+    rc = show(mdb_cursor_put(slot->cursor, &key, data, MDB_MULTIPLE));
     printf(" %zu", data[1].mv_size);
     changed(table, slot);
     slot->is_stale = rc || slot->was_last;
@@ -493,7 +493,7 @@ static void begin_or_end(void)
 {
     if (depth < DEPTH && (!depth || !below(3))) {
         printf("begin %d", depth);
-        tell(mdb_txn_begin(env, depth ? writers[depth - 1] : NULL, 0, &writers[depth]));
+        show(mdb_txn_begin(env, depth ? writers[depth - 1] : NULL, 0, &writers[depth]));
         stale_all();
         depth++;
         return;
@@ -502,7 +502,7 @@ static void begin_or_end(void)
     depth--;
     if (below(3)) {
         printf("commit %d", depth);
-        tell(mdb_txn_commit(writers[depth]));
+        show(mdb_txn_commit(writers[depth]));
     } else {
         printf("abort %d", depth);
         mdb_txn_abort(writers[depth]);
@@ -516,10 +516,10 @@ static void read_or_end(void)
     if (!readers[i]) {
         printf("read %d", i);
         is_reset[i] = 0;
-        tell(mdb_txn_begin(env, NULL, MDB_RDONLY, &readers[i]));
+        show(mdb_txn_begin(env, NULL, MDB_RDONLY, &readers[i]));
     } else if (is_reset[i]) {
         printf("renew %d", i);
-        tell(mdb_txn_renew(readers[i]));
+        show(mdb_txn_renew(readers[i]));
         is_reset[i] = 0;
     } else {
         close_slots(i, 0);
@@ -575,7 +575,7 @@ static void change_states(struct table *table)
     case 1:
         printf("drop %s", table->name);
         MUST(mdb_txn_begin(env, NULL, 0, &txn));
-        tell(mdb_drop(txn, table->dbi, 1));
+        show(mdb_drop(txn, table->dbi, 1));
         if (is_committed)
             MUST(mdb_txn_commit(txn));
         else
@@ -594,7 +594,7 @@ static void clear(struct table *table)
 {
     unsigned i;
     printf("clear %s", table->name);
-    tell(mdb_drop(writers[depth - 1], table->dbi, 0));
+    show(mdb_drop(writers[depth - 1], table->dbi, 0));
     for (i = 0; i < COUNT(slots); i++)
         if (slots[i].reader < 0 && slots[i].table == table)
             slots[i].is_stale = 1;

@@ -112,8 +112,8 @@ fn a_full_journal_is_flushed_and_restarts() {
     drop(database);
     // A thread that has ended by now told the system before each of them to begin. Elsewhere one
     // that was late did not.
-    #[cfg(all(unix, not(teak_plain)))]
-    assert_eq!(disk.write_back_count(), flushes as u64);
+    let begun = disk.write_back_count();
+    assert!(begun == flushes as u64 || cfg!(any(not(unix), teak_plain)));
     let disk = image;
     let database = open(&disk, false, OTHER_BOOT).unwrap();
     for number in 0..4 * PAGES as u32 {

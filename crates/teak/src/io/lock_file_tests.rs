@@ -4,11 +4,7 @@
 use super::{LOCK_MAGIC, LockFile, LockMode};
 #[cfg(unix)]
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::{
-    fs::{self, Permissions},
-    io::ErrorKind,
-    sync::atomic::Ordering::Relaxed,
-};
+use std::{fs, io::ErrorKind, sync::atomic::Ordering::Relaxed};
 
 const LEN: usize = 1 << 16;
 
@@ -24,7 +20,7 @@ fn a_lock_file_has_the_permissions_of_its_database() {
     assert_eq!(permissions() & !0o640, 0);
     fs::remove_file(&path).unwrap();
     fs::write(&database, []).unwrap();
-    fs::set_permissions(&database, Permissions::from_mode(0o666)).unwrap();
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o666)).unwrap();
     let mode = LockMode::for_database(&database, 0o640);
     drop(LockFile::open(&path, mode).unwrap());
     assert_eq!(permissions(), 0o666);
@@ -207,7 +203,7 @@ fn a_lock_file_that_was_left_gets_the_present_permissions() {
     fs::write(&database, b"").unwrap();
     let path = directory.path().join("x-lock");
     for bits in [0o666, 0o600] {
-        fs::set_permissions(&database, Permissions::from_mode(bits)).unwrap();
+        fs::set_permissions(&database, fs::Permissions::from_mode(bits)).unwrap();
         let mode = LockMode::for_database(&database, 0o640);
         let (file, _) = LockFile::open(&path, mode).unwrap();
         file.recreate(LEN, mode).unwrap();

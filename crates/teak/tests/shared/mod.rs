@@ -45,17 +45,3 @@ pub(crate) fn closed_len(path: &Path) -> u64 {
 /// Reads and writes at an offset, with the names that Unix has for them.
 #[cfg(unix)]
 pub(crate) use std::os::unix::fs::FileExt;
-
-#[cfg(windows)]
-pub(crate) trait FileExt {
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> std::io::Result<()>;
-}
-
-#[cfg(windows)]
-impl FileExt for std::fs::File {
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> std::io::Result<()> {
-        let written = std::os::windows::fs::FileExt::seek_write(self, bytes, offset)?;
-        assert_eq!(written, bytes.len(), "a file gets all bytes at once");
-        Ok(())
-    }
-}

@@ -1,9 +1,6 @@
 //! Programs in C that use the library for Windows: as a DLL, and held within.
 
-use super::{
-    target::{LINKER, TARGET},
-    wine::Wine,
-};
+use super::{mingw::FOR_C, target::TARGET, wine::Wine};
 use crate::{Context, Result, built, commands};
 use std::{
     env, fs,
@@ -64,7 +61,7 @@ fn compile(name: &str, library: &str, [installed, directory]: [&Path; 2]) -> Res
         _ => ("shared", Vec::new()),
     };
     let program = directory.join(format!("{name}-{kind}.exe"));
-    let mut compile = Command::new(LINKER);
+    let mut compile = Command::new(FOR_C);
     compile.args([
         "-std=c11",
         "-D__USE_MINGW_ANSI_STDIO=1",

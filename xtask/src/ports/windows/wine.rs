@@ -118,8 +118,21 @@ impl Wine {
     /// A command that runs a program in this directory. Both are in the workspace or in the target
     /// directory.
     pub(super) fn command(&self, program: &Path, directory: &Path) -> Command {
+        self.command_with(program, directory, &[])
+    }
+
+    /// Like [`Self::command`], with variables of the environment.
+    pub(super) fn command_with(
+        &self,
+        program: &Path,
+        directory: &Path,
+        variables: &[(&str, &str)],
+    ) -> Command {
         let mut command = self.in_prefix(directory);
-        command.arg(LOADER).arg(program);
+        let words = variables
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        command.args(words).arg(LOADER).arg(program);
         command
     }
 

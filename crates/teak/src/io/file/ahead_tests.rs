@@ -2,15 +2,12 @@
 
 use super::{
     super::{FILE_MODE, FileStorage},
-    HUGE_PAGE_LEN, append_zeros,
+    HUGE_PAGE_LEN,
 };
-use crate::io::FileAt;
-use crate::io::{Access, Create, FileSharing, locked::LockedFile, storage::Storage};
+use crate::io::{Access, Create, FileSharing, storage::Storage};
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{ErrorKind, IoSlice},
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-    thread,
+    fs::{self, OpenOptions},
+    io::IoSlice,
 };
 use tempfile::TempDir;
 
@@ -123,6 +120,14 @@ fn a_file_that_was_cut_short_does_not_grow_ahead() {
 #[cfg(unix)] // Elsewhere nothing is appended.
 #[test]
 fn writes_of_other_processes_are_not_overwritten() {
+    use super::append_zeros;
+    use crate::io::{FileAt, locked::LockedFile};
+    use std::{
+        fs::File,
+        io::ErrorKind,
+        sync::atomic::{AtomicBool, Ordering::Relaxed},
+        thread,
+    };
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let file = LockedFile::new(

@@ -1,15 +1,11 @@
 use super::*;
+#[cfg(unix)]
+use crate::io::system::{PRETENDED_PAGE_LEN, page_len};
 use crate::io::{
     FileSharing,
     file::{Create, FILE_MODE, is_on_network},
 };
-use crate::{
-    Error, Result,
-    io::{
-        sys,
-        system::{PRETENDED_PAGE_LEN, page_len},
-    },
-};
+use crate::{Error, Result, io::sys};
 #[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
 use std::{fs, path::Path, process::Command};

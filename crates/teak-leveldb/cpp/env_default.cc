@@ -1,12 +1,5 @@
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
@@ -17,6 +10,7 @@
 #include <thread>
 
 #include "bridge.h"
+#include "files.h"
 #include "leveldb/env.h"
 
 namespace leveldb {
@@ -39,7 +33,7 @@ class Descriptor {
   int get() const { return fd_; }
 
   bool Close() {
-    const bool is_closed = fd_ < 0 || ::close(fd_) == 0;
+    const bool is_closed = fd_ < 0 || files::Close(fd_);
     fd_ = -1;
     return is_closed;
   }
@@ -48,22 +42,18 @@ class Descriptor {
   int fd_;
 };
 
-class PosixSequentialFile : public SequentialFile {
+class DefaultSequentialFile : public SequentialFile {
  public:
-  PosixSequentialFile(const std::string& name, int fd) : name_(name), file_(fd) {}
+  DefaultSequentialFile(const std::string& name, int fd) : name_(name), file_(fd) {}
 
   Status Read(size_t n, Slice* result, char* scratch) override {
-    ssize_t count;
-    do {
-      count = ::read(file_.get(), scratch, n);
-    } while (count < 0 && errno == EINTR);
+    const int64_t count = files::Read(file_.get(), scratch, n);
     *result = Slice(scratch, count < 0 ? 0 : count);
     return count < 0 ? Failed(name_, errno) : Status::OK();
   }
 
   Status Skip(uint64_t n) override {
-    const bool is_moved = ::lseek(file_.get(), static_cast<off_t>(n), SEEK_CUR) >= 0;
-    return is_moved ? Status::OK() : Failed(name_, errno);
+    return files::Skip(file_.get(), n) ? Status::OK() : Failed(name_, errno);
   }
 
  private:
@@ -71,12 +61,12 @@ class PosixSequentialFile : public SequentialFile {
   Descriptor file_;
 };
 
-class PosixRandomAccessFile : public RandomAccessFile {
+class DefaultRandomAccessFile : public RandomAccessFile {
  public:
-  PosixRandomAccessFile(const std::string& name, int fd) : name_(name), file_(fd) {}
+  DefaultRandomAccessFile(const std::string& name, int fd) : name_(name), file_(fd) {}
 
   Status Read(uint64_t offset, size_t n, Slice* result, char* scratch) const override {
-    const ssize_t count = ::pread(file_.get(), scratch, n, static_cast<off_t>(offset));
+    const int64_t count = files::ReadAt(file_.get(), scratch, n, offset);
     *result = Slice(scratch, count < 0 ? 0 : count);
     return count < 0 ? Failed(name_, errno) : Status::OK();
   }
@@ -86,10 +76,10 @@ class PosixRandomAccessFile : public RandomAccessFile {
   Descriptor file_;
 };
 
-class PosixWritableFile : public WritableFile {
+class DefaultWritableFile : public WritableFile {
  public:
-  PosixWritableFile(const std::string& name, int fd) : name_(name), file_(fd) {}
-  ~PosixWritableFile() override { Flush(); }
+  DefaultWritableFile(const std::string& name, int fd) : name_(name), file_(fd) {}
+  ~DefaultWritableFile() override { Flush(); }
 
   Status Append(const Slice& data) override {
     if (buffer_.size() + data.size() > kBufferSize) {
@@ -119,7 +109,7 @@ class PosixWritableFile : public WritableFile {
     if (!status.ok()) {
       return status;
     }
-    return ::fdatasync(file_.get()) == 0 ? status : Failed(name_, errno);
+    return files::Flush(file_.get()) ? status : Failed(name_, errno);
   }
 
  private:
@@ -127,11 +117,11 @@ class PosixWritableFile : public WritableFile {
 
   Status Write(Slice data) {
     while (!data.empty()) {
-      const ssize_t count = ::write(file_.get(), data.data(), data.size());
-      if (count < 0 && errno != EINTR) {
+      const int64_t count = files::Write(file_.get(), data.data(), data.size());
+      if (count < 0) {
         return Failed(name_, errno);
       }
-      data.remove_prefix(count < 0 ? 0 : count);
+      data.remove_prefix(count);
     }
     return Status::OK();
   }
@@ -142,25 +132,29 @@ class PosixWritableFile : public WritableFile {
 };
 
 // A lock as databases take it, so that each keeps the other out, within the process too.
-class PosixFileLock : public FileLock {
+class DefaultFileLock : public FileLock {
  public:
-  explicit PosixFileLock(tl_lock_file* lock) : lock_(lock) {}
-  ~PosixFileLock() override { tl_unlock(lock_); }
+  explicit DefaultFileLock(tl_lock_file* lock) : lock_(lock) {}
+  ~DefaultFileLock() override { tl_unlock(lock_); }
 
  private:
   tl_lock_file* const lock_;
 };
 
-class PosixLogger : public Logger {
+// Microseconds since 1970.
+uint64_t MicrosecondsNow() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+class DefaultLogger : public Logger {
  public:
-  explicit PosixLogger(std::FILE* file) : file_(file) {}
-  ~PosixLogger() override { std::fclose(file_); }
+  explicit DefaultLogger(std::FILE* file) : file_(file) {}
+  ~DefaultLogger() override { std::fclose(file_); }
 
   void Logv(const char* format, std::va_list ap) override {
-    struct ::timeval now;
-    ::gettimeofday(&now, nullptr);
-    struct std::tm parts;
-    ::localtime_r(&now.tv_sec, &parts);
+    const uint64_t now = MicrosecondsNow();
+    const std::tm parts = files::LocalTime(static_cast<std::time_t>(now / 1000000));
     std::va_list copy;
     va_copy(copy, ap);
     const int size = std::vsnprintf(nullptr, 0, format, copy);
@@ -173,7 +167,7 @@ class PosixLogger : public Logger {
     }
     std::fprintf(file_, "%04d/%02d/%02d-%02d:%02d:%02d.%06d %s", parts.tm_year + 1900,
                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                 static_cast<int>(now.tv_usec), line.c_str());
+                 static_cast<int>(now % 1000000), line.c_str());
     std::fflush(file_);
   }
 
@@ -181,66 +175,56 @@ class PosixLogger : public Logger {
   std::FILE* const file_;
 };
 
-class PosixEnv : public Env {
+class DefaultEnv : public Env {
  public:
   Status NewSequentialFile(const std::string& fname, SequentialFile** result) override {
-    return Open<PosixSequentialFile>(fname, O_RDONLY, result);
+    return Open<DefaultSequentialFile>(fname, files::Opening::kRead, result);
   }
 
   Status NewRandomAccessFile(const std::string& fname, RandomAccessFile** result) override {
-    return Open<PosixRandomAccessFile>(fname, O_RDONLY, result);
+    return Open<DefaultRandomAccessFile>(fname, files::Opening::kRead, result);
   }
 
   Status NewWritableFile(const std::string& fname, WritableFile** result) override {
-    return Open<PosixWritableFile>(fname, O_TRUNC | O_WRONLY | O_CREAT, result);
+    return Open<DefaultWritableFile>(fname, files::Opening::kReplace, result);
   }
 
   Status NewAppendableFile(const std::string& fname, WritableFile** result) override {
-    return Open<PosixWritableFile>(fname, O_APPEND | O_WRONLY | O_CREAT, result);
+    return Open<DefaultWritableFile>(fname, files::Opening::kAppend, result);
   }
 
-  bool FileExists(const std::string& fname) override { return ::access(fname.c_str(), F_OK) == 0; }
+  bool FileExists(const std::string& fname) override { return files::Exists(fname); }
 
   Status GetChildren(const std::string& dir, std::vector<std::string>* result) override {
     result->clear();
-    ::DIR* opened = ::opendir(dir.c_str());
-    if (opened == nullptr) {
-      return Failed(dir, errno);
-    }
-    while (const struct ::dirent* entry = ::readdir(opened)) {
-      result->emplace_back(entry->d_name);
-    }
-    ::closedir(opened);
-    return Status::OK();
+    return Done(dir, files::List(dir, result));
   }
 
   Status RemoveFile(const std::string& fname) override {
-    return Done(fname, ::unlink(fname.c_str()));
+    return Done(fname, files::Remove(fname));
   }
 
   Status CreateDir(const std::string& dirname) override {
-    return Done(dirname, ::mkdir(dirname.c_str(), 0755));
+    return Done(dirname, files::CreateDirectory(dirname));
   }
 
   Status RemoveDir(const std::string& dirname) override {
-    return Done(dirname, ::rmdir(dirname.c_str()));
+    return Done(dirname, files::RemoveDirectory(dirname));
   }
 
   Status GetFileSize(const std::string& fname, uint64_t* size) override {
-    struct ::stat found;
-    const Status status = Done(fname, ::stat(fname.c_str(), &found));
-    *size = status.ok() ? found.st_size : 0;
-    return status;
+    *size = 0;
+    return Done(fname, files::Size(fname, size));
   }
 
   Status RenameFile(const std::string& src, const std::string& target) override {
-    return Done(src, std::rename(src.c_str(), target.c_str()));
+    return Done(src, files::Rename(src, target));
   }
 
   Status LockFile(const std::string& fname, FileLock** lock) override {
     tl_status failure;
     tl_lock_file* held = tl_lock(Bridged(fname), &failure);
-    *lock = held == nullptr ? nullptr : new PosixFileLock(held);
+    *lock = held == nullptr ? nullptr : new DefaultFileLock(held);
     return held == nullptr ? TakeStatus(failure) : Status::OK();
   }
 
@@ -265,9 +249,7 @@ class PosixEnv : public Env {
 
   Status GetTestDirectory(std::string* path) override {
     const char* given = std::getenv("TEST_TMPDIR");
-    *path = given != nullptr && *given != '\0'
-                ? std::string(given)
-                : "/tmp/leveldbtest-" + std::to_string(::geteuid());
+    *path = given != nullptr && *given != '\0' ? std::string(given) : files::TestDirectory();
     // It may be there already.
     CreateDir(*path);
     return Status::OK();
@@ -275,25 +257,21 @@ class PosixEnv : public Env {
 
   Status NewLogger(const std::string& fname, Logger** result) override {
     *result = nullptr;
-    const int fd = ::open(fname.c_str(), O_APPEND | O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    const int fd = files::Open(fname, files::Opening::kAppend);
     if (fd < 0) {
       return Failed(fname, errno);
     }
-    std::FILE* file = ::fdopen(fd, "w");
+    std::FILE* file = files::Stream(fd);
     if (file == nullptr) {
       const int error = errno;
-      ::close(fd);
+      files::Close(fd);
       return Failed(fname, error);
     }
-    *result = new PosixLogger(file);
+    *result = new DefaultLogger(file);
     return Status::OK();
   }
 
-  uint64_t NowMicros() override {
-    struct ::timeval now;
-    ::gettimeofday(&now, nullptr);
-    return static_cast<uint64_t>(now.tv_sec) * 1000000 + now.tv_usec;
-  }
+  uint64_t NowMicros() override { return MicrosecondsNow(); }
 
   void SleepForMicroseconds(int micros) override {
     std::this_thread::sleep_for(std::chrono::microseconds(micros));
@@ -301,14 +279,14 @@ class PosixEnv : public Env {
 
  private:
   template <typename File, typename Result>
-  Status Open(const std::string& fname, int flags, Result** result) {
-    const int fd = ::open(fname.c_str(), flags | O_CLOEXEC, 0644);
+  Status Open(const std::string& fname, files::Opening opening, Result** result) {
+    const int fd = files::Open(fname, opening);
     *result = fd < 0 ? nullptr : new File(fname, fd);
     return fd < 0 ? Failed(fname, errno) : Status::OK();
   }
 
-  static Status Done(const std::string& name, int result) {
-    return result == 0 ? Status::OK() : Failed(name, errno);
+  static Status Done(const std::string& name, bool is_done) {
+    return is_done ? Status::OK() : Failed(name, errno);
   }
 
   void RunBackground() {
@@ -332,7 +310,7 @@ class PosixEnv : public Env {
 
 Env* Env::Default() {
   // It is never deleted: its thread may run until the end of the process.
-  static Env* const kDefault = new PosixEnv;
+  static Env* const kDefault = new DefaultEnv;
   return kDefault;
 }
 

@@ -1,0 +1,105 @@
+//! The library with the interfaces of LevelDB: programs in C and C++ that use it as a DLL.
+
+use super::{
+    mingw::{FOR_CPP, Program, empty, printed},
+    target::TARGET,
+    wine::Wine,
+};
+use crate::{Result, built, commands, ports::targets};
+use std::{fmt, fs, path::Path, process::Command};
+
+const IMPORTS: &str = "libleveldb.dll.a";
+/// Programs that get a directory as their argument.
+const PROGRAMS: &[&str] = &["c/interface.c", "cpp/classes.cc", "cpp/layout.cc"];
+/// Programs that cannot be run, and why.
+const SKIPPED: &[(&str, &str)] = &[(
+    "cpp/wrapper.cc",
+    "the wrapper for nodes has functions of Unix",
+)];
+/// A directory that LevelDB has made, and what is printed of it.
+const STORED: &str = "crates/teak-foreign/tests/data/leveldb";
+const REFUSED: &str = "is a directory of LevelDB";
+const RECORDS: &str = "2600 records";
+
+/// The programs that ran.
+pub(super) struct LevelDbCounts(usize);
+
+impl fmt::Display for LevelDbCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, skipped) = (self.0, SKIPPED.len());
+        write!(f, "{count} programs pass, {skipped} not run")
+    }
+}
+
+/// Builds the library and the programs, and runs them.
+pub(super) fn run(wine: &Wine, directory: &Path) -> Result<LevelDbCounts> {
+    for (name, reason) in SKIPPED {
+        println!("    not run, {reason}: {name} of LevelDB's interfaces");
+    }
+    let directory = empty(directory.join("leveldb"))?;
+    let package = built::workspace().join("crates/teak-leveldb");
+    let mut build = targets::cargo("build", TARGET);
+    commands::run(build.args(["--package", "teak-leveldb"]))?;
+    let built = built::target_directory()?.join(TARGET).join("debug");
+    let mut link = Command::new(package.join("cpp/link.sh"));
+    link.arg(built.join("libteak_leveldb.a"))
+        .arg(&directory)
+        .env("CXX", FOR_CPP);
+    commands::run(&mut link)?;
+    let imports = directory.join(IMPORTS).to_string_lossy().into_owned();
+    let headers = package.join("include");
+    let compile = |name: &str| {
+        let program = Program {
+            source: package.join("tests").join(name),
+            words: vec!["-DLEVELDB_SHARED_LIBRARY", &imports, "-lpthread"],
+            headers: vec![&headers],
+        };
+        program.compile(&directory, "shared")
+    };
+    for name in PROGRAMS {
+        let variables = &[("TEST_TMPDIR", ".")];
+        printed(wine, &compile(name)?, &["."], variables)?;
+    }
+    threads(wine, &compile("c/threads.c")?)?;
+    shared(wine, &compile("c/shared.c")?)?;
+    convert(wine, &compile("c/count.c")?, &directory)?;
+    Ok(LevelDbCounts(PROGRAMS.len() + 3))
+}
+
+/// Eight threads write, read, iterate and compact.
+fn threads(wine: &Wine, program: &Path) -> Result {
+    const THREADS: usize = 8;
+    const BATCHES: usize = 200;
+    let (threads, batches) = (THREADS.to_string(), BATCHES.to_string());
+    let arguments = ["write", "data", &threads, "1", &batches];
+    let printed = printed(wine, program, &arguments, &[])?;
+    let done = printed.lines().filter(|line| line.starts_with("done "));
+    let done = done.count();
+    ensure!(done == THREADS * BATCHES, "{done} batches were written");
+    Ok(())
+}
+
+/// Four processes create, open and write directories at the same time.
+fn shared(wine: &Wine, program: &Path) -> Result {
+    let variables = &[("TEAK_LEVELDB_SHARED", "1")];
+    printed(wine, program, &["."], variables).map(drop)
+}
+
+/// Converts a directory of LevelDB on demand.
+fn convert(wine: &Wine, program: &Path, directory: &Path) -> Result {
+    let data = empty(directory.join("data"))?;
+    for entry in fs::read_dir(built::workspace().join(STORED))? {
+        let entry = entry?;
+        fs::copy(entry.path(), data.join(entry.file_name()))?;
+    }
+    for (wish, expected) in [("", REFUSED), ("1", RECORDS), ("", RECORDS)] {
+        let variables = &[("TEAK_LEVELDB_IMPORT", wish)];
+        let mut count = wine.command_with(program, directory, variables);
+        let counted = commands::output(count.arg("data"))?;
+        ensure!(
+            counted.contains(expected),
+            "with TEAK_LEVELDB_IMPORT={wish:?} a directory of LevelDB gives {counted:?}"
+        );
+    }
+    Ok(())
+}

@@ -6,8 +6,8 @@ use crate::{Geometry, read::slow_readers::SlowReaders, record::durability::Durab
 #[derive(Clone, Debug)]
 pub(crate) struct WriteLimits {
     pub(crate) durability: Durability,
-    /// The durability that the commit will probably have, because the last one had it: many programs
-    /// choose when they commit. It decides where pages are built.
+    /// The durability that the commit will probably have, because the last one had it: many
+    /// programs choose when they commit. It decides where pages are built.
     pub(crate) expected: Durability,
     pub(crate) memory_bytes: usize,
     /// Leaves are written early above this many bytes of pages in memory. Never less than

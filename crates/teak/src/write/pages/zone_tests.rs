@@ -72,8 +72,8 @@ fn lazy_transactions_need_no_zone() {
     assert!(zone_of(&engine).is_empty());
 }
 
-/// Programs that choose when they commit, like those in Java, had each lazy commit written by system
-/// calls, like a durable one.
+/// Of programs that choose when they commit, like those in Java, each lazy commit was written by
+/// system calls, like a durable one.
 #[test]
 fn a_transaction_expects_the_durability_of_the_commit_before() {
     let (_disk, engine) = new_database();

@@ -71,7 +71,7 @@ impl WriteTransaction {
 
     /// Commits and returns a ticket at once. The ticket reports when the commit is durable.
     pub(crate) fn commit_async(mut self) -> Result<Ticket> {
-        self.pages.limits.durability = Durability::Async;
+        self.set_durability(Durability::Async);
         let engine = Arc::clone(&self.engine);
         let transaction = self.commit()?;
         Ok(engine.ticket(transaction))

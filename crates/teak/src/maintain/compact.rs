@@ -141,7 +141,7 @@ impl Compaction<'_> {
         } else if goal > 0 && self.done.is_reached {
             self.planner.end();
         }
-        txn.pages.limits.durability = Durability::Durable;
+        txn.set_durability(Durability::Durable);
         txn.status.is_compacting = true;
         txn.pages.leave_zone();
         let is_empty_commit_useful =

@@ -128,7 +128,7 @@ impl WriteTransaction {
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
         self.event_delivery.disarm();
         *self = Self::of(&engine, beginning, writer);
-        self.pages.limits.durability = durability;
+        self.set_durability(durability);
         (self.timing.began_ms, self.timing.spans) = (began_ms, spans);
         Ok(())
     }

@@ -53,10 +53,12 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
     };
     let soonest = match error {
         Planted::EntryOfOld => Some("crash --images 4000 --seed 4 --workload shared"),
-        Planted::EntryOfOwn | Planted::PunchPending => Some("crash --images 12000 --seed 2"),
-        Planted::FreeAcknowledged => Some("crash --images 6000 --seed 3 --workload flush"),
+        Planted::EntryOfOwn => Some("crash --images 12000 --seed 2"),
+        Planted::FreeAcknowledged | Planted::PunchPending => {
+            Some("crash --images 6000 --seed 3 --workload flush")
+        }
         Planted::FreeDropped => Some("crash --images 12000 --seed 3 --workload faults"),
-        Planted::RedoDead => Some("crash --images 3000 --seed 1 --workload reader"),
+        Planted::RedoDead => Some("crash --images 30000 --seed 1 --workload journal"),
         _ => None,
     };
     soonest.into_iter().chain(all.iter().copied())

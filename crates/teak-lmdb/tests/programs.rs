@@ -35,8 +35,12 @@ fn run(command: &mut Command) -> String {
     printed
 }
 
+fn host() -> String {
+    format!("{}-unknown-linux-gnu", env::consts::ARCH)
+}
+
 fn compiler() -> Command {
-    let host = format!("{}-unknown-linux-gnu", env::consts::ARCH);
+    let host = host();
     let mut build = cc::Build::new();
     build.target(&host).host(&host).opt_level(1);
     build.cargo_metadata(false).get_compiler().to_command()
@@ -44,8 +48,10 @@ fn compiler() -> Command {
 
 /// The directory of LMDB's sources, as cargo has downloaded them.
 fn sources() -> PathBuf {
+    // Crates for other systems need not have been downloaded.
     let metadata = run(Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline"])
+        .args(["--filter-platform", &host()])
         .current_dir(package()));
     let mut paths = metadata.split('"');
     let manifest = paths.find(|path| {

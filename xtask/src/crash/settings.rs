@@ -22,7 +22,7 @@ pub(super) struct CrashSettings {
     /// Tables with more pages are released in parts. `None` leaves this choice to the engine.
     release_at_once: Option<u64>,
     /// Size of the journal; 0 for none.
-    journal_bytes: u64,
+    pub(super) journal_bytes: u64,
     /// Whether closing flushes lazy commits.
     pub(super) flushes_on_close: bool,
 }

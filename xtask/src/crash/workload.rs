@@ -171,6 +171,13 @@ const FLUSH: StepWeights = &[
     (CrashStep::CreateSnapshot, 1),
 ];
 
+const JOURNAL: StepWeights = &[
+    (CrashStep::Put(2), 12),
+    (CrashStep::Delete(2), 3),
+    (CrashStep::Large, 1),
+    (CrashStep::Sync, 1),
+];
+
 const NAMED: StepWeights = &[
     (CrashStep::Put(6), 6),
     (CrashStep::Large, 2),
@@ -232,6 +239,8 @@ pub(super) enum Workload {
     Shrink,
     /// Reads and commits during flushes
     Flush,
+    /// Small durable commits, and a journal that is often full
+    Journal,
     /// Named snapshots that are made and dropped, and rollbacks to them
     Named,
     /// Several processes that commit in turns and during each other's flushes, attach, leave and
@@ -260,6 +269,9 @@ impl Workload {
                 _ => {}
             }
         }
+        if self == Self::Journal {
+            settings.journal_bytes = page_size * rng.u64(2..8);
+        }
     }
 
     /// The frequency of each step, apart from the commits in between.
@@ -274,6 +286,7 @@ impl Workload {
             Self::Growth => GROWTH,
             Self::Shrink => SHRINK,
             Self::Flush => FLUSH,
+            Self::Journal => JOURNAL,
             Self::Named => NAMED,
             Self::Shared => SHARED,
         }
@@ -283,6 +296,7 @@ impl Workload {
         match self {
             Self::Lazy if rng.u8(0..8) != 0 => Durability::Lazy,
             Self::Named if rng.bool() => Durability::Lazy,
+            Self::Journal if rng.u8(0..8) != 0 => Durability::Durable,
             Self::Flush | Self::Growth if rng.u8(0..4) != 0 => Durability::Durable,
             _ => MODES[rng.usize(0..MODES.len())],
         }
@@ -297,6 +311,9 @@ impl Workload {
         let mut script = Vec::new();
         if self == Self::Reader {
             script.push(CrashStep::BeginReader);
+        }
+        if self == Self::Journal {
+            script.push(CrashStep::Grow);
         }
         if self == Self::Shared {
             script.extend([CrashStep::Join, CrashStep::Join]);

@@ -10,8 +10,11 @@ const TOOLS: [&str; 2] = ["mdb_dump", "mdb_load"];
 
 /// The directory of LMDB's sources, if cargo has downloaded them.
 fn sources() -> Option<PathBuf> {
+    // Crates for other systems need not have been downloaded.
+    let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline"])
+        .args(["--filter-platform", &host])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .ok()?;

@@ -137,7 +137,7 @@ impl WriteTxn {
             let text = format!("a snapshot's name has 1 to {SNAPSHOT_NAME_MAX} bytes, not {len}");
             return Err(Error::InvalidArgument(text));
         }
-        self.inner.create_snapshot(name)
+        self.whole_mut()?.create_snapshot(name)
     }
 
     /// Drops a named snapshot. The pages that only it kept become free when no crash can restore it
@@ -160,7 +160,7 @@ impl WriteTxn {
     ///
     /// [`Error::SnapshotNotFound`] if there is no snapshot of this name.
     pub fn drop_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
-        self.inner.drop_snapshot(name.as_ref())
+        self.whole_mut()?.drop_snapshot(name.as_ref())
     }
 
     /// Makes this transaction continue from the state of a named snapshot: all tables get their
@@ -198,6 +198,6 @@ impl WriteTxn {
     /// table already, has a savepoint, or was rolled back before; [`Error::UnknownFormat`] if a
     /// table requires a newer version of Teak; [`Error::Corrupted`].
     pub fn roll_back_to_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
-        self.inner.roll_back_to_snapshot(name.as_ref())
+        self.whole_mut()?.roll_back_to_snapshot(name.as_ref())
     }
 }

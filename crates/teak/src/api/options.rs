@@ -187,6 +187,26 @@ impl Options {
         self
     }
 
+    /// Sets whether small lazy commits are collected in a memtable and merged into the tables
+    /// together; by default they are. That makes them several times as fast. They survive the death
+    /// of the process in a write-ahead log, `NAME-wal` next to the database, which exists from the
+    /// first such commit until the database is closed. See `docs/durability.md`.
+    ///
+    /// Without a memtable each commit changes the tables itself, and there is no such file.
+    ///
+    /// ```
+    /// use teak::{Durability, Options};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("cache.teak");
+    /// let options = Options::new().durability(Durability::Lazy).memtable(false);
+    /// let database = options.open(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn memtable(mut self, is_used: bool) -> Self {
+        self.settings.has_memtable = is_used;
+        self
+    }
+
     /// Sets when pages are compared with their checksums; by default once per page since the
     /// database was opened.
     pub fn verification(mut self, verification: Verification) -> Self {

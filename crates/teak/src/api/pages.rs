@@ -61,6 +61,9 @@ impl WriteTxn {
     /// ```
     #[must_use]
     pub fn is_changed(&self, bytes: &[u8]) -> bool {
-        self.inner.pages().is_in_changed_page(bytes)
+        match self.small() {
+            Some(small) => small.holds(bytes),
+            None => (self.whole()).is_ok_and(|whole| whole.pages().is_in_changed_page(bytes)),
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::{
         reading::{reading, reading_twice},
     },
     page::value::StoredValue,
+    write::small::SmallTransaction,
 };
 
 impl<K: Codec, V: Codec> Table<K, V> {
@@ -34,14 +35,30 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &'t T,
         key: impl EncodeAs<K>,
     ) -> Result<Option<V::Item<'t>>> {
-        let root = self.root(txn)?;
         let key = key.encode_as()?;
+        if let Some(small) = txn.buffered()
+            && let Some(found) = self.get_buffered(small, txn, key.as_ref())?
+        {
+            return found.map(V::decode).transpose();
+        }
+        let root = self.root(txn)?;
         let source = txn.source();
         let value = reading_twice(source, || match lookup::get(source, &root, key.as_ref())? {
             Some(value) => V::decode(lookup::load(source, root.page, value)?).map(Some),
             None => Ok(None),
         });
         value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
+    }
+
+    /// The value of a key in a small transaction; `None` if it has to be read as in a whole one.
+    #[inline(never)]
+    fn get_buffered<'t>(
+        &self,
+        small: &'t SmallTransaction,
+        txn: &impl Transaction,
+        key: &[u8],
+    ) -> Result<Option<Option<&'t [u8]>>> {
+        small.get(self.handle(txn), self.name(), key)
     }
 
     /// Like [`Table::get`], for keys that are looked up in their order, or mostly: if the last two
@@ -223,10 +240,19 @@ impl<K: Codec, V: Codec> Table<K, V> {
         existing: Existing,
     ) -> Result<Inserted> {
         let (key, value) = (key.encode_as()?, value.encode_as()?);
-        let (key, value) = (key.as_ref(), StoredValue::inline(value.as_ref()));
-        check_key(&*self.root(txn)?, txn.source().page_size(), key)?;
-        let handle = self.handle(txn);
-        txn.inner.insert(handle, self.name(), key, value, existing)
+        let (key, value) = (key.as_ref(), value.as_ref());
+        let (handle, page_size) = (self.handle(txn), txn.source().page_size());
+        if let Some(small) = txn.small_mut() {
+            let root = small.root_of(handle, self.name())?;
+            check_key(&*self.of_this_kind(root)?, page_size, key)?;
+            let table = (handle, &self.shared_name());
+            if let Some(inserted) = small.insert(table, key, value, existing)? {
+                return Ok(inserted);
+            }
+        }
+        check_key(&*self.root(txn)?, page_size, key)?;
+        let value = StoredValue::inline(value);
+        (txn.whole_mut()?).insert(handle, self.name(), key, value, existing)
     }
 
     /// Removes a record; returns whether there was one.
@@ -237,9 +263,16 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// is no space for the changed pages.
     pub fn remove(&self, txn: &mut WriteTxn, key: impl EncodeAs<K>) -> Result<bool> {
         let key = key.encode_as()?;
-        self.root(txn)?;
         let handle = self.handle(txn);
-        txn.inner.remove(handle, self.name(), key.as_ref())
+        if let Some(small) = txn.small_mut() {
+            self.of_this_kind(small.root_of(handle, self.name())?)?;
+            let table = (handle, &self.shared_name());
+            if let Some(is_there) = small.remove(table, key.as_ref())? {
+                return Ok(is_there);
+            }
+        }
+        self.root(txn)?;
+        (txn.whole_mut()?).remove(handle, self.name(), key.as_ref())
     }
 
     /// Removes many records, in key order; returns how many there were. A key that occurs twice

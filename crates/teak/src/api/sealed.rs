@@ -8,6 +8,7 @@ use crate::{
     btree::{PageSource, RootRef},
     instance::engine::Engine,
     types::TypeNames,
+    write::small::SmallTransaction,
 };
 use std::sync::Arc;
 
@@ -30,4 +31,10 @@ pub trait Sealed {
     /// results mean the same state.
     #[doc(hidden)]
     fn committed(&self) -> Option<(u64, TransactionId)>;
+    /// The transaction, if it may have changes that are in no tree.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn buffered(&self) -> Option<&SmallTransaction> {
+        None
+    }
 }

@@ -50,6 +50,7 @@ impl Database {
     /// nothing becomes durable then.
     pub fn ticket(&self, transaction: TransactionId) -> Result<Ticket> {
         let engine = self.opening.writable()?;
+        engine.show_memtable()?;
         let newest = engine.newest();
         if transaction > newest {
             let text = format!("there is no commit {transaction} yet; the newest is {newest}");

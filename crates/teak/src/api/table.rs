@@ -311,7 +311,7 @@ impl<K, V, M: Kind> Table<K, V, M> {
         change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
     ) -> Result<R> {
         let handle = self.handle(txn);
-        txn.inner.change(handle, self.name(), change)
+        txn.whole_mut()?.change(handle, self.name(), change)
     }
 
     /// Reads the table's tree; on damage the error names the affected keys of the table.

@@ -9,6 +9,7 @@ use super::{
     table_handle::Types,
     table_types::CodecNames,
 };
+use crate::api::sealed::Sealed;
 use crate::{Error, Result, read::catalog::printable};
 use std::{fmt, marker::PhantomData};
 
@@ -107,7 +108,7 @@ impl<K: Codec, V: Codec, M: Kind> TableDef<'_, K, V, M> {
         }
         refuse_orders::<K, V>(self.name, options.order, options.value_order)?;
         txn.create(self.name, options, CodecNames::of::<K, V>().names())?;
-        Ok(Table::new(txn.inner.engine(), self.name))
+        Ok(Table::new(txn.engine(), self.name))
     }
 
     /// Opens the table, whatever options it was created with. The handle is not tied to this

@@ -186,7 +186,13 @@ impl<K, V, M: Kind> Table<K, V, M> {
     // Without this, compilers emit a call, which costs a tenth of a lookup.
     #[inline(always)]
     pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
-        match txn.root_of(self.handle(txn), &self.name)? {
+        self.of_this_kind(txn.root_of(self.handle(txn), &self.name)?)
+    }
+
+    /// The root, if it is of this kind.
+    #[inline(always)]
+    pub(super) fn of_this_kind<'t>(&self, root: Option<RootRef<'t>>) -> Result<RootRef<'t>> {
+        match root {
             Some(root) if root.is_multi() == M::IS_MULTI => Ok(root),
             root => Err(self.missing_table_error(root.is_some())),
         }

@@ -1,7 +1,10 @@
 //! Beginning to write, with options.
 
 use super::{Database, Durability, ReadTxn, WriteTxn, sealed::Sealed};
-use crate::{Error, Result, write::transaction::WriteTransaction};
+use crate::{
+    Error, Result,
+    write::{small::Begun, transaction::WriteTransaction},
+};
 use std::{sync::Arc, time::Duration};
 
 /// How [`Database::begin_write_with`] begins: how long it waits for other writers, on which state,
@@ -100,7 +103,10 @@ impl Database {
     /// releasing dropped pages fails for another reason than lack of space;
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_write(&self) -> Result<WriteTxn> {
-        WriteTransaction::begin(self.opening.writable()?).map(WriteTxn::new)
+        let begun = Begun::begin(self.opening.writable()?, None, None)?;
+        Ok(WriteTxn::begun(
+            begun.expect("without a limit the turn is always acquired"),
+        ))
     }
 
     /// Begins a write transaction with options. Returns `None` if other writers kept the writer
@@ -141,13 +147,17 @@ impl Database {
             read.refuse_cancelled()?;
         }
         let state = options.state.map(|read| read.snapshot().transaction());
-        let Some(mut begun) = WriteTransaction::begin_within(engine, options.timeout, state)?
-        else {
-            return Ok(None);
+        let begun = match state {
+            None => Begun::begin(engine, options.timeout, options.durability)?,
+            Some(_) => {
+                let begun = WriteTransaction::begin_within(engine, options.timeout, state)?;
+                begun.map(Begun::Whole)
+            }
         };
-        if let Some(durability) = options.durability {
-            begun.set_durability(durability);
+        let mut txn = begun.map(WriteTxn::begun);
+        if let (Some(txn), Some(durability)) = (&mut txn, options.durability) {
+            txn.set_durability(durability);
         }
-        Ok(Some(WriteTxn::new(begun)))
+        Ok(txn)
     }
 }

@@ -260,20 +260,22 @@ fn a_process_that_knows_only_a_part_of_the_new_pages_flushes() {
     let first = newest();
     change(&database, 501, Durability::Lazy);
     let second = newest();
-    let changes = CommitChanges {
+    let changes_after = |base| CommitChanges {
+        base,
         new_pages: Some(Vec::new()),
         deaths: Vec::new(),
         is_to_shrink: false,
         journal: database.begin_read().unwrap().record.journal,
         mapping: disk.mapping().unwrap(),
     };
-    let storage: Arc<dyn Storage> = Arc::new(disk);
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     for (begun, knows_all) in [(first, false), (flushed, true)] {
         let mut state = CommitState::new(begun, [0; 4], begun.slot);
         state.set_durable(flushed);
         state.become_leader();
-        for commit in [first, second] {
+        for (before, commit) in [(flushed, first), (first, second)] {
             if commit.transaction > begun.transaction {
+                let changes = changes_after(before.transaction);
                 state.note_changes(commit.transaction, &changes);
             }
         }

@@ -10,13 +10,20 @@ use crate::{
 use std::sync::Arc;
 
 impl Committer {
-    /// The state that the next commit builds on: the newest one, whether or not readers see it yet.
-    pub(crate) fn base(&self) -> Result<Arc<Snapshot>> {
-        let unpublished = self.commit_state.lock().unpublished().cloned();
-        unpublished.map_or_else(|| self.published.newest(), Ok)
+    /// The newest commit, if readers see it and all its pages are in the file.
+    pub(crate) fn base_in_trees(&self) -> Result<Option<Arc<Snapshot>>> {
+        let state = self.commit_state.lock();
+        if state.has_failed() || state.has_deferred() || state.unpublished().is_some() {
+            return Ok(None);
+        }
+        let last = state.last();
+        drop(state);
+        let newest = self.published.newest()?;
+        Ok(Some(newest).filter(|newest| newest.transaction() == last))
     }
 
-    /// Returns [`Committer::base`], the states whose pages must stay, and the last flushed commit.
+    /// The state that the next commit builds on (the newest one, whether or not readers see it yet),
+    /// the states whose pages must stay, and the last flushed commit.
     /// They are read together because all processes share the lock of the commit state.
     pub(crate) fn beginning(
         &self,

@@ -139,6 +139,7 @@ impl WriteTransaction {
         self.refuse_broken()?;
         committer.start_for(self.pages.limits.durability)?;
         self.pages.writer.last_durability = Some(self.pages.limits.durability);
+        (self.engine.memtable).note_durability(self.pages.limits.durability);
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }
@@ -320,6 +321,7 @@ fn changes(
     snapshot: &Snapshot,
 ) -> CommitChanges {
     CommitChanges {
+        base: txn.base.transaction(),
         new_pages: journal::new_pages(txn, taken, snapshot.record.page_count),
         deaths: match txn.journal {
             Some(_) => extents.deaths.clone(),
@@ -378,7 +380,12 @@ fn note_commit(
     let dead_count = deaths.map(|(extent, _)| u64::from(extent.len)).sum();
     let work = mem::take(&mut txn.pages.work);
     let counters = &txn.engine.committer.counters;
-    counters.note_commit(taken_count, dead_count, is_deferred, work);
+    counters.note_commit(
+        txn.commit_count,
+        (taken_count, dead_count),
+        is_deferred,
+        work,
+    );
     let bytes = taken_count * txn.engine.file.page_size as u64;
     if let Some(note) = &mut txn.timing.commit_note {
         note.note_bytes(bytes);

@@ -24,7 +24,7 @@ impl DroppedTrees {
 }
 
 /// How much of the wanted space is released when a transaction begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DropBacklog {
     All,
     Some,

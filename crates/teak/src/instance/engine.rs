@@ -10,10 +10,13 @@ use crate::{
     instance::{
         database_file::DatabaseFile,
         held_writer_lock::HeldWriterLock,
+        memtable::Memtable,
+        merger::Merger,
         openings::Openings,
         policies::{ClosePolicy, OpenRequest, Policies, RequestedPolicies, Settings},
         recovered::RecoveredDatabase,
         table_handles::TableHandles,
+        turn::Turn,
         writer::WriterState,
     },
     observe::{
@@ -50,8 +53,12 @@ pub(crate) struct Engine {
     pub(crate) generation: ForkGeneration,
     pub(crate) file: DatabaseFile,
     pub(crate) policies: Policies,
-    /// `None` if the database is open for reading only.
+    /// The lock of the writer's state; `None` if the database is open for reading only.
     pub(crate) writer_lock: Option<Arc<WriterLock<WriterState>>>,
+    /// The lock of the turn to write, taken before that of the writer's state.
+    pub(crate) turn_lock: Arc<WriterLock<()>>,
+    pub(crate) memtable: Memtable,
+    pub(crate) merger: Merger,
     pub(crate) committer: Arc<Committer>,
     pub(crate) openings: Openings,
     pub(crate) recovery: Recovery,
@@ -67,15 +74,24 @@ impl Engine {
         recovered: RecoveredDatabase,
         shared: Option<Arc<Shared>>,
     ) -> Result<Self> {
-        let OpenRequest { path, settings, .. } = request;
+        let OpenRequest {
+            path,
+            settings,
+            log_path,
+            ..
+        } = request;
         let settings = &settings;
         let RecoveredDatabase {
             snapshot: newest,
             state,
             writer,
             recovery,
+            left,
         } = recovered;
         let policies = Policies::new(settings, &newest.record);
+        let log_path = log_path.filter(|_| settings.has_memtable && writer.is_some());
+        let memtable = Memtable::new(log_path, policies.durability);
+        let tables = TableHandles::default();
         let writer = writer.map(|mut writer| {
             writer.asked = RequestedPolicies::new(settings, &policies);
             writer.is_changed |= writer.asked.note(&mut writer.newest);
@@ -95,15 +111,19 @@ impl Engine {
             Arc::clone(&storage),
             region,
         );
+        memtable.fill_with(left, published.newest_here(), |name| tables.of(name));
         Ok(Self {
             id: unique_id(),
             generation: ForkGeneration::current(),
             file,
             policies,
             writer_lock: writer.map(WriterLock::new),
+            turn_lock: WriterLock::new(()),
+            memtable,
+            merger: Merger::default(),
             openings: Openings::default(),
             recovery,
-            tables: TableHandles::default(),
+            tables,
             readers: Readers::new(table, shared.clone(), settings.slow_readers.clone()),
             committer: Arc::new(Committer::new(
                 storage,
@@ -272,39 +292,71 @@ impl Engine {
         Ok(writer_lock.expect("without a limit the lock is always acquired"))
     }
 
-    /// Waits for the writer lock: first in this process, then across processes. Gives up after
-    /// `limit` and then returns `None`.
+    /// Waits for the turn to write, and for the writer's state. Gives up after `limit` and then
+    /// returns `None`.
     pub(crate) fn try_acquire_writer(
         &self,
         limit: Option<Duration>,
     ) -> Result<Option<HeldWriterLock>> {
+        let Some(turn) = self.try_acquire_turn(limit)? else {
+            return Ok(None);
+        };
+        self.writer_of(turn).map(Some)
+    }
+
+    /// The writer's state, for a thread that has the turn.
+    pub(crate) fn writer_of(&self, turn: Turn) -> Result<HeldWriterLock> {
+        let mut writer = self.take_writer_state()?;
+        writer.turn = Some(turn);
+        Ok(writer)
+    }
+
+    /// Waits for the writer's state, which no other thread keeps for long while this one has the
+    /// turn, or a small transaction has.
+    pub(crate) fn take_writer_state(&self) -> Result<HeldWriterLock> {
         let writer_lock = self.writer_lock.as_ref().ok_or(Error::ReadOnly)?;
+        let guard = writer_lock.take(None);
+        Ok(self.held_writer_lock(guard.expect("without a limit the lock is always acquired")))
+    }
+
+    /// Waits for the turn to write: first in this process, then across processes. Gives up after
+    /// `limit` and then returns `None`. The writer's state is up to date then.
+    pub(crate) fn try_acquire_turn(&self, limit: Option<Duration>) -> Result<Option<Turn>> {
         self.refuse_unwritable()?;
-        if limit != Some(Duration::ZERO) && writer_lock.is_taken_here() {
+        if limit != Some(Duration::ZERO) && self.turn_lock.is_taken_here() {
             self.committer
                 .events
                 .note(|| Event::WaitsForItself { limit });
             self.committer.events.deliver();
         }
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-        let Some(writer_lock) = writer_lock.take(limit) else {
+        let Some(guard) = self.turn_lock.take(limit) else {
             return Ok(None);
         };
-        let mut writer = self.held_writer_lock(writer_lock);
+        let turn = self.turn(guard);
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let entered = self.committer.process_writer_lock.acquire(left);
-        self.refuse_unwritable().inspect_err(|_| {
+        if let Err(refused) = self.refuse_unwritable() {
             // The cross-process lock remembers this process as its last holder, so the writer's
             // state must be read again.
-            writer.is_stale |= entered != Acquisition::StillHeld;
+            if entered != Acquisition::StillHeld
+                && let Ok(mut writer) = self.take_writer_state()
+            {
+                writer.is_stale = true;
+            }
             self.committer.process_writer_lock.undo(entered);
-        })?;
+            return Err(refused);
+        }
         match entered {
             Acquisition::TimedOut => return Ok(None),
-            Acquisition::Acquired(taken) => self.follow(&mut writer, taken)?,
+            Acquisition::Acquired(taken) => self.follow(&mut self.take_writer_state()?, taken)?,
             Acquisition::StillHeld => {}
         }
-        Ok(Some(writer))
+        Ok(Some(turn))
+    }
+
+    pub(crate) fn turn(&self, guard: WriterLockGuard<()>) -> Turn {
+        Turn::new(guard, self.generation, &self.committer)
     }
 
     /// The id of the process that holds the cross-process writer lock, if that is known.
@@ -319,6 +371,7 @@ impl Engine {
     ) -> HeldWriterLock {
         HeldWriterLock {
             writer_lock: Some(writer_lock),
+            turn: None,
             generation: self.generation,
             committer: Arc::clone(&self.committer),
         }
@@ -424,8 +477,9 @@ impl Engine {
     }
 
     /// Waits until every commit so far is durable.
-    pub(crate) fn sync(&self) -> Result<()> {
+    pub(crate) fn sync(self: &Arc<Self>) -> Result<()> {
         self.refuse_unwritable()?;
+        self.show_memtable()?;
         self.named(self.committer.wait(self.committer.newest()))
     }
 
@@ -435,22 +489,25 @@ impl Engine {
     }
 
     /// Waits until a commit is durable. Does nothing in a database that is open for reading only.
-    pub(crate) fn make_durable(&self, transaction: TransactionId) -> Result<()> {
-        match self.is_read_only() {
-            true => Ok(()),
-            false => self.committer.wait(transaction),
+    pub(crate) fn make_durable(self: &Arc<Self>, transaction: TransactionId) -> Result<()> {
+        if self.is_read_only() {
+            return Ok(());
         }
+        self.show_memtable()?;
+        self.committer.wait(transaction)
     }
 
     /// Whether the limits for lazy commits are reached.
-    pub(crate) fn is_flush_due(&self) -> Result<bool> {
+    pub(crate) fn is_flush_due(self: &Arc<Self>) -> Result<bool> {
         self.refuse_unwritable()?;
+        self.show_memtable()?;
         Ok(self.committer.is_due())
     }
 
     /// Begins to make every commit so far durable.
-    pub(crate) fn begin_sync(&self) -> Result<Ticket> {
+    pub(crate) fn begin_sync(self: &Arc<Self>) -> Result<Ticket> {
         self.refuse_unwritable()?;
+        self.show_memtable()?;
         Ok(self.ticket(self.committer.request_flush_of_newest()?))
     }
 
@@ -466,12 +523,19 @@ impl Engine {
 
     /// The newest commit, whether or not readers see it yet.
     pub(crate) fn newest(&self) -> TransactionId {
-        self.committer.newest()
+        let last = self.last_in_memtable();
+        last.unwrap_or_else(|| self.committer.newest())
     }
 
-    /// The newest commit that readers see.
+    /// The newest commit that readers see if they begin now.
     pub(crate) fn visible(&self) -> TransactionId {
-        self.committer.published.visible()
+        let last = self.last_in_memtable();
+        last.unwrap_or_else(|| self.committer.published.visible())
+    }
+
+    fn last_in_memtable(&self) -> Option<TransactionId> {
+        let is_filled = self.memtable.is_filled();
+        is_filled.then(|| self.memtable.lock().last()).flatten()
     }
 
     /// The last commit that is known to be on the disk.
@@ -486,7 +550,8 @@ impl Drop for Engine {
             return;
         }
         // A caller that wants the errors of closing calls `close`.
-        let _ = self.close();
+        let _ = self.close_merged();
+        self.merger.stop();
         match &self.committer.shared {
             Some(shared) => self.leave(shared),
             None => self.committer.stop(),

@@ -1,6 +1,9 @@
 //! The guard of the writer locks.
 
-use crate::{commit::committer::Committer, instance::writer::WriterState};
+use crate::{
+    commit::committer::Committer,
+    instance::{turn::Turn, writer::WriterState},
+};
 use crate::{
     io::{ForkGeneration, Pinned},
     read::snapshot::{PinnedSnapshot, Snapshot},
@@ -11,11 +14,14 @@ use std::{
     sync::Arc,
 };
 
-/// Holds the in-process and the cross-process writer lock, with access to the writer's state.
+/// Holds the writer's state, and the turn to write.
 #[derive(Debug)]
 pub(crate) struct HeldWriterLock {
+    // Dropped in this order.
     /// `None` only after [`Self::take`] and while it is dropped.
     pub(crate) writer_lock: Option<WriterLockGuard<WriterState>>,
+    /// `None` if the memtable is merged for a reader: another thread may have the turn.
+    pub(crate) turn: Option<Turn>,
     pub(crate) generation: ForkGeneration,
     pub(crate) committer: Arc<Committer>,
 }
@@ -44,6 +50,7 @@ impl HeldWriterLock {
     pub(crate) fn take(&mut self) -> Self {
         Self {
             writer_lock: self.writer_lock.take(),
+            turn: self.turn.take(),
             generation: self.generation,
             committer: Arc::clone(&self.committer),
         }
@@ -77,8 +84,11 @@ impl Drop for HeldWriterLock {
             // In a forked child the lock belongs to the parent, which still uses it.
             return std::mem::forget(writer_lock);
         }
-        self.committer
-            .process_writer_lock
-            .end_use(&self.committer.commit_state);
+        drop(writer_lock);
+        if self.turn.is_none() {
+            self.committer
+                .process_writer_lock
+                .note_deferred_written(&self.committer.commit_state);
+        }
     }
 }

@@ -84,6 +84,8 @@ impl Opening {
                 }
                 opened => {
                     let engine = Arc::new(opened?);
+                    // Commits that a process left in its log.
+                    engine.show_memtable()?;
                     open_databases().push(OpenDatabase {
                         name,
                         file: file_id(path),
@@ -178,6 +180,10 @@ impl Drop for Opening {
     fn drop(&mut self) {
         self.engine
             .end_opening(self.is_closed.load(Ordering::Acquire));
+        if self.engine.openings.is_unopened() {
+            // A caller that wants the error closes the database. The log keeps the commits.
+            let _ = self.engine.show_memtable();
+        }
     }
 }
 

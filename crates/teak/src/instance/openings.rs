@@ -47,6 +47,11 @@ impl Openings {
         }
     }
 
+    /// Whether no opening is left.
+    pub(crate) fn is_unopened(&self) -> bool {
+        *self.count() == 0
+    }
+
     /// Counts one opening less. Returns whether it was the last one. In that case no new opening is
     /// possible before the database is closed.
     pub(crate) fn closes_with_this(&self) -> bool {

@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) network: Network,
     pub(crate) without_name: LostNamePolicy,
     pub(crate) on_close: ClosePolicy,
+    /// Whether small lazy commits go to a memtable.
+    pub(crate) has_memtable: bool,
     pub(crate) unused_lock_file: UnusedLockFile,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,
@@ -65,6 +67,7 @@ impl Default for Settings {
             network: Network::Refuse,
             without_name: LostNamePolicy::Commit,
             on_close: ClosePolicy::Flush,
+            has_memtable: true,
             unused_lock_file: UnusedLockFile::Remove,
             comparisons: Comparisons::default(),
             read_ahead: ReadAhead::default(),
@@ -284,4 +287,6 @@ pub(crate) struct OpenRequest {
     pub(crate) is_read_only: bool,
     pub(crate) settings: Settings,
     pub(crate) boot: [u8; 16],
+    /// Where the log of the memtable is; `None` if there is neither.
+    pub(crate) log_path: Option<PathBuf>,
 }

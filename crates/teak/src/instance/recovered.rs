@@ -1,7 +1,9 @@
 //! A recovered database, before it is opened.
 
 use crate::{
-    commit::state::CommitState, instance::writer::WriterState, observe::recovery::Recovery,
+    commit::state::CommitState,
+    instance::{wal::LeftWal, writer::WriterState},
+    observe::recovery::Recovery,
     read::snapshot::Snapshot,
 };
 
@@ -12,4 +14,6 @@ pub(crate) struct RecoveredDatabase {
     /// `None` if the database must not be written.
     pub(crate) writer: Option<WriterState>,
     pub(crate) recovery: Recovery,
+    /// Commits after the newest one in the trees.
+    pub(crate) left: LeftWal,
 }

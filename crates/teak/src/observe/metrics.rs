@@ -89,12 +89,12 @@ counters!(
 impl Counters {
     pub(crate) fn note_commit(
         &self,
-        taken_pages: u64,
-        dead_pages: u64,
+        commit_count: u64,
+        (taken_pages, dead_pages): (u64, u64),
         is_deferred: bool,
         work: WriteWork,
     ) {
-        self.commits.fetch_add(1, Relaxed);
+        self.commits.fetch_add(commit_count, Relaxed);
         self.deferred_commits.fetch_add(is_deferred.into(), Relaxed);
         self.taken_pages.fetch_add(taken_pages, Relaxed);
         self.dead_pages.fetch_add(dead_pages, Relaxed);

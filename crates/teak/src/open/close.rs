@@ -9,7 +9,7 @@
 use crate::{Error, Result, record::Record};
 use crate::{
     instance::{
-        engine::Engine, held_writer_lock::HeldWriterLock, policies::ClosePolicy,
+        engine::Engine, held_writer_lock::HeldWriterLock, policies::ClosePolicy, turn::Turn,
         writer::WriterState,
     },
     io::{FILE_MODE, LockMode},
@@ -21,7 +21,7 @@ use crate::{
         lock_file_errors::lock_file_error,
     },
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// How long closing waits for the end of a write transaction.
 const WRITER_WAIT_MAX: Duration = match cfg!(test) {
@@ -33,31 +33,56 @@ impl Engine {
     /// Flushes, truncates the free end of the file, and records a clean close, unless lazy commits
     /// may be left in the system's cache. No operation can begin afterwards. Returns `false` and
     /// does nothing if a write transaction did not end in time: the caller may be inside it.
-    pub(crate) fn close(&self) -> Result<bool> {
-        self.refuse_forked()?;
-        let Some(writer_lock) = &self.writer_lock else {
-            self.openings.set_closed();
-            self.openings.note_close_ended();
-            return Ok(true);
-        };
-        if self.openings.is_closed() {
-            return Ok(true);
-        }
-        self.refuse_unwritable()?;
-        let Some(guard) = writer_lock.take(Some(WRITER_WAIT_MAX)) else {
+    pub(crate) fn close(self: &Arc<Self>) -> Result<bool> {
+        let Some(turn) = self.turn_to_close()? else {
             return Ok(false);
         };
-        let writer = self.held_writer_lock(guard);
+        // No commit can be added while this thread has the turn.
+        if !self.openings.is_closed() {
+            self.show_memtable()?;
+        }
+        self.close_in(turn).map(|()| true)
+    }
+
+    /// Like [`Self::close`], without merging the memtable: it is empty, or its log is left to the
+    /// next opening.
+    pub(crate) fn close_merged(&self) -> Result<()> {
+        match self.turn_to_close()? {
+            Some(turn) => self.close_in(turn),
+            None => Ok(()),
+        }
+    }
+
+    /// The turn to write; the inner `None` if there is nothing to write. `None` if a transaction
+    /// did not end in time.
+    fn turn_to_close(&self) -> Result<Option<Option<Turn>>> {
+        self.refuse_forked()?;
+        if self.is_read_only() || self.openings.is_closed() {
+            return Ok(Some(None));
+        }
+        self.refuse_unwritable()?;
+        let guard = self.turn_lock.take(Some(WRITER_WAIT_MAX));
+        Ok(guard.map(|guard| Some(self.turn(guard))))
+    }
+
+    fn close_in(&self, turn: Option<Turn>) -> Result<()> {
+        let Some(turn) = turn else {
+            self.openings.set_closed();
+            self.openings.note_close_ended();
+            return Ok(());
+        };
+        let writer = self.writer_of(turn)?;
         self.refuse_unwritable()?;
         self.openings.set_closed();
         let closed = self.named(self.write_last(writer));
         self.openings.note_close_ended();
         if closed.is_ok() {
+            self.memtable.lock().remove_log();
             let file_bytes = self.file.storage.len();
             self.committer.events.note(|| Event::Closed { file_bytes });
         }
         self.committer.wake_all();
-        closed.map(|()| true)
+        closed
     }
 
     /// Closes as the last process, or makes all commits durable. `writer` does not hold the
@@ -86,7 +111,7 @@ impl Engine {
 
     /// Makes all commits durable when one of several openings in this process is closed, unless
     /// lazy commits may be left.
-    pub(crate) fn sync_for_close(&self) -> Result<()> {
+    pub(crate) fn sync_for_close(self: &Arc<Self>) -> Result<()> {
         match self.policies.on_close {
             ClosePolicy::LeaveLazy if self.committer.has_only_lazy() => Ok(()),
             _ => self.sync(),
@@ -143,6 +168,7 @@ impl Engine {
             && let Some(guard) = writer_lock.take(None)
         {
             let _ = self.close_alone(self.held_writer_lock(guard));
+            self.memtable.lock().remove_log();
         }
         self.committer.stop();
         self.file.storage.grow_ahead(0);

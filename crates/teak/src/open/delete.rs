@@ -17,7 +17,7 @@ use crate::{
     },
 };
 use crate::{
-    instance::opening::open_here,
+    instance::{opening::open_here, wal::remove_log_of},
     share::{
         attachment::Shared,
         lock_file_errors::{lock_file_error, not_opened},
@@ -190,6 +190,7 @@ impl DatabaseFiles {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             removed => removed.map_err(Error::io(DELETING))?,
         }
+        remove_log_of(&self.file);
         let directory = self.file.parent().unwrap_or(Path::new("/"));
         flush_directory(directory).map_err(Error::io(DELETING))?;
         Ok(true)

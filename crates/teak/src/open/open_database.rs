@@ -99,12 +99,19 @@ impl Engine {
         (path, access, create): (&Path, Access, Create),
         settings: Settings,
     ) -> Result<Self> {
-        let mut attach = Attach::enter_gate(path, &settings)?;
-        let file_sharing = attach.file_sharing();
-        let file = (path, access, create);
-        let (storage, request) = open_file(file, file_sharing, settings, Some(&mut attach))?;
-        let dynamic: Arc<dyn Storage> = Arc::clone(&storage) as _;
-        Self::attach(attach, dynamic, request, || storage.admit_others())
+        loop {
+            let mut attach = Attach::enter_gate(path, &settings)?;
+            let file_sharing = attach.file_sharing();
+            let file = (path, access, create);
+            let opened = open_file(file, file_sharing, settings.clone(), Some(&mut attach));
+            if opened.is_err() && attach.is_left_alone() {
+                // The process with commits in its memtable has died, so this one recovers them.
+                continue;
+            }
+            let (storage, request) = opened?;
+            let dynamic: Arc<dyn Storage> = Arc::clone(&storage) as _;
+            return Self::attach(attach, dynamic, request, || storage.admit_others());
+        }
     }
 
     fn open_unshared(file: (&Path, Access, Create), settings: Settings) -> Result<Self> {
@@ -138,6 +145,9 @@ impl Engine {
             // Pages that readers of other processes hold are pending, not free.
             writer.is_stale = true;
         }
+        if recovered.left.commit_count() > 0 {
+            attach.note_memtable();
+        }
         admit_others().map_err(Error::io("locking the database file"))?;
         let shared = attach.begin_and_finish(&storage, &recovered, &request)?;
         recovered.state.join(&shared);
@@ -161,6 +171,7 @@ impl Engine {
             is_read_only: false,
             settings,
             boot,
+            log_path: None,
         };
         let mut attach = Attach::enter_gate_apart(lock_file)?;
         attach.map_region((0, 0), boot)?;
@@ -197,6 +208,7 @@ impl Engine {
             is_read_only,
             settings,
             boot,
+            log_path: None,
         };
         Self::recover_alone(request, storage).map_err(|error| error.at(&path))
     }

@@ -14,6 +14,7 @@ use crate::{
     io::file_reads,
     open::{inspect::not_a_database, settle::format, shorten::truncate_before_use},
     process::attach::Attach,
+    share::names::log_path,
 };
 use std::{
     path::Path,
@@ -84,6 +85,7 @@ pub(crate) fn open_file(
         is_read_only: matches!(access, Access::ReadOnly),
         settings,
         boot,
+        log_path: log_path(path),
     };
     Ok((Arc::new(storage), request))
 }

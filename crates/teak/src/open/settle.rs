@@ -17,11 +17,13 @@ use crate::{
         policies::{OpenRequest, RequestedPolicies, Settings},
         recovered::RecoveredDatabase,
         shrink_state::ShrinkState,
+        wal::LeftWal,
         writer::WriterState,
         zone_state::ZoneState,
     },
     observe::recovery::Recovery,
     open::recover::{self, Decision, RecoveredCommit},
+    planted::planted,
     read::{
         catalog, named_list::NamedPins, roots::KnownRoots, snapshot::Snapshot,
         verified_bitmap::VerifiedBitmap,
@@ -80,15 +82,45 @@ pub(crate) fn recover_database(
         state.distrust_after(found.known_flushed);
     }
     let is_changed = found.recovery != Recovery::Clean;
+    let left = left_commits(request, &newest)?;
+    let recovery = with_left(found.recovery, newest.transaction, &left);
     Ok(RecoveredDatabase {
+        left,
         writer: (!request.is_read_only).then(|| WriterState {
             named,
             ..writer(newest, space, is_changed)
         }),
         snapshot,
         state,
-        recovery: found.recovery,
+        recovery,
     })
+}
+
+/// The commits that a process left in the log of its memtable.
+fn left_commits(request: &OpenRequest, newest: &Record) -> Result<LeftWal> {
+    planted!(LogIgnored => return Ok(LeftWal::default()));
+    let Some(path) = &request.log_path else {
+        return Ok(LeftWal::default());
+    };
+    let left = LeftWal::read(path, newest)?;
+    if !request.is_read_only {
+        return Ok(left);
+    }
+    match left.commit_count() {
+        0 => Ok(LeftWal::default()),
+        _ => Err(Error::InvalidArgument(IN_LOG.into())),
+    }
+}
+
+/// The result of recovery, with the commits in the log.
+fn with_left(recovery: Recovery, newest: TransactionId, left: &LeftWal) -> Recovery {
+    let last = left.last(newest);
+    match recovery {
+        Recovery::Clean if left.commit_count() > 0 => Recovery::Killed { last },
+        Recovery::Killed { .. } => Recovery::Killed { last },
+        Recovery::Verified { .. } => Recovery::Verified { last },
+        other => other,
+    }
 }
 
 /// Opens a database that other processes have open and have recovered. `newest` is the state that
@@ -121,6 +153,7 @@ pub(crate) fn join(
         state,
         writer,
         recovery: Recovery::Joined,
+        left: LeftWal::default(),
     })
 }
 
@@ -188,6 +221,9 @@ pub(crate) fn find_and_recover(
 
 pub(crate) const IN_JOURNAL: &str = "the machine went down, and the newest commits are only in the journal; \
                           open it once for writing, which applies the journal";
+
+const IN_LOG: &str = "a process died, and its newest commits are only in the write-ahead log next to the \
+                      database; open it once for writing, which applies the log";
 
 /// Refuses a database that this version must not write, or cannot read.
 pub(crate) fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {

@@ -17,6 +17,7 @@ use crate::{
         recovered::RecoveredDatabase,
     },
     io::file_reads,
+    planted::planted,
     read::published::{
         PUBLISHING, no_record, publish_record, record_of_visible, refuse_shorter, wrong_record,
     },
@@ -32,11 +33,14 @@ use std::{
     path::{Path, PathBuf},
     process,
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
 /// How long writers may take to notice a failure that this process has noticed.
 const WRITERS_WAIT_MAX: Duration = Duration::from_secs(5);
+/// How long a process may take to merge its memtable.
+const MEMTABLE_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// The held gate of a lock file, and an entry in the table of processes.
 pub(crate) struct Attach {
@@ -47,6 +51,8 @@ pub(crate) struct Attach {
     pid_namespace: u64,
     entry_index: u32,
     is_alone: bool,
+    /// Whether the process that this one joined died, with commits in its memtable.
+    is_left_alone: bool,
     /// Whether this process keeps all others from writing until the database is in order.
     has_locks: bool,
     path: PathBuf,
@@ -111,6 +117,7 @@ impl Attach {
             lock_file: Some(lock_file),
             entry_index,
             is_alone,
+            is_left_alone: false,
             has_locks: false,
             path: path.to_path_buf(),
             mode,
@@ -148,8 +155,41 @@ impl Attach {
         }
         let membership =
             (region.processes).enter(self.entry_index, process::id(), self.pid_namespace);
+        if !self.is_alone {
+            region.note_joined();
+        }
         self.region = Some((region, membership));
-        Ok(())
+        self.wait_for_memtable()
+    }
+
+    /// Waits until the process that this one joins has merged its memtable. That takes some
+    /// milliseconds.
+    fn wait_for_memtable(&mut self) -> Result<()> {
+        let began = Instant::now();
+        loop {
+            let owner = self.region().memtable_owner();
+            if owner == 0 || owner == self.me() || planted!(MemtableBesideOthers) {
+                return Ok(());
+            }
+            if !is_alive_or_declare_dead(self.lock_file(), self.region(), owner) {
+                self.is_left_alone = true;
+                return Err(Error::InUse(self.path.clone()));
+            }
+            if began.elapsed() > MEMTABLE_WAIT_MAX {
+                return Err(Error::InUse(self.path.clone()));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Whether the process that this one was to join has died with commits in its memtable.
+    pub(crate) fn is_left_alone(&self) -> bool {
+        self.is_left_alone
+    }
+
+    /// Notes that this process has commits to merge before others may join.
+    pub(crate) fn note_memtable(&self) {
+        self.region().set_memtable_owner(self.me());
     }
 
     /// If this process is alone, notes which file the processes have open.
@@ -285,10 +325,12 @@ impl Attach {
         let epoch = region.epoch();
         let lock_file = self.lock_file.take();
         let lock_file = lock_file.expect("an attach has its file until the end");
+        // Read before others may join.
+        let alone_since = self.is_alone.then(|| region.joined());
         lock_file.leave_gate();
         Arc::new(Shared::new(
             region,
-            epoch,
+            (epoch, alone_since),
             lock_file,
             (membership, self.pid_namespace),
             Arc::clone(storage),

@@ -23,7 +23,9 @@ impl Opening {
     ) -> Result<Option<TransactionId>> {
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         loop {
-            let published = &self.readable()?.committer.published;
+            let engine = self.readable()?;
+            engine.show_memtable()?;
+            let published = &engine.committer.published;
             let visible = published.visible();
             if visible > after {
                 return Ok(Some(visible));

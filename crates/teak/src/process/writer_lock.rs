@@ -1,6 +1,6 @@
 //! The cross-process writer lock. The writing process holds it. A process keeps it between
-//! transactions only while it has deferred commits in memory, because no other process could build
-//! on those.
+//! transactions only while it has deferred commits in memory, or commits in its memtable, because
+//! no other process could build on those.
 
 use crate::share::LockOutcome;
 use crate::{commit::state_lock::CommitStateLock, share::attachment::Shared, sync::lock};
@@ -37,6 +37,8 @@ struct HoldState {
     is_held: bool,
     /// Whether a thread holds the in-process writer lock and uses this one.
     is_in_use: bool,
+    /// Whether the memtable has commits.
+    is_kept: bool,
 }
 
 impl CrossProcessWriterLock {
@@ -116,9 +118,17 @@ impl CrossProcessWriterLock {
         }
     }
 
+    /// Notes whether the memtable has commits. The caller gives the lock back when it ends its use.
+    pub(crate) fn keep(&self, is_kept: bool) {
+        if self.shared.is_some() {
+            self.lock().is_kept = is_kept;
+        }
+    }
+
     fn give_back(&self, state: &mut HoldState, commit_state: &CommitStateLock) {
         if let Some(shared) = &self.shared
             && state.is_held
+            && !state.is_kept
             && !commit_state.has_deferred()
         {
             state.is_held = false;

@@ -92,12 +92,14 @@ impl Engine {
     #[inline]
     pub(crate) fn begin_read(self: &Arc<Self>) -> Result<Reader> {
         self.refuse_closed()?;
+        self.show_memtable()?;
         Reader::begin(self)
     }
 
     /// Begins to read the state of a named snapshot.
     pub(crate) fn begin_read_at(self: &Arc<Self>, name: &[u8]) -> Result<Reader> {
         self.refuse_closed()?;
+        self.show_memtable()?;
         Reader::begin_at(self, name, Trust::Own)
     }
 }
@@ -218,6 +220,7 @@ impl Reset {
         match self.0 {
             ResetHold::Kept(hold) => {
                 hold.engine.refuse_closed()?;
+                hold.engine.show_memtable()?;
                 prepare(&hold.engine)?;
                 Reader::begin_with(hold)
             }

@@ -9,12 +9,17 @@ use crate::{
 use crate::{io::file_reads, sync::lock};
 use std::{
     io,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
 /// The shortest time between two checks for dead processes.
 const DEAD_READERS_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// The shortest time between two looks for other processes.
+const OTHERS_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Handling of the lock file when the last process leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,12 +43,16 @@ pub(crate) struct Shared {
     storage: Arc<dyn Storage>,
     page_size: usize,
     last_checked: Mutex<Option<Instant>>,
+    /// How many processes had [joined](Region::joined) when this one was alone; all ones if it never
+    /// was.
+    alone_since: AtomicU64,
+    last_looked_for_others: Mutex<Option<Instant>>,
 }
 
 impl Shared {
     pub(crate) fn new(
         region: Region,
-        epoch: u64,
+        (epoch, alone_since): (u64, Option<u64>),
         lock_file: LockFile,
         (membership, pid_namespace): (Membership, u64),
         storage: Arc<dyn Storage>,
@@ -63,6 +72,8 @@ impl Shared {
             pid_namespace,
             storage,
             last_checked: Mutex::default(),
+            alone_since: AtomicU64::new(alone_since.unwrap_or(u64::MAX)),
+            last_looked_for_others: Mutex::default(),
         }
     }
 
@@ -167,6 +178,29 @@ impl Shared {
         }
         let record = Record::decode(&bytes, slot).ok();
         Ok(record.filter(|record| record.page_size as usize == self.page_size))
+    }
+
+    /// Whether no other process has the database open, as far as this one knows. It does not know
+    /// of a process that is just joining, and that has to wait for a memtable.
+    pub(crate) fn is_alone(&self) -> bool {
+        let joined = self.region.joined();
+        self.alone_since.load(Relaxed) == joined || self.is_alone_again(joined)
+    }
+
+    /// Looks for other processes, unless that was done recently. `joined` was read before.
+    #[cold]
+    fn is_alone_again(&self, joined: u64) -> bool {
+        let mut last_looked = lock(&self.last_looked_for_others);
+        if last_looked.is_some_and(|last| last.elapsed() < OTHERS_CHECK_INTERVAL) {
+            return false;
+        }
+        *last_looked = Some(Instant::now());
+        // A process locks its byte of the lock file before it counts itself as one that joins.
+        let is_alone = matches!(self.lock_file.has_others(), Ok(false));
+        if is_alone {
+            self.alone_since.store(joined, Relaxed);
+        }
+        is_alone
     }
 
     /// Whether this process is a forked child of the one that opened the database.

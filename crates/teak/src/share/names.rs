@@ -108,10 +108,20 @@ pub(crate) fn lock_path(path: &Path, chosen: Option<&Path>) -> io::Result<PathBu
     Ok(path.with_file_name(lock_name(name)))
 }
 
+/// The path of the log of a database's memtable, next to the file itself; `None` if there is no
+/// room in its name.
+pub(crate) fn log_path(path: &Path) -> Option<PathBuf> {
+    let path = resolved(path).ok()?;
+    let mut name = path.file_name()?.to_os_string();
+    name.push(LOG_SUFFIX);
+    (name.len() <= NAME_MAX).then(|| path.with_file_name(name))
+}
+
 /// The most bytes in a file name.
 pub(crate) const NAME_MAX: usize = 255;
 
 pub(crate) const LOCK_SUFFIX: &str = "-lock";
+const LOG_SUFFIX: &str = "-wal";
 
 /// The name of a database followed by `-lock`. If that is too long, the beginning of the name and a
 /// checksum of it, which every process computes alike.

@@ -6,7 +6,7 @@
 //! | 128 | the cross-process writer lock |
 //! | 192 | the flush lock |
 //! | 256 | the lock of the commit state |
-//! | 320 | which of the two copies of that state is valid; whether a write or flush has failed; how often blocks of the file were given back |
+//! | 320 | which of the two copies of that state is valid; whether a write or flush has failed; how often blocks of the file were given back; the process with a memtable; how many processes have joined |
 //! | 512, 1024 | the two copies |
 //! | 4,096 | the table of processes: incarnation and process id, PID namespace |
 //! | 69,632 | four record areas, for the commit records of visible states |
@@ -24,7 +24,7 @@ use super::{
     notify::CommitNotifier,
     processes::{ProcessTable, TABLE_WORDS},
     readers::{ReaderTable, SPARE},
-    words::{AcqRel, Acquire, AtomicU64, Memory, PAGE, Relaxed, Release, fence},
+    words::{AcqRel, Acquire, AtomicU64, Memory, PAGE, Relaxed, Release, SeqCst, fence},
 };
 use crate::io::FileId;
 use std::{ops::Range, sync::Arc};
@@ -32,7 +32,7 @@ use std::{ops::Range, sync::Arc};
 /// `TeakLock`, little-endian.
 const MAGIC: u64 = u64::from_le_bytes(crate::io::LOCK_MAGIC);
 /// Grows with each change of the layout described above.
-const LAYOUT: u64 = 7;
+const LAYOUT: u64 = 8;
 
 const BOOT: usize = 2;
 const DATABASE: usize = 4;
@@ -45,6 +45,8 @@ const STATE_LOCK: usize = 256;
 const CURRENT_COPY: usize = 40;
 const HAS_FAILED: usize = 41;
 const GIVEN_BACK: usize = 42;
+const MEMTABLE_OWNER: usize = 43;
+const JOINED: usize = 44;
 /// Words before the two copies.
 const HEAD_LEN: usize = COPIES[0];
 const COPIES: [usize; 2] = [64, 128];
@@ -68,9 +70,7 @@ const _: () = assert!(
     "each lock has a cache line"
 );
 const _: () = assert!(
-    COPIES[0] > GIVEN_BACK
-        && COPIES[1] >= COPIES[0] + STATE_LEN
-        && PROCESSES >= COPIES[1] + STATE_LEN,
+    COPIES[0] > JOINED && COPIES[1] >= COPIES[0] + STATE_LEN && PROCESSES >= COPIES[1] + STATE_LEN,
     "the copies of the commit state overlap neither each other nor what is around them"
 );
 const _: () = assert!(
@@ -224,6 +224,28 @@ impl Region {
     /// Notes that the caller, which holds the writer lock, gave blocks back.
     pub(crate) fn note_blocks_given_back(&self) {
         self.word(GIVEN_BACK).fetch_add(1, Relaxed);
+    }
+
+    /// The process that may have commits in its memtable; 0 if there is none.
+    pub(crate) fn memtable_owner(&self) -> u32 {
+        self.word(MEMTABLE_OWNER).load(SeqCst) as u32
+    }
+
+    /// Notes the process that may have commits in its memtable, or 0. Before it relies on being
+    /// alone, it compares [`Self::joined`]: a process that joins first counts itself there, and then
+    /// looks for an owner. So one of the two sees the other.
+    pub(crate) fn set_memtable_owner(&self, token: u32) {
+        self.word(MEMTABLE_OWNER).store(token.into(), SeqCst);
+    }
+
+    /// How many processes have joined others.
+    pub(crate) fn joined(&self) -> u64 {
+        self.word(JOINED).load(SeqCst)
+    }
+
+    /// Counts this process as one that joins others.
+    pub(crate) fn note_joined(&self) {
+        self.word(JOINED).fetch_add(1, SeqCst);
     }
 
     /// The commit state. The caller holds its lock.

@@ -28,13 +28,14 @@ use std::{mem, sync::Arc, time::Duration};
 
 impl WriteTransaction {
     /// Waits for the writer lock and begins. Releases all dropped trees if space was wanted.
+    #[cfg(test)]
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let begun = Self::begin_within(engine, None, None)?;
         Ok(begun.expect("without a limit the lock is always acquired"))
     }
 
-    /// Like [`Self::begin`], but gives up after `limit` and then returns `None`. With a `state`,
-    /// begins only if that is the newest commit, whether or not readers see it. With either of the
+    /// Waits for the turn to write and begins. Releases all dropped trees if space was wanted. Gives
+    /// up after `limit` and then returns `None`. With a `state`, begins only if that is the newest commit, whether or not readers see it. With either of the
     /// two, releases only some dropped trees. That takes commits, but those change no record.
     pub(crate) fn begin_within(
         engine: &Arc<Engine>,
@@ -56,17 +57,17 @@ impl WriteTransaction {
             // A stale caller fails at once, without waiting for the lock.
             refuse_stale(state, engine.newest())?;
         }
-        let Some(writer_lock) = engine.try_acquire_writer(limit)? else {
+        let Some(writer) = engine.try_acquire_writer(limit)? else {
             return Ok(None);
         };
         if let Some(state) = state {
-            refuse_stale(state, engine.committer.base()?.transaction())?;
+            refuse_stale(state, engine.newest())?;
         }
         let backlog = match (limit, state) {
             (None, None) => DropBacklog::All,
             _ => DropBacklog::Some,
         };
-        let mut txn = Self::begin_in(engine, writer_lock, backlog)?;
+        let mut txn = Self::begin_in(engine, writer, backlog)?;
         assert!(
             state.is_none_or(|state| state <= txn.base.transaction()),
             "after the state that the caller names, only dropped trees are released"
@@ -77,21 +78,37 @@ impl WriteTransaction {
 
     pub(crate) fn begin_in(
         engine: &Arc<Engine>,
-        mut writer: HeldWriterLock,
+        writer: HeldWriterLock,
         backlog: DropBacklog,
     ) -> Result<Self> {
+        let mut txn = Self::begin_merged(engine, writer)?;
+        release_backlog(&mut txn, backlog)?;
+        Ok(txn)
+    }
+
+    /// Begins a transaction that commits this many commits as one, on the newest state in the
+    /// trees.
+    pub(crate) fn begin_for(
+        engine: &Arc<Engine>,
+        mut writer: HeldWriterLock,
+        commit_count: u64,
+    ) -> Result<Self> {
         let beginning = engine.named(WriteStart::new(engine, &mut writer))?;
-        let mut txn = Self::of(engine, beginning, writer);
+        let txn = Self::of(engine, beginning, writer, commit_count);
         assert_eq!(
             txn.id(),
             txn.pages.transaction(),
             "pages are born in the transaction that commits them"
         );
-        release_backlog(&mut txn, backlog)?;
         Ok(txn)
     }
 
-    fn of(engine: &Arc<Engine>, beginning: WriteStart, writer: HeldWriterLock) -> Self {
+    fn of(
+        engine: &Arc<Engine>,
+        beginning: WriteStart,
+        writer: HeldWriterLock,
+        commit_count: u64,
+    ) -> Self {
         let WriteStart {
             base,
             snapshots,
@@ -103,7 +120,8 @@ impl WriteTransaction {
             engine: Arc::clone(engine),
             event_delivery: EventDelivery::new(&engine.committer),
             catalog: base.catalog,
-            pages: WritePages::new(storage, mapping, &base, writer, limits),
+            pages: WritePages::new(storage, mapping, &base, writer, (limits, commit_count)),
+            commit_count,
             tables: OpenTables::default(),
             savepoints: Vec::new(),
             named: NamedEdits::new(snapshots),
@@ -127,7 +145,7 @@ impl WriteTransaction {
         let spans = mem::take(&mut self.timing.spans);
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
         self.event_delivery.disarm();
-        *self = Self::of(&engine, beginning, writer);
+        *self = Self::of(&engine, beginning, writer, 1);
         self.set_durability(durability);
         (self.timing.began_ms, self.timing.spans) = (began_ms, spans);
         Ok(())

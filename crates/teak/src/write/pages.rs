@@ -51,6 +51,7 @@ pub(crate) struct WritePages {
     pub(crate) file: TransactionFile,
     /// The pages of the base state whose checksums were verified.
     verified: VerifiedBitmap,
+    base: TransactionId,
     transaction: TransactionId,
     pub(crate) limits: WriteLimits,
     /// The source of new pages.
@@ -72,7 +73,7 @@ impl WritePages {
         mapping: Arc<Mapping>,
         base: &Snapshot,
         writer: HeldWriterLock,
-        limits: WriteLimits,
+        (limits, commit_count): (WriteLimits, u64),
     ) -> Self {
         debug_assert!(
             writer.unwritten.is_sorted_by(|a, b| a.number < b.number),
@@ -85,7 +86,8 @@ impl WritePages {
         Self {
             file: TransactionFile::new(storage, mapping, base.record.page_size as usize),
             verified: base.verified.clone(),
-            transaction: base.transaction().next(),
+            base: base.transaction(),
+            transaction: TransactionId(base.transaction().0 + commit_count),
             limits,
             writer,
             supply: PageSupply::default(),
@@ -142,7 +144,7 @@ impl WritePages {
 
     /// The transaction id of the base state.
     pub(crate) fn base(&self) -> TransactionId {
-        TransactionId(self.transaction.0 - 1)
+        self.base
     }
 
     /// Number of pages that this transaction has taken and keeps.

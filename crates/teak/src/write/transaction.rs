@@ -43,6 +43,8 @@ pub(crate) struct WriteTransaction {
     pub(crate) event_delivery: EventDelivery,
     pub(crate) base: Arc<Snapshot>,
     pub(crate) engine: Arc<Engine>,
+    /// How many commits this is: those of the memtable are merged as one.
+    pub(crate) commit_count: u64,
     pub(crate) catalog: TreeRoot,
     pub(crate) tables: OpenTables,
     pub(crate) savepoints: Vec<SavepointState>,
@@ -62,7 +64,7 @@ impl WriteTransaction {
 
     /// The id that the commit will have.
     pub(crate) fn id(&self) -> TransactionId {
-        self.base.transaction().next()
+        TransactionId(self.base.transaction().0 + self.commit_count)
     }
 
     pub(crate) fn pages(&self) -> &WritePages {

@@ -194,7 +194,7 @@ impl DetachedCursor {
 
     /// Stores a hint to the record after the one that was just removed.
     fn set_hint_to_next(&mut self, txn: &WriteTxn) -> Result<()> {
-        let next_position = txn.inner.position_after_removed(self.table.handle(txn));
+        let next_position = txn.whole()?.position_after_removed(self.table.handle(txn));
         self.hint = match next_position {
             Some(position) => Some(Hint {
                 version: TableVersion::new(txn, &self.table, &*self.table.root(txn)?),

@@ -186,7 +186,7 @@ impl DetachedCursor {
         };
         let handle = self.table.handle(txn);
         let name = self.table.name();
-        txn.inner
+        txn.whole_mut()?
             .change(handle, name, |tree| scope.remove(tree, pair))
     }
 }

@@ -1,7 +1,7 @@
 //! The progress of a write transaction.
 
 use super::{Transaction, write::WriteTxn};
-use crate::TransactionId;
+use crate::{TransactionId, api::sealed::Sealed, write::transaction::WriteTransaction};
 use std::time::Duration;
 
 /// The progress of a write transaction; see [`WriteTxn::info`].
@@ -44,16 +44,31 @@ impl WriteTxn {
     /// ```
     #[must_use]
     pub fn info(&self) -> WriteInfo {
-        let inner = &self.inner;
+        let (id, engine) = (self.id(), self.engine());
+        let file_bytes = engine.file_bytes();
+        if let Some(small) = self.small() {
+            return WriteInfo {
+                transaction: id,
+                age: small.age(),
+                dirty_bytes: small.change_bytes() as u64,
+                taken_pages: 0,
+                dead_pages: 0,
+                file_bytes,
+                limit_bytes: small.state().geometry().upper_limit_bytes,
+                savepoints: 0,
+            };
+        }
+        let whole = self.whole().ok();
+        let count = |count: fn(&WriteTransaction) -> u64| whole.map_or(0, count);
         WriteInfo {
-            transaction: self.id(),
-            age: inner.age(),
-            dirty_bytes: inner.dirty_bytes() as u64,
-            taken_pages: inner.taken_pages(),
-            dead_pages: inner.dead_pages(),
-            file_bytes: inner.engine().file_bytes(),
-            limit_bytes: inner.limit_bytes(),
-            savepoints: inner.savepoint_count(),
+            transaction: id,
+            age: whole.map(WriteTransaction::age).unwrap_or_default(),
+            dirty_bytes: count(|whole| whole.dirty_bytes() as u64),
+            taken_pages: count(WriteTransaction::taken_pages),
+            dead_pages: count(WriteTransaction::dead_pages),
+            file_bytes,
+            limit_bytes: count(WriteTransaction::limit_bytes),
+            savepoints: whole.map_or(0, WriteTransaction::savepoint_count),
         }
     }
 }

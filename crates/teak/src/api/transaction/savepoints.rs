@@ -15,7 +15,7 @@ impl WriteTxn {
     ///
     /// [`Error::TransactionBroken`] if an earlier error left this transaction unfinished.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
-        self.inner.begin_savepoint().map(Savepoint)
+        self.whole_mut()?.begin_savepoint().map(Savepoint)
     }
 
     /// Undoes all changes since a savepoint, which stays. Savepoints within it end.
@@ -24,7 +24,7 @@ impl WriteTxn {
     ///
     /// [`Error::InvalidArgument`] if the savepoint has ended.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
-        self.inner.roll_back_to(savepoint.0)
+        self.whole_mut()?.roll_back_to(savepoint.0)
     }
 
     /// Ends a savepoint and those within it; the changes since stay.
@@ -33,7 +33,7 @@ impl WriteTxn {
     ///
     /// [`Error::InvalidArgument`] if the savepoint has ended.
     pub fn release(&mut self, savepoint: Savepoint) -> Result<()> {
-        self.inner.end_savepoint(savepoint.0)
+        self.whole_mut()?.end_savepoint(savepoint.0)
     }
 
     /// Runs a nested transaction: the changes of `work` stay if it returns `Ok`, and are undone
@@ -77,7 +77,7 @@ impl WriteTxn {
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<R, E>,
     ) -> Result<R, E> {
-        let savepoint = Savepoint(self.inner.begin_nested()?);
+        let savepoint = Savepoint(self.whole_mut()?.begin_nested()?);
         let unfinished = BrokenByPanic(self);
         let result = work(unfinished.0);
         mem::forget(unfinished);
@@ -94,6 +94,6 @@ struct BrokenByPanic<'t>(&'t mut WriteTxn);
 
 impl Drop for BrokenByPanic<'_> {
     fn drop(&mut self) {
-        self.0.inner.set_broken();
+        self.0.set_broken();
     }
 }

@@ -1,6 +1,7 @@
 //! Creating, renaming and dropping tables.
 
 use super::write::WriteTxn;
+use crate::api::sealed::Sealed;
 use crate::{
     Error, Result, TableTypes,
     api::{
@@ -77,19 +78,19 @@ impl WriteTxn {
         self.check_name(name)?;
         let root = options.to_root()?;
         let len = usize::from(root.kind.value_size);
-        let max = crate::page::max_key_len(self.inner.engine().page_size());
+        let max = crate::page::max_key_len(self.engine().page_size());
         if len > max {
             return Err(Error::ValueTooLong { len, max });
         }
-        let handle = self.inner.engine().handle(name);
-        let existing = self.inner.root_of(handle, name)?.as_deref().copied();
+        let handle = self.engine().handle(name);
+        let existing = self.whole()?.root_of(handle, name)?.as_deref().copied();
         let Some(root) = existing else {
-            self.inner.create_table(handle, name, root, types)?;
+            self.whole_mut()?.create_table(handle, name, root, types)?;
             return Ok(root);
         };
         options.refuse_others(name, TableOptions::of_root(&root))?;
         refuse_other_types(self, &root, name, types)?;
-        let (engine, pages) = (self.inner.engine(), self.inner.pages());
+        let (engine, pages) = (self.engine(), self.whole()?.pages());
         engine.refuse_disorder(pages, &root, (handle, name))?;
         Ok(root)
     }
@@ -97,13 +98,13 @@ impl WriteTxn {
     /// Draws from the sequence of a table of any kind, and returns the first number.
     pub(in crate::api) fn draw_sequence(&mut self, name: &[u8], count: u64) -> Result<u64> {
         match number_of(self, name)? {
-            Some(handle) => self.inner.draw_sequence(handle, name, count),
+            Some(handle) => self.whole_mut()?.draw_sequence(handle, name, count),
             None => Err(transaction::not_found(name)),
         }
     }
 
     fn check_name(&self, name: &[u8]) -> Result<()> {
-        let max = crate::page::max_key_len(self.inner.engine().page_size());
+        let max = crate::page::max_key_len(self.engine().page_size());
         if name.len() > max {
             return Err(Error::KeyTooLong {
                 len: name.len(),
@@ -143,7 +144,7 @@ impl WriteTxn {
     pub fn set_table_types(&mut self, name: impl AsRef<[u8]>, types: &TableTypes) -> Result<()> {
         let name = name.as_ref();
         let handle = number_of(self, name)?.ok_or_else(|| transaction::not_found(name))?;
-        self.inner.set_types(handle, name, types.names())
+        self.whole_mut()?.set_types(handle, name, types.names())
     }
 
     /// Renames a table.
@@ -155,8 +156,8 @@ impl WriteTxn {
         let (old, new) = (old.as_ref(), new.as_ref());
         self.check_name(new)?;
         let old_handle = number_of(self, old)?.ok_or_else(|| transaction::not_found(old))?;
-        let new_handle = self.inner.engine().handle(new);
-        self.inner
+        let new_handle = self.engine().handle(new);
+        self.whole_mut()?
             .rename_table((old_handle, old), (new_handle, new))
     }
 
@@ -170,9 +171,9 @@ impl WriteTxn {
     /// [`Error::Corrupted`] if a page is damaged.
     pub fn drop_table(&mut self, name: impl AsRef<[u8]>) -> Result<bool> {
         let name = name.as_ref();
-        self.inner.refuse_broken()?;
+        self.whole()?.refuse_broken()?;
         match number_of(self, name)? {
-            Some(handle) => self.inner.drop_table(handle, name),
+            Some(handle) => self.whole_mut()?.drop_table(handle, name),
             None => Ok(false),
         }
     }

@@ -1,21 +1,47 @@
 //! Write transactions.
 
 use super::Transaction;
-#[cfg(doc)]
-use crate::Error;
 use crate::api::sealed::Sealed;
 use crate::{
-    Geometry, Result, TransactionId,
+    Checksum, Error, Geometry, PageNumber, Result, TransactionId,
     api::{
-        CommitLatency, Durability, Marks, ReadTxn, Ticket, options::refuse_impossible,
-        table_info::TableInfo,
+        CommitLatency, Durability, Marks, MultiTable, ReadTxn, Table, Ticket, codec::Codec,
+        open_table::open_table, options::refuse_impossible, table_info::TableInfo,
     },
-    btree::{PageSource, RootRef},
+    btree::{
+        PageSource, RootRef,
+        reading::{Faults, IoWaitEstimator},
+    },
     instance::engine::Engine,
+    page::value::ValueExtent,
+    sync::lock,
     types::TypeNames,
-    write::transaction::WriteTransaction,
+    write::{
+        small::{Begun, SmallTransaction},
+        transaction::WriteTransaction,
+    },
 };
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+/// Evaluates an expression with the source of pages of a [`WriteTxn`].
+macro_rules! of_source {
+    ($txn:expr, $source:ident => $use:expr) => {
+        match ($txn.whole.get(), &$txn.small) {
+            (Some(whole), _) => {
+                let $source = whole.pages();
+                $use
+            }
+            (None, Some(small)) => {
+                let $source = small.state();
+                $use
+            }
+            (None, None) => unreachable!("a transaction begins as a whole or small one"),
+        }
+    };
+}
 
 /// A write transaction. Its changes are invisible to others until it commits; dropping it undoes
 /// them. It may be sent to another thread, and end there.
@@ -66,7 +92,11 @@ use std::{fmt, sync::Arc};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct WriteTxn {
-    pub(in crate::api) inner: WriteTransaction,
+    /// Set from the start, or by the first operation that a small transaction does not have.
+    whole: OnceLock<WriteTransaction>,
+    small: Option<Box<SmallTransaction>>,
+    /// Held while a small transaction becomes a whole one.
+    change: Mutex<()>,
 }
 
 impl fmt::Debug for WriteTxn {
@@ -78,13 +108,85 @@ impl fmt::Debug for WriteTxn {
 }
 
 impl WriteTxn {
-    pub(in crate::api) fn new(inner: WriteTransaction) -> Self {
-        Self { inner }
+    pub(in crate::api) fn new(whole: WriteTransaction) -> Self {
+        Self {
+            whole: OnceLock::from(whole),
+            small: None,
+            change: Mutex::default(),
+        }
+    }
+
+    pub(in crate::api) fn begun(begun: Begun) -> Self {
+        match begun {
+            Begun::Whole(whole) => Self::new(whole),
+            Begun::Small(small) => Self {
+                whole: OnceLock::new(),
+                small: Some(Box::new(small)),
+                change: Mutex::default(),
+            },
+        }
+    }
+
+    /// The transaction while it is small.
+    #[inline]
+    pub(in crate::api) fn small(&self) -> Option<&SmallTransaction> {
+        match self.whole.get() {
+            Some(_) => None,
+            None => self.small.as_deref(),
+        }
+    }
+
+    #[inline]
+    pub(in crate::api) fn small_mut(&mut self) -> Option<&mut SmallTransaction> {
+        match self.whole.get_mut() {
+            Some(_) => None,
+            None => self.small.as_deref_mut(),
+        }
+    }
+
+    /// The whole transaction, which a small one becomes now.
+    #[inline]
+    pub(in crate::api) fn whole(&self) -> Result<&WriteTransaction> {
+        match self.whole.get() {
+            Some(whole) => Ok(whole),
+            None => self.become_whole(),
+        }
+    }
+
+    #[inline]
+    pub(in crate::api) fn whole_mut(&mut self) -> Result<&mut WriteTransaction> {
+        if self.whole.get_mut().is_none() {
+            self.become_whole()?;
+        }
+        self.whole.get_mut().ok_or(Error::TransactionBroken)
+    }
+
+    #[cold]
+    fn become_whole(&self) -> Result<&WriteTransaction> {
+        let _change = lock(&self.change);
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole);
+        }
+        let small = self.small.as_deref().ok_or(Error::TransactionBroken)?;
+        let whole = small.to_whole()?;
+        Ok(self.whole.get_or_init(|| whole))
+    }
+
+    /// The whole transaction by value.
+    fn into_whole(self) -> Result<WriteTransaction> {
+        self.whole()?;
+        self.whole.into_inner().ok_or(Error::TransactionBroken)
     }
 
     /// Sets the durability of this commit, and of checkpoints.
     pub fn set_durability(&mut self, durability: Durability) {
-        self.inner.set_durability(durability);
+        match self.whole.get_mut() {
+            Some(whole) => whole.set_durability(durability),
+            None => {
+                let small = self.small.iter_mut();
+                small.for_each(|small| small.set_durability(durability));
+            }
+        }
     }
 
     /// Sets the size limits of the file, and how it grows and shrinks, for all processes from this
@@ -106,7 +208,7 @@ impl WriteTxn {
     /// [`Error::InvalidArgument`] if the lower limit is above the upper one.
     pub fn set_geometry(&mut self, geometry: Geometry) -> Result<()> {
         refuse_impossible(&geometry)?;
-        self.inner.set_geometry(geometry);
+        self.whole_mut()?.set_geometry(geometry);
         Ok(())
     }
 
@@ -125,7 +227,11 @@ impl WriteTxn {
     /// on it meanwhile. [`Error::TransactionBroken`] if an earlier error left this transaction
     /// unfinished.
     pub fn commit(self) -> Result<TransactionId> {
-        self.inner.commit()
+        match (self.whole.into_inner(), self.small) {
+            (Some(whole), _) => whole.commit(),
+            (None, Some(small)) => small.commit(),
+            (None, None) => Err(Error::TransactionBroken),
+        }
     }
 
     /// Commits with [`Durability::Async`], whatever durability was set, and returns a ticket that
@@ -137,7 +243,7 @@ impl WriteTxn {
     /// earlier error left this transaction unfinished. [`WriteTxn::commit`] describes the state
     /// after each.
     pub fn commit_async(self) -> Result<Ticket> {
-        self.inner.commit_async()
+        self.into_whole()?.commit_async()
     }
 
     /// Commits, and returns how long each step took. [`WriteTxn::commit`] does not read the clock.
@@ -160,7 +266,7 @@ impl WriteTxn {
     /// earlier error left this transaction unfinished. [`WriteTxn::commit`] describes the state
     /// after each.
     pub fn commit_measured(self) -> Result<(TransactionId, CommitLatency)> {
-        self.inner.commit_measured()
+        self.into_whole()?.commit_measured()
     }
 
     /// Commits, and begins to read exactly the state that this commit created, with no other commit
@@ -186,7 +292,7 @@ impl WriteTxn {
     /// [`Error::Poisoned`]; [`Error::TransactionBroken`] if an earlier error left this transaction
     /// unfinished. [`WriteTxn::commit`] describes the state after each.
     pub fn commit_and_read(self) -> Result<ReadTxn> {
-        self.inner.commit_and_read().map(ReadTxn::new)
+        self.into_whole()?.commit_and_read().map(ReadTxn::new)
     }
 
     /// Commits the changes so far and continues: no other transaction writes in between, open
@@ -222,7 +328,7 @@ impl WriteTxn {
     /// back](WriteTxn::roll_back). (If the checkpoint succeeded but the transaction cannot
     /// continue, the next call reports it instead of this one.)
     pub fn checkpoint(&mut self) -> Result<TransactionId> {
-        self.inner.checkpoint()
+        self.whole_mut()?.checkpoint()
     }
 
     /// Undoes all changes since the transaction began, or since its last checkpoint, and continues,
@@ -247,7 +353,10 @@ impl WriteTxn {
     /// [`Error::Poisoned`] after a failed write or flush; [`Error::Io`]. All changes are undone
     /// then, and the transaction can only end or be rolled back once more.
     pub fn roll_back(&mut self) -> Result<()> {
-        self.inner.roll_back()
+        match self.small_mut() {
+            Some(small) => small.roll_back(),
+            None => self.whole_mut()?.roll_back(),
+        }
     }
 
     /// Marks the transaction as broken, so that it can only be rolled back, to a savepoint or
@@ -264,7 +373,13 @@ impl WriteTxn {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_broken(&mut self) {
-        self.inner.set_broken();
+        match self.whole.get_mut() {
+            Some(whole) => whole.set_broken(),
+            None => {
+                let small = self.small.iter_mut();
+                small.for_each(|small| small.set_broken());
+            }
+        }
     }
 
     /// Sets the marks: three numbers of the application. The database does not interpret them, and
@@ -293,59 +408,212 @@ impl WriteTxn {
     ///
     /// [`Error::TransactionBroken`] if an earlier error left this transaction unfinished.
     pub fn set_marks(&mut self, values: [u64; 3]) -> Result<()> {
-        self.inner.set_marks(values)
+        self.whole_mut()?.set_marks(values)
     }
 
     /// Undoes all changes, like dropping the transaction.
     pub fn abort(self) {
-        self.inner.abort();
+        if let Some(whole) = self.whole.into_inner() {
+            whole.abort();
+        }
     }
 }
 
 impl Sealed for WriteTxn {
     fn engine(&self) -> &Arc<Engine> {
-        self.inner.engine()
+        match (self.whole.get(), &self.small) {
+            (Some(whole), _) => whole.engine(),
+            (None, Some(small)) => small.engine(),
+            (None, None) => unreachable!("a transaction begins as a whole or small one"),
+        }
     }
 
     #[inline]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
-        self.inner.root_of(handle, name)
+        match self.small() {
+            Some(small) if !small.is_changed(handle) => small.root_of(handle, name),
+            _ => self.whole()?.root_of(handle, name),
+        }
     }
 
     fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
-        self.inner.types_of(name)
+        match self.small() {
+            Some(small) => small.types_of(name),
+            None => self.whole()?.types_of(name),
+        }
     }
 
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
-        self.inner.pages()
+        self
     }
 
     fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
-        self.inner.version_of(handle)
+        match self.whole.get() {
+            Some(whole) => whole.version_of(handle),
+            None => self.small.as_ref()?.version_of(handle),
+        }
     }
 
     #[inline]
     fn committed(&self) -> Option<(u64, TransactionId)> {
         None
     }
+
+    #[inline]
+    fn buffered(&self) -> Option<&SmallTransaction> {
+        self.small()
+    }
 }
 
 impl Transaction for WriteTxn {
     fn id(&self) -> TransactionId {
-        self.inner.id()
+        match (self.whole.get(), &self.small) {
+            (Some(whole), _) => whole.id(),
+            (None, Some(small)) => small.id(),
+            (None, None) => unreachable!("a transaction begins as a whole or small one"),
+        }
+    }
+
+    fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
+        match self.small() {
+            Some(small) => open_table(&Catalog(small), name.as_ref()),
+            None => open_table(self, name.as_ref()),
+        }
+    }
+
+    fn open_multi_table<K: Codec, V: Codec>(
+        &self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<MultiTable<K, V>> {
+        match self.small() {
+            Some(small) => open_table(&Catalog(small), name.as_ref()),
+            None => open_table(self, name.as_ref()),
+        }
     }
 
     fn marks(&self) -> Marks {
-        self.inner.marks()
+        match (self.whole.get(), &self.small) {
+            (None, Some(small)) => small.state().marks(),
+            (Some(whole), _) => whole.marks(),
+            (None, None) => Marks::default(),
+        }
     }
 
     fn tables(&self) -> Result<Vec<TableInfo>> {
         let mut tables = Vec::new();
-        self.inner.for_each_table(|name, entry, types| {
+        self.whole()?.for_each_table(|name, entry, types| {
             tables.push(TableInfo::new(name, &entry, types));
             Ok(())
         })?;
         Ok(tables)
     }
 }
+
+/// The pages that the transaction reads: those of a whole one, or of the state that a small one has
+/// begun with.
+impl PageSource for WriteTxn {
+    #[inline]
+    fn page_size(&self) -> usize {
+        self.engine().page_size()
+    }
+
+    #[inline]
+    fn page(&self, number: PageNumber) -> Result<&[u8]> {
+        of_source!(self, source => source.page(number))
+    }
+
+    #[inline]
+    fn page_limit(&self) -> u64 {
+        of_source!(self, source => source.page_limit())
+    }
+
+    #[inline]
+    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
+        of_source!(self, source => source.value(extent))
+    }
+
+    #[inline]
+    fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
+        of_source!(self, source => source.prefetch(number, offset, lines));
+    }
+
+    #[inline]
+    fn io_wait(&self) -> &IoWaitEstimator {
+        of_source!(self, source => source.io_wait())
+    }
+
+    #[inline]
+    fn announce(&self, pages: &mut [PageNumber]) {
+        of_source!(self, source => source.announce(pages));
+    }
+
+    #[inline]
+    fn faults(&self) -> &'static Faults {
+        of_source!(self, source => source.faults())
+    }
+
+    #[inline]
+    fn refuse_lost(&self) -> Result<()> {
+        of_source!(self, source => source.refuse_lost())
+    }
+
+    #[inline]
+    fn refuse_cancelled(&self) -> Result<()> {
+        of_source!(self, source => source.refuse_cancelled())
+    }
+
+    #[inline]
+    fn needs_check(&self, number: PageNumber) -> bool {
+        of_source!(self, source => source.needs_check(number))
+    }
+
+    #[inline]
+    fn check_page(
+        &self,
+        number: PageNumber,
+        checksum: Checksum,
+        written: TransactionId,
+        operation: &'static str,
+    ) -> Result<()> {
+        of_source!(self, source => source.check_page(number, checksum, written, operation))
+    }
+
+    #[inline]
+    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
+        of_source!(self, source => source.check_value(extent))
+    }
+}
+
+/// The catalog that a small transaction has begun with. It changes no tables.
+struct Catalog<'t>(&'t SmallTransaction);
+
+impl Sealed for Catalog<'_> {
+    fn engine(&self) -> &Arc<Engine> {
+        self.0.engine()
+    }
+
+    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
+        self.0.root_of(handle, name)
+    }
+
+    fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
+        self.0.types_of(name)
+    }
+
+    fn source(&self) -> &(impl PageSource + Sync) {
+        self.0.state()
+    }
+
+    fn version_of(&self, _handle: usize) -> Option<(u64, u64)> {
+        None
+    }
+
+    fn committed(&self) -> Option<(u64, TransactionId)> {
+        None
+    }
+}
+
+#[cfg(test)]
+#[path = "small_tests.rs"]
+mod small_tests;

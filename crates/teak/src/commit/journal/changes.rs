@@ -53,6 +53,8 @@ impl JournalInput {
 /// The changes of one commit, for the journal.
 #[derive(Debug)]
 pub(crate) struct CommitChanges {
+    /// The commit before.
+    pub(crate) base: TransactionId,
     /// `None` if the commit does not fit the journal.
     pub(crate) new_pages: Option<NewPages>,
     /// Sorted.
@@ -89,8 +91,8 @@ impl UnflushedChanges {
         commit: &CommitChanges,
         flushed: TransactionId,
     ) {
-        let is_next = std::mem::replace(&mut self.until, transaction).next() == transaction
-            || planted!(EntryOfOwn);
+        let is_next =
+            std::mem::replace(&mut self.until, transaction) == commit.base || planted!(EntryOfOwn);
         let mapping = || Arc::clone(&commit.mapping);
         self.journal = commit.journal.map(|journal| (journal, mapping()));
         self.is_to_shrink = commit.is_to_shrink;

@@ -1,0 +1,391 @@
+use super::*;
+use crate::{Database, Options, Recovery, codec::Bytes, instance::memtable::CHANGES_MAX};
+use std::{fs, ops::ControlFlow, path::Path, time::Duration};
+use tempfile::TempDir;
+
+type Words = Table<&'static str, Bytes>;
+
+/// A database that commits lazily, with a table of three records.
+fn database() -> (TempDir, Database, Words) {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(directory.path());
+    let mut txn = database.begin_write().unwrap();
+    let words = txn.create_table("words").unwrap();
+    for word in ["ash", "elm", "oak"] {
+        words.insert(&mut txn, word, b"a tree").unwrap();
+    }
+    txn.commit().unwrap();
+    (directory, database, words)
+}
+
+fn open(directory: &Path) -> Database {
+    let options = Options::new().durability(Durability::Lazy);
+    options.open(directory.join("x.teak")).unwrap()
+}
+
+/// The files as another process finds them if this one is killed now.
+fn left_files(directory: &Path) -> TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for name in ["x.teak", "x.teak-wal"] {
+        fs::copy(directory.join(name), copy.path().join(name)).unwrap();
+    }
+    copy
+}
+
+/// A small transaction. After merges for readers, some transactions are whole ones.
+fn small(database: &Database) -> WriteTxn {
+    let mut begun = (0..100).map(|_| database.begin_write().unwrap());
+    let small = begun.find(|txn| txn.small().is_some());
+    small.expect("the last commit was lazy")
+}
+
+fn commit_small(database: &Database, words: &Words, word: &'static str, text: &[u8]) -> u64 {
+    let mut txn = small(database);
+    words.insert(&mut txn, word, text).unwrap();
+    assert!(txn.small().is_some());
+    txn.commit().unwrap().0
+}
+
+fn check(database: &Database) {
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
+    assert!(report.damages.is_empty(), "{report:?}");
+}
+
+fn durable(database: &Database) -> TransactionId {
+    database.stat().unwrap().durable_transaction
+}
+
+fn is_filled(database: &Database) -> bool {
+    database.opening.engine().memtable.is_filled()
+}
+
+#[test]
+fn readers_see_each_commit_and_commits_are_numbered() {
+    let (_directory, database, words) = database();
+    let first = commit_small(&database, &words, "fir", b"new");
+    let second = commit_small(&database, &words, "yew", b"new");
+    assert_eq!(second, first + 1);
+    let read = database.begin_read().unwrap();
+    assert_eq!(read.id().0, second);
+    assert_eq!(words.get(&read, "yew").unwrap(), Some(&b"new"[..]));
+    assert_eq!(words.len(&read).unwrap(), 5);
+    assert_eq!(commit_small(&database, &words, "yew", b"newer"), second + 1);
+}
+
+#[test]
+fn a_small_transaction_sees_the_memtable_and_its_own_changes() {
+    let (_directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    let mut txn = small(&database);
+    assert_eq!(words.get(&txn, "fir").unwrap(), Some(&b"new"[..]));
+    assert!(words.remove(&mut txn, "ash").unwrap());
+    assert!(!words.remove(&mut txn, "ash").unwrap());
+    assert_eq!(words.get(&txn, "ash").unwrap(), None);
+    assert!(!words.insert_new(&mut txn, "fir", b"other").unwrap());
+    assert!(words.insert_new(&mut txn, "ash", b"again").unwrap());
+    assert_eq!(words.get(&txn, "ash").unwrap(), Some(&b"again"[..]));
+    assert!(words.remove(&mut txn, "elm").unwrap());
+    assert!(txn.small().is_some());
+    txn.commit().unwrap();
+    let txn = small(&database);
+    assert_eq!(words.get(&txn, "elm").unwrap(), None);
+    assert_eq!(words.get(&txn, "ash").unwrap(), Some(&b"again"[..]));
+    drop(txn);
+    let read = database.begin_read().unwrap();
+    let all: Vec<_> = words
+        .range(..)
+        .iter(&read)
+        .unwrap()
+        .map(|r| r.unwrap().0)
+        .collect();
+    assert_eq!(all, ["ash", "fir", "oak"]);
+}
+
+#[test]
+fn nothing_changed_is_no_commit() {
+    let (_directory, database, words) = database();
+    let before = commit_small(&database, &words, "fir", b"new");
+    let mut txn = small(&database);
+    words.insert(&mut txn, "fir", b"new").unwrap();
+    words.insert(&mut txn, "oak", b"a tree").unwrap();
+    assert!(!words.remove(&mut txn, "yew").unwrap());
+    assert_eq!(txn.commit().unwrap().0, before);
+}
+
+#[test]
+fn what_is_not_committed_is_undone() {
+    let (_directory, database, words) = database();
+    let mut txn = small(&database);
+    words.insert(&mut txn, "fir", b"new").unwrap();
+    drop(txn);
+    let mut txn = small(&database);
+    words.insert(&mut txn, "fir", b"new").unwrap();
+    txn.roll_back().unwrap();
+    words.insert(&mut txn, "yew", b"new").unwrap();
+    txn.commit().unwrap();
+    let mut txn = small(&database);
+    words.insert(&mut txn, "fir", b"new").unwrap();
+    txn.set_broken();
+    assert!(matches!(txn.commit(), Err(Error::TransactionBroken)));
+    let read = database.begin_read().unwrap();
+    assert_eq!(words.get(&read, "fir").unwrap(), None);
+    assert_eq!(words.len(&read).unwrap(), 4);
+}
+
+#[test]
+fn other_operations_make_it_a_whole_transaction_with_all_changes() {
+    let (_directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    let mut txn = small(&database);
+    let id = txn.id();
+    words.remove(&mut txn, "oak").unwrap();
+    words.insert(&mut txn, "yew", b"new").unwrap();
+    let yew = words.get(&txn, "yew").unwrap().unwrap();
+    let all: Vec<_> = words
+        .range(..)
+        .iter(&txn)
+        .unwrap()
+        .map(|r| r.unwrap().0)
+        .collect();
+    assert_eq!(all, ["ash", "elm", "fir", "yew"]);
+    assert_eq!(yew, b"new", "values of before stay");
+    assert!(txn.small().is_none());
+    assert_eq!(txn.id(), id);
+    assert_eq!(txn.commit().unwrap(), id);
+    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
+}
+
+#[test]
+fn a_reader_may_merge_the_memtable_while_a_small_transaction_is_open() {
+    let (_directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    let mut txn = small(&database);
+    words.insert(&mut txn, "yew", b"new").unwrap();
+    let fir = words.get(&txn, "fir").unwrap().unwrap();
+    let read = database.begin_read().unwrap();
+    assert!(!is_filled(&database));
+    assert_eq!(words.len(&read).unwrap(), 4);
+    assert_eq!(words.get(&txn, "fir").unwrap(), Some(fir));
+    assert_eq!(words.get(&txn, "ash").unwrap(), Some(&b"a tree"[..]));
+    words.remove(&mut txn, "fir").unwrap();
+    let id = txn.id();
+    assert_eq!(txn.commit().unwrap(), id);
+    assert_eq!(id, read.id().next());
+    assert!(is_filled(&database));
+    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
+}
+
+#[test]
+fn many_commits_are_merged_as_the_memtable_fills() {
+    let (_directory, database, words) = database();
+    let numbers: Table<u32, Bytes> = {
+        let mut txn = database.begin_write().unwrap();
+        let numbers = txn.create_table("numbers").unwrap();
+        txn.commit().unwrap();
+        numbers
+    };
+    let mut last = 0;
+    for number in 0..3 * CHANGES_MAX as u32 + 7 {
+        let mut txn = small(&database);
+        numbers
+            .insert(
+                &mut txn,
+                number.wrapping_mul(0x9E37_79B1),
+                &number.to_le_bytes(),
+            )
+            .unwrap();
+        let id = txn.commit().unwrap().0;
+        assert!(id > last);
+        last = id;
+    }
+    let read = database.begin_read().unwrap();
+    assert_eq!(numbers.len(&read).unwrap(), 3 * CHANGES_MAX as u64 + 7);
+    assert_eq!(words.len(&read).unwrap(), 3);
+    check(&database);
+}
+
+#[test]
+fn a_killed_process_loses_no_commit() {
+    let (directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    let mut txn = small(&database);
+    words.remove(&mut txn, "oak").unwrap();
+    let last = txn.commit().unwrap();
+    let copy = left_files(directory.path());
+    let copied = open(copy.path());
+    assert_eq!(copied.info().recovery, Recovery::Killed { last });
+    let read = copied.begin_read().unwrap();
+    assert_eq!(read.id(), last);
+    assert_eq!(words.get(&read, "fir").unwrap(), Some(&b"new"[..]));
+    assert_eq!(words.get(&read, "oak").unwrap(), None);
+    assert!(!copy.path().join("x.teak-wal").exists(), "it was merged");
+    // Killed again, in the middle of the next memtable.
+    commit_small(&copied, &words, "yew", b"new");
+    let third = left_files(copy.path());
+    let again = open(third.path());
+    assert_eq!(words.len(&again.begin_read().unwrap()).unwrap(), 4);
+}
+
+#[test]
+fn the_log_of_a_killed_process_is_needed_for_reading() {
+    let (directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    let copy = left_files(directory.path());
+    let path = copy.path().join("x.teak");
+    let refused = Options::new().read_only(true).open(&path);
+    assert!(matches!(refused, Err(Error::InvalidArgument(text)) if text.contains("write-ahead")));
+    drop(open(copy.path()));
+    Options::new().read_only(true).open(&path).unwrap();
+}
+
+#[test]
+fn closing_leaves_no_log_and_everything_is_there() {
+    let (directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    assert!(directory.path().join("x.teak-wal").exists());
+    database.close().unwrap();
+    assert!(!directory.path().join("x.teak-wal").exists());
+    let database = open(directory.path());
+    assert_eq!(database.info().recovery, Recovery::Clean);
+    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
+}
+
+#[test]
+fn the_last_transaction_may_end_after_the_database() {
+    let (directory, database, words) = database();
+    let mut txn = small(&database);
+    drop(database);
+    words.insert(&mut txn, "fir", b"new").unwrap();
+    txn.commit().unwrap();
+    assert!(!directory.path().join("x.teak-wal").exists());
+    let database = open(directory.path());
+    assert_eq!(database.info().recovery, Recovery::Clean);
+    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
+}
+
+#[test]
+fn dropping_the_database_merges() {
+    let (directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    drop(database);
+    assert!(!directory.path().join("x.teak-wal").exists());
+    let database = open(directory.path());
+    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
+}
+
+#[test]
+fn commits_of_other_durability_follow() {
+    let (_directory, database, words) = database();
+    let lazy = commit_small(&database, &words, "fir", b"new");
+    let mut txn = small(&database);
+    words.insert(&mut txn, "yew", b"new").unwrap();
+    txn.set_durability(Durability::Durable);
+    let durable_id = txn.commit().unwrap();
+    assert_eq!(durable_id.0, lazy + 1);
+    assert!(durable(&database) >= durable_id);
+    let txn = database.begin_write().unwrap();
+    assert!(txn.small().is_none(), "the last commit was durable");
+    drop(txn);
+    let options = crate::WriteOptions::new().durability(Durability::Lazy);
+    let mut txn = database.begin_write_with(options).unwrap().unwrap();
+    words.insert(&mut txn, "box", b"new").unwrap();
+    let last = txn.commit().unwrap();
+    assert!(is_filled(&database));
+    database.sync().unwrap();
+    assert!(durable(&database) >= last);
+}
+
+#[test]
+fn old_commits_are_merged_by_themselves() {
+    let (_directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    let began = std::time::Instant::now();
+    while is_filled(&database) {
+        assert!(began.elapsed() < Duration::from_secs(20), "nobody merges");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn commits_that_may_not_fit_the_file_go_to_the_trees() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options::new()
+        .durability(Durability::Lazy)
+        .size_limit_bytes(Some(1 << 20));
+    let database = options.open(directory.path().join("x.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let numbers = txn.create_table::<u32, Bytes>("numbers").unwrap();
+    txn.commit().unwrap();
+    let mut count = 0;
+    let refused = loop {
+        let mut txn = database.begin_write().unwrap();
+        let stored = numbers
+            .insert(&mut txn, count, &[7; 3000])
+            .and_then(|()| txn.commit());
+        match stored {
+            Ok(_) => count += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, Error::Full { .. }));
+    assert_eq!(
+        numbers.len(&database.begin_read().unwrap()).unwrap(),
+        u64::from(count)
+    );
+}
+
+#[test]
+fn readers_beside_a_writer_never_see_an_older_state_than_was_committed() {
+    let (_directory, database, _) = database();
+    let mut txn = database.begin_write().unwrap();
+    let counts = txn.create_table::<u32, u64>("counts").unwrap();
+    counts.insert(&mut txn, 0, 0).unwrap();
+    txn.commit().unwrap();
+    let committed = std::sync::atomic::AtomicU64::new(0);
+    let order = std::sync::atomic::Ordering::SeqCst;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for count in 1..4000 {
+                let mut txn = database.begin_write().unwrap();
+                counts.insert(&mut txn, 0, count).unwrap();
+                txn.commit().unwrap();
+                committed.store(count, order);
+            }
+        });
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while committed.load(order) < 3999 {
+                    let before = committed.load(order);
+                    let read = database.begin_read().unwrap();
+                    let seen = counts.get(&read, 0).unwrap().unwrap();
+                    assert!(seen >= before, "{seen} is older than {before}");
+                    std::thread::sleep(Duration::from_micros(300));
+                }
+            });
+        }
+    });
+    check(&database);
+}
+
+#[test]
+fn without_a_memtable_there_is_no_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options::new().durability(Durability::Lazy).memtable(false);
+    let database = options.open(directory.path().join("x.teak")).unwrap();
+    for _ in 0..3 {
+        let mut txn = database.begin_write().unwrap();
+        assert!(txn.small().is_none());
+        txn.create_table::<&str, Bytes>("words").unwrap();
+        txn.commit().unwrap();
+    }
+    assert!(!directory.path().join("x.teak-wal").exists());
+}
+
+#[test]
+fn a_deleted_database_leaves_no_log() {
+    let (directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    let copy = left_files(directory.path());
+    assert!(crate::delete(copy.path().join("x.teak"), crate::Deletion::IfUnused).unwrap());
+    assert_eq!(fs::read_dir(copy.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,84 @@
+//! The file of a write-ahead log. It is written by calls of the system, so what was written stays if
+//! the process dies.
+
+use super::{
+    held_file::HeldFile,
+    lock_header::{LockMode, set_permissions},
+    sys::{self, Access, FileAt, Links},
+    system::refuse_file_len,
+};
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, Read},
+    path::{Path, PathBuf},
+};
+
+/// A log that this process writes.
+#[derive(Debug)]
+pub(crate) struct LogFile {
+    file: HeldFile,
+    path: PathBuf,
+}
+
+impl LogFile {
+    /// Creates a file of `len` zeros, all of which have blocks on the disk.
+    ///
+    /// # Errors
+    ///
+    /// - `AlreadyExists` if there is a file of that name.
+    /// - The system's error.
+    pub(crate) fn create(path: &Path, mode: LockMode, len: usize) -> io::Result<Self> {
+        refuse_file_len(len as u64)?;
+        let file = sys::create_new(path, mode.bits() & 0o777)?;
+        let made = set_permissions(&file, mode)
+            .and_then(|()| file.write_all_at(&vec![0; len], 0))
+            .and_then(|()| HeldFile::new(file, Access::ReadWrite));
+        if made.is_err() {
+            let _ = sys::remove_file(path);
+        }
+        Ok(Self {
+            file: made?,
+            path: path.to_path_buf(),
+        })
+    }
+
+    /// Writes bytes at an offset.
+    ///
+    /// # Errors
+    ///
+    /// - `NotConnected` if other code in this process has closed the descriptor.
+    /// - The system's error.
+    pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.file.refuse_stranger()?;
+        let file: &File = &self.file;
+        file.write_all_at(bytes, offset)
+    }
+
+    /// Removes the file.
+    pub(crate) fn remove(self) {
+        // A log without a database that it belongs to is ignored.
+        let _ = sys::remove_file(&self.path);
+    }
+
+    /// The content of a log, at most `len_max` bytes; `None` if there is no regular file of that
+    /// name.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub(crate) fn read(path: &Path, len_max: usize) -> io::Result<Option<Vec<u8>>> {
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+            Ok(found) if !found.is_file() => return Ok(None),
+            Ok(_) => {}
+        }
+        let file = match sys::open(path, Access::ReadOnly, Links::Refuse) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let mut content = Vec::new();
+        file.take(len_max as u64).read_to_end(&mut content)?;
+        Ok(Some(content))
+    }
+}

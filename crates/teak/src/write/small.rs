@@ -1,0 +1,560 @@
+//! Small lazy transactions, whose commits go to the memtable.
+//!
+//! A transaction is small while it only opens tables, looks records up, and inserts and removes a
+//! few. Anything else makes it a whole [`WriteTransaction`], which merges the memtable first. Until
+//! then it only collects its changes, and holds the turn to write. So no other transaction changes
+//! the newest state meanwhile, but a reader may merge the memtable.
+
+use crate::{
+    Error, Result, TransactionId,
+    btree::{
+        RootRef, TreeRoot,
+        insert::{Existing, Inserted},
+        lookup,
+        reading::reading_twice,
+    },
+    io::{FILE_MODE, LockMode, Pinned, uptime_ms},
+    page::{key::KeyOrder, value::StoredValue},
+    planted::planted,
+    record::durability::Durability,
+    types::TypeNames,
+};
+use crate::{
+    instance::{
+        dropped_trees::DropBacklog,
+        engine::Engine,
+        held_writer_lock::HeldWriterLock,
+        memtable::{
+            AGE_MAX, CHANGES_MAX, MemtableState, SMALL_BYTES_MAX, SMALL_CHANGES_MAX, SmallChange,
+        },
+        turn::Turn,
+    },
+    read::{
+        located::located,
+        snapshot::{PinnedSnapshot, Snapshot},
+    },
+    sync::lock,
+    unique_id::unique_id,
+    write::{
+        merge::MergeReason,
+        transaction::{WriteTransaction, not_found},
+    },
+};
+use std::{
+    sync::{Arc, Mutex, OnceLock},
+    time::Duration,
+};
+
+/// The pages that merging a full memtable takes at most, as long as each change splits a leaf.
+const MERGED_PAGES_MAX: u64 = 2 * CHANGES_MAX as u64 + 64;
+
+/// A write transaction that was begun.
+#[derive(Debug)]
+pub(crate) enum Begun {
+    Small(SmallTransaction),
+    Whole(WriteTransaction),
+}
+
+impl Begun {
+    /// Waits for the turn to write, up to `limit`; `None` if it was not free in time. `durability`
+    /// is that of the transaction, if it is known.
+    pub(crate) fn begin(
+        engine: &Arc<Engine>,
+        limit: Option<Duration>,
+        durability: Option<Durability>,
+    ) -> Result<Option<Self>> {
+        if !engine.memtable.is_wanted(durability) || engine.committer.events.is_wanted() {
+            return Ok(WriteTransaction::begin_within(engine, limit, None)?.map(Self::Whole));
+        }
+        let Some(turn) = engine.try_acquire_turn(limit)? else {
+            return Ok(None);
+        };
+        let backlog = match limit {
+            None => DropBacklog::All,
+            Some(_) => DropBacklog::Some,
+        };
+        SmallTransaction::begin(engine, turn, backlog).map(Some)
+    }
+}
+
+/// A transaction that has made a few changes of single records, or none.
+#[derive(Debug)]
+pub(crate) struct SmallTransaction {
+    /// `None` after [`Self::to_whole`], which then has it.
+    turn: Mutex<Option<Turn>>,
+    engine: Arc<Engine>,
+    /// The newest state in the trees when the transaction began.
+    base: Arc<Snapshot>,
+    /// How often the memtable was merged by then.
+    merge_count: u64,
+    /// The newest state, if the memtable was merged since.
+    later_base: OnceLock<Arc<Snapshot>>,
+    id: TransactionId,
+    /// `None` if it was not set.
+    durability: Option<Durability>,
+    changes: Vec<SmallChange>,
+    change_bytes: usize,
+    /// Identifies the states of tables in this transaction, with the number of changes.
+    unique_id: u64,
+    version: u64,
+    is_broken: bool,
+    began_ms: u64,
+    backlog: DropBacklog,
+    /// Values of the memtable that were looked up.
+    copies: Copies,
+}
+
+impl SmallTransaction {
+    /// Begins for a thread that has the turn; as a whole transaction if the memtable cannot be used
+    /// now.
+    fn begin(engine: &Arc<Engine>, turn: Turn, backlog: DropBacklog) -> Result<Begun> {
+        let memtable = engine.memtable.lock();
+        let base = match memtable.base() {
+            _ if !memtable.is_usable() || !is_alone(engine) => None,
+            Some(base) => Some(Arc::clone(base)),
+            None => engine.named(engine.committer.base_in_trees())?,
+        };
+        let Some(base) = base else {
+            drop(memtable);
+            let writer = engine.writer_of(turn)?;
+            return WriteTransaction::begin_in(engine, writer, backlog).map(Begun::Whole);
+        };
+        let last = memtable.last().unwrap_or(base.transaction());
+        let merge_count = memtable.merge_count;
+        drop(memtable);
+        Ok(Begun::Small(Self {
+            turn: Mutex::new(Some(turn)),
+            engine: Arc::clone(engine),
+            base,
+            merge_count,
+            later_base: OnceLock::new(),
+            id: last.next(),
+            durability: None,
+            changes: Vec::new(),
+            change_bytes: 0,
+            unique_id: unique_id(),
+            version: 0,
+            is_broken: false,
+            began_ms: uptime_ms(),
+            backlog,
+            copies: Copies::default(),
+        }))
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(crate) fn id(&self) -> TransactionId {
+        self.id
+    }
+
+    /// How long the transaction has held the turn, to within some milliseconds.
+    pub(crate) fn age(&self) -> Duration {
+        Duration::from_millis(uptime_ms().saturating_sub(self.began_ms))
+    }
+
+    /// Whether the bytes lie in a value that this transaction has stored.
+    pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
+        let values = self
+            .changes
+            .iter()
+            .filter_map(|change| change.value.as_ref());
+        values
+            .into_iter()
+            .any(|value| value.as_ptr_range().contains(&bytes.as_ptr()))
+    }
+
+    /// Bytes of keys and values that it has changed.
+    pub(crate) fn change_bytes(&self) -> usize {
+        self.change_bytes
+    }
+
+    pub(crate) fn set_durability(&mut self, durability: Durability) {
+        self.durability = Some(durability);
+    }
+
+    pub(crate) fn set_broken(&mut self) {
+        self.is_broken = true;
+    }
+
+    /// Undoes all changes.
+    pub(crate) fn roll_back(&mut self) -> Result<()> {
+        self.engine.refuse_forked()?;
+        self.engine.refuse_poisoned()?;
+        self.changes.clear();
+        self.change_bytes = 0;
+        self.version += 1;
+        self.is_broken = false;
+        Ok(())
+    }
+
+    fn refuse_broken(&self) -> Result<()> {
+        self.engine.refuse_forked()?;
+        self.engine.named(self.engine.committer.refuse_evicted())?;
+        match self.is_broken {
+            true => Err(Error::TransactionBroken),
+            false => Ok(()),
+        }
+    }
+
+    /// Identifies the state of a table in this transaction, if the transaction has changed it.
+    pub(crate) fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
+        let is_changed = self.changes.iter().any(|change| change.handle == handle);
+        is_changed.then_some((self.unique_id, self.version))
+    }
+
+    /// Whether the table has changes that are not in the trees.
+    pub(crate) fn is_changed(&self, handle: usize) -> bool {
+        let has_change = |change: &SmallChange| change.handle == handle;
+        self.changes.iter().any(has_change) || {
+            let memtable = self.engine.memtable.lock();
+            memtable.merge_count == self.merge_count && memtable.changes(handle)
+        }
+    }
+
+    /// The newest state in the trees.
+    pub(crate) fn state(&self) -> &PinnedSnapshot {
+        let state = self.later_base.get().unwrap_or(&self.base);
+        self.pinned(state)
+    }
+
+    fn pinned<'s>(&'s self, state: &'s Arc<Snapshot>) -> &'s PinnedSnapshot {
+        // SAFETY: reason 6 of `io/pinned.rs`. The state is the newest one in the trees, or the one
+        // before if the memtable was merged since.
+        unsafe { Pinned::assume(&**state) }
+    }
+
+    /// The root of a table in the trees.
+    pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
+        self.refuse_broken_read()?;
+        self.state().root_of(handle, name)
+    }
+
+    pub(crate) fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
+        self.refuse_broken_read()?;
+        self.state().types_of(name)
+    }
+
+    fn refuse_broken_read(&self) -> Result<()> {
+        self.engine.refuse_forked()?;
+        match lock(&self.turn).is_some() {
+            true => Ok(()),
+            false => Err(Error::TransactionBroken),
+        }
+    }
+
+    fn change_of(&self, handle: usize, key: &[u8]) -> Option<&SmallChange> {
+        let mut changes = self.changes.iter();
+        changes.find(|change| change.handle == handle && *change.key == *key)
+    }
+
+    /// The value of a record. The inner result is `None` if the table has to be searched as a whole.
+    pub(crate) fn get(
+        &self,
+        handle: usize,
+        name: &[u8],
+        key: &[u8],
+    ) -> Result<Option<Option<&[u8]>>> {
+        match self.root_of(handle, name)? {
+            Some(root) if is_plain(&root) => {}
+            Some(_) => return Ok(None),
+            None => return Err(not_found(name)),
+        }
+        self.find(handle, name, key).map(Some)
+    }
+
+    fn find(&self, handle: usize, name: &[u8], key: &[u8]) -> Result<Option<&[u8]>> {
+        if let Some(change) = self.change_of(handle, key) {
+            return Ok(change.value.as_deref());
+        }
+        let state = {
+            let memtable = self.engine.memtable.lock();
+            if memtable.merge_count == self.merge_count {
+                if let Some(found) = memtable.get(handle, key) {
+                    return Ok(found.map(|value| self.copies.add(value)));
+                }
+                &self.base
+            } else {
+                drop(memtable);
+                self.later_base()?
+            }
+        };
+        let state = self.pinned(state);
+        let root = state
+            .root_of(handle, name)?
+            .ok_or_else(|| not_found(name))?;
+        let found = reading_twice(state, || match lookup::get(state, &root, key)? {
+            Some(value) => lookup::load(state, root.page, value).map(Some),
+            None => Ok(None),
+        });
+        found.map_err(|error| {
+            let error = located(error, state, &root, name, Some(key));
+            error.at(&self.engine.file.path)
+        })
+    }
+
+    /// The state after the merge that has happened since the transaction began. There is only one:
+    /// nobody adds to the memtable while this transaction has the turn.
+    fn later_base(&self) -> Result<&Arc<Snapshot>> {
+        if let Some(base) = self.later_base.get() {
+            return Ok(base);
+        }
+        let newest = self
+            .engine
+            .named(self.engine.committer.published.newest())?;
+        Ok(self.later_base.get_or_init(|| newest))
+    }
+
+    /// Inserts a record. Returns `None`, and does nothing, if that needs a whole transaction.
+    pub(crate) fn insert(
+        &mut self,
+        (handle, table): (usize, &Arc<[u8]>),
+        key: &[u8],
+        value: &[u8],
+        existing: Existing,
+    ) -> Result<Option<Inserted>> {
+        self.refuse_broken()?;
+        if !self.has_room(key.len() + value.len()) {
+            return Ok(None);
+        }
+        let Some(before) = self.get(handle, table, key)? else {
+            return Ok(None);
+        };
+        let inserted = match before {
+            None => Inserted::New,
+            Some(before) if existing == Existing::Keep || before == value => {
+                return Ok(Some(Inserted::Unchanged));
+            }
+            Some(_) => Inserted::Replaced,
+        };
+        self.put((handle, table), key, Some(value));
+        Ok(Some(inserted))
+    }
+
+    /// Removes a record. Returns whether there was one; `None`, and does nothing, if that needs a
+    /// whole transaction.
+    pub(crate) fn remove(
+        &mut self,
+        (handle, table): (usize, &Arc<[u8]>),
+        key: &[u8],
+    ) -> Result<Option<bool>> {
+        self.refuse_broken()?;
+        if !self.has_room(key.len()) {
+            return Ok(None);
+        }
+        let Some(before) = self.get(handle, table, key)? else {
+            return Ok(None);
+        };
+        let is_there = before.is_some();
+        if is_there {
+            self.put((handle, table), key, None);
+        }
+        Ok(Some(is_there))
+    }
+
+    fn has_room(&self, len: usize) -> bool {
+        self.changes.len() < SMALL_CHANGES_MAX && self.change_bytes + len <= SMALL_BYTES_MAX
+    }
+
+    fn put(&mut self, (handle, table): (usize, &Arc<[u8]>), key: &[u8], value: Option<&[u8]>) {
+        self.version += 1;
+        self.change_bytes += key.len() + value.map_or(0, <[u8]>::len);
+        let value = value.map(Into::into);
+        let mut changes = self.changes.iter_mut();
+        match changes.find(|change| change.handle == handle && *change.key == *key) {
+            Some(change) => change.value = value,
+            None => self.changes.push(SmallChange {
+                handle,
+                table: Arc::clone(table),
+                key: key.into(),
+                value,
+            }),
+        }
+    }
+
+    /// Commits, and returns the id of the new state, or of the present one if nothing changed.
+    pub(crate) fn commit(mut self) -> Result<TransactionId> {
+        self.refuse_broken()?;
+        self.refuse_broken_read()?;
+        self.engine.refuse_poisoned()?;
+        let durability = self.durability.unwrap_or(self.engine.policies.durability);
+        if durability != Durability::Lazy {
+            return self.to_whole()?.commit();
+        }
+        if self.changes.is_empty() {
+            return Ok(TransactionId(self.id.0 - 1));
+        }
+        match self.add_to_memtable()? {
+            Added::No => self.to_whole()?.commit(),
+            Added::Yes { is_to_merge } => {
+                if is_to_merge {
+                    // The commit is safe in the log; whoever needs the trees reports an error.
+                    let _ = self.engine.merge_memtable(MergeReason::Limits);
+                }
+                Ok(self.id)
+            }
+        }
+    }
+
+    /// Adds the changes to the memtable, if that is possible.
+    fn add_to_memtable(&mut self) -> Result<Added> {
+        let engine = Arc::clone(&self.engine);
+        // Declared in the order of the locks.
+        let writer;
+        let mut memtable = engine.memtable.lock();
+        if memtable.is_empty() {
+            drop(memtable);
+            writer = engine.take_writer_state()?;
+            memtable = engine.memtable.lock();
+            // Nobody else adds commits.
+            if !self.begin_memtable(&mut memtable, &writer)? {
+                return Ok(Added::No);
+            }
+        }
+        if !is_alone(&engine) || !memtable.log(&self.changes) {
+            if memtable.is_empty() {
+                engine.end_memtable(&mut memtable, MergeReason::Limits);
+            }
+            return Ok(Added::No);
+        }
+        (engine.memtable).add(&mut memtable, std::mem::take(&mut self.changes));
+        debug_assert_eq!(
+            memtable.last(),
+            Some(self.id),
+            "commits are numbered in order"
+        );
+        // Without openings nobody may merge it later, and the engine could not be dropped.
+        let is_to_merge = memtable.is_full() || engine.openings.is_unopened();
+        Ok(Added::Yes { is_to_merge })
+    }
+
+    /// Begins to use the empty memtable. Returns `false` if the commit has to go to the trees.
+    fn begin_memtable(
+        &self,
+        memtable: &mut MemtableState,
+        writer: &HeldWriterLock,
+    ) -> Result<bool> {
+        let engine = &self.engine;
+        let base = engine.named(engine.committer.base_in_trees())?;
+        let Some(base) = base.filter(|base| base.transaction() == writer.newest.transaction) else {
+            return Ok(false);
+        };
+        // Commits that would not fit the file must not be acknowledged.
+        let page_limit = writer.newest.geometry.upper_limit_bytes / engine.page_size() as u64;
+        let rest = page_limit.saturating_sub(writer.space.page_count());
+        if rest.saturating_add(writer.space.ready_count()) < MERGED_PAGES_MAX
+            || engine.file.storage.lost_name().is_some()
+            || base.transaction().next() != self.id
+        {
+            return Ok(false);
+        }
+        if let Some(shared) = &engine.committer.shared {
+            shared.region.set_memtable_owner(shared.me());
+        }
+        let mode = || LockMode::for_database(&engine.file.path, FILE_MODE);
+        let is_begun = is_alone(engine)
+            && memtable.begin(base, mode)
+            && (engine.merger).ask(engine, AGE_MAX, merge_old).is_ok();
+        match is_begun {
+            true => engine.committer.process_writer_lock.keep(true),
+            false => engine.end_memtable(memtable, MergeReason::Limits),
+        }
+        Ok(is_begun)
+    }
+
+    /// The whole transaction that this one becomes. No other function may change this one from now
+    /// on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TransactionBroken`] if it was called before; errors of merging the memtable.
+    pub(crate) fn to_whole(&self) -> Result<WriteTransaction> {
+        let turn = lock(&self.turn).take().ok_or(Error::TransactionBroken)?;
+        let engine = &self.engine;
+        let writer = engine.writer_of(turn)?;
+        let mut txn = WriteTransaction::begin_in(engine, writer, self.backlog)?;
+        txn.timing.began_ms = self.began_ms;
+        if let Some(durability) = self.durability {
+            txn.set_durability(durability);
+        }
+        for SmallChange {
+            handle,
+            table,
+            key,
+            value,
+        } in &self.changes
+        {
+            match value {
+                Some(value) => {
+                    let value = StoredValue::inline(value);
+                    txn.insert(*handle, table, key, value, Existing::Replace)?;
+                }
+                None => {
+                    txn.remove(*handle, table, key)?;
+                }
+            }
+        }
+        if self.is_broken {
+            txn.set_broken();
+        }
+        Ok(txn)
+    }
+}
+
+/// Whether the changes of a commit are in the memtable.
+enum Added {
+    Yes { is_to_merge: bool },
+    No,
+}
+
+/// Whether no other process has the database open, as far as this one knows.
+fn is_alone(engine: &Engine) -> bool {
+    let shared = engine.committer.shared.as_ref();
+    shared.is_none_or(|shared| shared.is_alone()) || planted!(MemtableBesideOthers)
+}
+
+/// Whether the memtable may have changes of a table: each key is compared as bytes, and each value
+/// that is short enough can be stored.
+fn is_plain(root: &TreeRoot) -> bool {
+    let is_of_bytes = matches!(root.order, KeyOrder::Bytes | KeyOrder::ReverseBytes);
+    is_of_bytes && !root.is_special() && !root.kind.fixed && !root.kind.first_decides
+}
+
+fn merge_old(engine: &Arc<Engine>) {
+    // Whoever needs the trees reports an error.
+    let _ = engine.merge_memtable(MergeReason::Limits);
+}
+
+/// Copies of values, which stay where they are as long as this lives.
+#[derive(Default, Debug)]
+struct Copies(OnceLock<Box<Copied>>);
+
+#[derive(Debug)]
+struct Copied {
+    bytes: Box<[u8]>,
+    next: Copies,
+}
+
+impl Copies {
+    fn add(&self, bytes: &[u8]) -> &[u8] {
+        let mut copy = Box::new(Copied {
+            bytes: bytes.into(),
+            next: Self::default(),
+        });
+        let mut place = &self.0;
+        loop {
+            match place.set(copy) {
+                Ok(()) => {
+                    return place.get().map_or(&[], |copy| &copy.bytes);
+                }
+                Err(refused) => {
+                    copy = refused;
+                    if let Some(taken) = place.get() {
+                        place = &taken.next.0;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -130,6 +130,7 @@ const PARALLEL_STEPS: &[CiStep] = &[
         "storm",
         "cargo xtask storm --seconds 30 --seed 1 --fork --meddle",
     ),
+    step("memtable", "cargo xtask memtable --count 150 --seed 1"),
     step("crash", "cargo xtask crash --images 200000 --seed 1"),
     step("faults", "cargo xtask faults --count 10000 --seed 1"),
     step(

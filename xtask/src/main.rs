@@ -32,6 +32,7 @@ mod leveldb_clients;
 mod limits;
 mod lmdb_bench;
 mod lmdb_clients;
+mod memtable;
 mod minimal;
 mod model;
 mod mutate;
@@ -85,6 +86,7 @@ enum Task {
     Crash(crash::CrashArguments),
     Faults(faults::FaultsArguments),
     Limits(limits::LimitsArguments),
+    Memtable(memtable::MemtableArguments),
     Mutate(mutate::MutateArguments),
     Package(package::PackageArguments),
     Protocol(protocol::ProtocolArguments),
@@ -110,6 +112,9 @@ enum Task {
     /// One of the programs that `kill` kills, and `power` cuts off
     #[command(hide = true)]
     Member(workload::MemberArguments),
+    /// The program that `memtable` kills
+    #[command(hide = true)]
+    SmallCommits(memtable::SmallCommitsArguments),
     /// One of the programs that `storm` starts
     #[command(hide = true)]
     StormWorker(storm::worker::WorkerArguments),
@@ -146,6 +151,7 @@ fn perform(arguments: CommandLine) -> Result {
         Task::Crash(arguments) => crash::run(&arguments),
         Task::Faults(arguments) => faults::run(&arguments),
         Task::Limits(arguments) => limits::run(&arguments),
+        Task::Memtable(arguments) => memtable::run(&arguments),
         Task::Mutate(mutation) => mutate::run(&mutation, arguments.planted.as_deref()),
         Task::Package(arguments) => package::run(&arguments),
         Task::Protocol(arguments) => protocol::run(&arguments),
@@ -168,6 +174,7 @@ fn perform(arguments: CommandLine) -> Result {
         Task::Storm(arguments) => storm::run(&arguments),
         Task::StormWorker(arguments) => storm::worker::run(&arguments),
         Task::Member(arguments) => workload::run(&arguments),
+        Task::SmallCommits(arguments) => memtable::run_member(&arguments),
         Task::Seeds => seeds::run(),
     }
 }

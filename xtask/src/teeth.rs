@@ -40,6 +40,9 @@ const CAMPAIGNS: &[&str] = &[
 /// in how processes track each other.
 const STORM: &[&str] = &["storm --seconds 20 --seed 1 --meddle"];
 
+/// The only campaign with programs that are killed with commits in their memtable.
+const MEMTABLE: &[&str] = &["memtable --count 100 --seed 1"];
+
 /// The campaigns for errors in reading hostile files.
 const HOSTILE_CAMPAIGNS: &[&str] = &["mutate --files 0 --forged 1500 --seed 1"];
 
@@ -49,6 +52,7 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
     let all = match error {
         Planted::CheckNewest => HOSTILE_CAMPAIGNS,
         Planted::LocksOfProcess => STORM,
+        Planted::LogIgnored | Planted::MemtableBesideOthers | Planted::MemtableUnlogged => MEMTABLE,
         _ => CAMPAIGNS,
     };
     let soonest = match error {

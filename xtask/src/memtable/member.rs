@@ -1,0 +1,162 @@
+//! A program that makes small lazy commits, and what they leave.
+
+use crate::Result;
+use fastrand::Rng;
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+use teak::{Database, Durability, Options, Table, Transaction, WriteTxn, codec::Bytes};
+
+/// The key that has the number of the last commit.
+const NUMBER: &[u8] = b"number";
+const TABLE: &str = "records";
+const KEYS: u32 = 300;
+
+/// One of the programs that `memtable` kills
+#[derive(clap::Args)]
+pub(crate) struct SmallCommitsArguments {
+    #[arg(long)]
+    path: PathBuf,
+    #[arg(long)]
+    seed: u64,
+}
+
+type Records = Table<Bytes, Bytes>;
+
+/// The content of the table.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub(super) struct TableState {
+    pub(super) number: u64,
+    records: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+/// The content after the commits so far.
+pub(super) struct Expected {
+    seed: u64,
+    state: TableState,
+}
+
+impl Expected {
+    pub(super) fn new(seed: u64) -> Self {
+        let state = TableState::default();
+        Self { seed, state }
+    }
+
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.state.number
+    }
+
+    /// Fails unless `found` is the content after commit `returned` or the one that had begun.
+    pub(super) fn compare(&mut self, found: &TableState, returned: u64) -> Result {
+        ensure!(
+            (returned..=returned + 1).contains(&found.number),
+            "commit {returned} had returned, and commit {} is there",
+            found.number
+        );
+        for number in self.state.number + 1..=found.number {
+            for (key, value) in changes(self.seed, number) {
+                match value {
+                    Some(value) => self.state.records.insert(key, value),
+                    None => self.state.records.remove(&key),
+                };
+            }
+            self.state.number = number;
+        }
+        ensure!(
+            self.state == *found,
+            "other records are there than commit {} leaves",
+            found.number
+        );
+        Ok(())
+    }
+}
+
+/// The changes of a commit.
+fn changes(seed: u64, number: u64) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+    let mut rng = Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let change = |_| {
+        let key = format!("key {}", rng.u32(0..KEYS)).into_bytes();
+        let len = rng.usize(0..300);
+        let value = (rng.u8(0..4) > 0).then(|| vec![rng.u8(..); len]);
+        (key, value)
+    };
+    (0..1 + number as usize % 4).map(change).collect()
+}
+
+pub(super) fn open(path: &Path) -> Result<Database> {
+    Ok(Options::new().durability(Durability::Lazy).open(path)?)
+}
+
+/// The content of the table of a database.
+pub(super) fn state_of(database: &Database) -> Result<TableState> {
+    let txn = database.begin_read()?;
+    let mut state = TableState::default();
+    let records: Records = match txn.open_table(TABLE) {
+        Err(teak::Error::TableNotFound(_)) => return Ok(state),
+        opened => opened?,
+    };
+    for record in records.range(..).iter(&txn)? {
+        let (key, value) = record?;
+        match key == NUMBER {
+            true => state.number = u64::from_le_bytes(value.try_into()?),
+            false => drop(state.records.insert(key.to_vec(), value.to_vec())),
+        }
+    }
+    Ok(state)
+}
+
+/// Commits until it is killed, and prints the number of each commit that has returned.
+pub(crate) fn run(arguments: &SmallCommitsArguments) -> Result {
+    let database = open(&arguments.path)?;
+    let mut number = state_of(&database)?.number;
+    let mut output = io::stdout();
+    loop {
+        number += 1;
+        let mut txn = database.begin_write()?;
+        let records: Records = match number {
+            1 => txn.create_table(TABLE)?,
+            _ => txn.open_table(TABLE)?,
+        };
+        commit(arguments.seed, number, &records, &mut txn)?;
+        txn.commit()?;
+        // One call of the system, so that no line is printed in part.
+        output.write_all(format!("{number}\n").as_bytes())?;
+        match number % 97 {
+            13 => {
+                let seen = state_of(&database)?.number;
+                ensure!(seen == number, "a reader sees commit {seen} after {number}");
+            }
+            40 => database.sync()?,
+            _ => {}
+        }
+    }
+}
+
+fn commit(seed: u64, number: u64, records: &Records, txn: &mut WriteTxn) -> Result {
+    if let Some(before) = records.get(&*txn, NUMBER)? {
+        let before = u64::from_le_bytes(before.try_into()?);
+        ensure!(
+            before + 1 == number,
+            "commit {number} begins after {before}"
+        );
+    }
+    for (key, value) in changes(seed, number) {
+        match value {
+            Some(value) => records.insert(txn, &key[..], &value[..])?,
+            None => drop(records.remove(txn, &key[..])?),
+        }
+    }
+    match number % 61 {
+        7 => txn.set_durability(Durability::Durable),
+        // Makes it a whole transaction.
+        23 => drop(records.len(&*txn)?),
+        _ => {}
+    }
+    Ok(records.insert(txn, NUMBER, &number.to_le_bytes()[..])?)
+}

@@ -112,8 +112,8 @@ impl BeginRequest {
             let (asked, limit) = (self.asked.clone(), Some(CHECK_INTERVAL));
             let begun = WriteTransaction::begin_asked(engine, asked, limit, None)?;
             // The thread that ends the transaction is another one.
-            if let (Some(_), Some(writer_lock)) = (&begun, &engine.writer_lock) {
-                writer_lock.forget_taker();
+            if begun.is_some() {
+                engine.turn_lock.forget_taker();
             }
             Ok(begun)
         });

@@ -61,9 +61,6 @@ impl WriteTxn {
     /// ```
     #[must_use]
     pub fn is_changed(&self, bytes: &[u8]) -> bool {
-        match self.small() {
-            Some(small) => small.holds(bytes),
-            None => (self.whole()).is_ok_and(|whole| whole.pages().is_in_changed_page(bytes)),
-        }
+        self.has_stored(bytes)
     }
 }

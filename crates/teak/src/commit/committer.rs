@@ -11,7 +11,7 @@
 //! | `pins.rs` | the base of the next commit, and the states whose pages must stay |
 
 use crate::{
-    Error, Result,
+    Error, Result, TransactionId,
     commit::{
         disk::CommitDisk, journal::Journal, state::CommitState, state_lock::CommitStateLock,
         wakers::DueWakers,
@@ -45,6 +45,8 @@ pub(crate) struct Committer {
     pub(crate) events: Events,
     pub(super) disk: CommitDisk,
     pub(super) journal: Mutex<Journal>,
+    /// The states in the trees that small transactions read, with the number of each transaction.
+    pub(crate) small_pins: Mutex<Vec<(u64, TransactionId)>>,
     /// Held by the thread that writes deferred commits, until their record is noted. Lock order:
     /// taken before the commit state is locked, or tried while it is.
     deferred_write_lock: Mutex<()>,
@@ -76,6 +78,7 @@ impl Committer {
             events,
             disk: CommitDisk::new(storage, page_size),
             journal: Mutex::default(),
+            small_pins: Mutex::default(),
             deferred_write_lock: Mutex::default(),
             is_poisoned: AtomicBool::new(false),
             wakers: DueWakers::default(),

@@ -6,6 +6,7 @@ use crate::{
     commit::{committer::Committer, state::CommitState},
     planted::planted,
     read::{named_list::NamedPins, snapshot::Snapshot},
+    sync::lock,
 };
 use std::sync::Arc;
 
@@ -77,6 +78,7 @@ impl Committer {
     fn own_pins_in(&self, state: &CommitState) -> Vec<TransactionId> {
         let mut pins: Vec<_> = state.pins().collect();
         pins.push(self.published.visible());
+        pins.extend(lock(&self.small_pins).iter().map(|(_, state)| *state));
         pins
     }
 }

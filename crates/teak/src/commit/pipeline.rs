@@ -171,6 +171,7 @@ impl WriteTransaction {
     fn has_news(&self) -> bool {
         let revived = self.named.revived.as_ref();
         self.status.is_compacting
+            || self.status.is_merging
             || !self.named.changes.is_empty()
             || revived.is_some_and(|revived| !revived.is_empty())
             || self.pages.limits.geometry != self.base.record.geometry

@@ -534,7 +534,7 @@ impl Engine {
     }
 
     fn last_in_memtable(&self) -> Option<TransactionId> {
-        let is_filled = self.memtable.is_filled();
+        let is_filled = self.memtable.is_filled() && !self.generation.is_past();
         is_filled.then(|| self.memtable.lock().last()).flatten()
     }
 

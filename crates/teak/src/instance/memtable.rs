@@ -195,6 +195,7 @@ impl Memtable {
         };
         state.change_limit = (state.change_limit).clamp(CHANGES_MAX_FOR_READERS, CHANGES_MAX);
         state.left.remove();
+        state.left = LeftWal::default();
         state.base = None;
         state.commit_count = 0;
         state.change_count = 0;
@@ -211,6 +212,16 @@ impl MemtableState {
 
     pub(crate) fn commit_count(&self) -> u64 {
         self.commit_count
+    }
+
+    /// Whether its commits come from the log of an earlier process.
+    pub(crate) fn is_left(&self) -> bool {
+        self.left.commit_count() > 0
+    }
+
+    /// Takes no more commits. Those that it has stay in the log.
+    pub(crate) fn abandon(&mut self) {
+        self.path = None;
     }
 
     /// Whether it should be merged.

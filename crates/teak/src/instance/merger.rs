@@ -55,13 +55,16 @@ impl Merger {
         Ok(())
     }
 
-    /// Ends the thread. The caller may be the thread itself.
+    /// Ends the thread, which may begin again. The caller may be the thread itself.
     pub(crate) fn stop(&self) {
+        let Some(thread) = lock(&self.thread).take() else {
+            return;
+        };
         lock(&self.signal.state).is_stopping = true;
         self.signal.changed.notify_one();
-        let thread = lock(&self.thread).take();
-        if let Some(thread) = thread.filter(|thread| !thread.is_current()) {
+        if !thread.is_current() {
             thread.wait();
+            lock(&self.signal.state).is_stopping = false;
         }
     }
 }

@@ -85,7 +85,7 @@ impl Opening {
                 opened => {
                     let engine = Arc::new(opened?);
                     // Commits that a process left in its log.
-                    engine.show_memtable()?;
+                    engine.merge_left()?;
                     open_databases().push(OpenDatabase {
                         name,
                         file: file_id(path),
@@ -180,9 +180,11 @@ impl Drop for Opening {
     fn drop(&mut self) {
         self.engine
             .end_opening(self.is_closed.load(Ordering::Acquire));
-        if self.engine.openings.is_unopened() {
+        if self.engine.refuse_forked().is_ok() && self.engine.openings.is_unopened() {
             // A caller that wants the error closes the database. The log keeps the commits.
             let _ = self.engine.show_memtable();
+            // It would keep the database open for as long as it merges.
+            self.engine.merger.stop();
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | 24 | the commit in the tree that the entries follow |
 //! | 32 | checksum of that commit's catalog root, which identifies its state |
 //! | 40 | a random number of this file |
+//! | 48 | how many headers were made for it before |
 //! | 56 | checksum of the bytes before |
 //!
 //! Entries follow without gaps: a checksum; the length of the entry (4 bytes) and the number of its
@@ -54,6 +55,7 @@ pub(crate) struct Change<'c> {
 pub(crate) struct Wal {
     file: LogFile,
     nonce: [u8; 8],
+    begin_count: u64,
     /// The header, until the first entry is written.
     header: Option<[u8; HEADER_LEN]>,
     /// Where the next entry begins.
@@ -73,6 +75,7 @@ impl Wal {
         Ok(Self {
             file: LogFile::create(path, mode, WAL_LEN)?,
             nonce: *id.first_chunk().expect("an id has 16 bytes"),
+            begin_count: 0,
             header: None,
             end: 0,
             last: Checksum(0),
@@ -82,7 +85,8 @@ impl Wal {
 
     /// Begins anew with entries that follow a commit.
     pub(crate) fn begin(&mut self, record: &Record) {
-        let header = header_of(record, self.nonce);
+        let header = header_of(record, self.nonce, self.begin_count);
+        self.begin_count += 1;
         self.last = Checksum(number_at(&header, HEADER_LEN - 8));
         self.header = Some(header);
         self.end = HEADER_LEN;
@@ -94,7 +98,8 @@ impl Wal {
         self.end + ENTRY_HEAD_LEN + len <= WAL_LEN
     }
 
-    /// Appends an entry, for which there [is room](Self::has_room).
+    /// Appends an entry, for which there [is room](Self::has_room). The first one is written with
+    /// the header.
     ///
     /// # Errors
     ///
@@ -140,13 +145,14 @@ impl Wal {
     }
 }
 
-fn header_of(record: &Record, nonce: [u8; 8]) -> [u8; HEADER_LEN] {
+fn header_of(record: &Record, nonce: [u8; 8], begin_count: u64) -> [u8; HEADER_LEN] {
     let mut header = [0; HEADER_LEN];
     header[..8].copy_from_slice(&MAGIC);
     header[8..24].copy_from_slice(&record.database_id);
     header[24..32].copy_from_slice(&record.transaction.0.to_le_bytes());
     header[32..40].copy_from_slice(&Checksum::of(&record.catalog_root).0.to_le_bytes());
     header[40..48].copy_from_slice(&nonce);
+    header[48..56].copy_from_slice(&begin_count.to_le_bytes());
     let checksum = Checksum::of(&header[..HEADER_LEN - 8]);
     header[HEADER_LEN - 8..].copy_from_slice(&checksum.0.to_le_bytes());
     header
@@ -173,7 +179,7 @@ impl LeftWal {
         let read = LogFile::read(path, WAL_LEN);
         let content =
             read.map_err(|error| Error::io("reading the write-ahead log")(error).at(path))?;
-        let Some(mut content) = content.filter(|content| content.starts_with(&MAGIC)) else {
+        let Some(mut content) = content.filter(|content| is_log(content)) else {
             return Ok(Self::default());
         };
         let mut entries = Vec::new();
@@ -181,7 +187,7 @@ impl LeftWal {
         if let Some(header) = content.first_chunk::<HEADER_LEN>() {
             let nonce = header[40..48].try_into().expect("eight bytes");
             let mut last = Checksum(number_at(header, HEADER_LEN - 8));
-            let is_next = *header == header_of(record, nonce);
+            let is_next = *header == header_of(record, nonce, number_at(header, 48));
             while is_next && let Some((checksum, len)) = entry_at(&content, end, last) {
                 entries.push(end);
                 end += len;
@@ -221,11 +227,16 @@ impl LeftWal {
     }
 }
 
+/// Whether a file is a log. Its first entry may not have been written, or only zeros.
+fn is_log(content: &[u8]) -> bool {
+    content.starts_with(&MAGIC) || content.iter().all(|byte| *byte == 0)
+}
+
 /// Removes the log of a database that was deleted.
 pub(crate) fn remove_log_of(path: &Path) {
     if let Some(log) = log_path(path)
-        && let Ok(Some(head)) = LogFile::read(&log, MAGIC.len())
-        && head == MAGIC
+        && let Ok(Some(content)) = LogFile::read(&log, WAL_LEN)
+        && is_log(&content)
     {
         // It is ignored if it stays.
         let _ = remove_file(&log);

@@ -128,3 +128,18 @@ fn other_files_are_left_alone() {
     assert!(path.exists());
     assert!(Wal::create(&path, LockMode::Masked(0o600)).is_err());
 }
+
+/// A process may be killed before it writes the first entry.
+#[test]
+fn a_log_without_entries_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.teak-wal");
+    for len in [0, 100, WAL_LEN] {
+        std::fs::write(&path, vec![0; len]).unwrap();
+        let mut left = LeftWal::read(&path, &record()).unwrap();
+        assert_eq!(left.commit_count(), 0);
+        left.remove();
+        assert!(!path.exists());
+    }
+    Wal::create(&path, LockMode::Masked(0o600)).unwrap();
+}

@@ -54,10 +54,12 @@ impl LogFile {
         file.write_all_at(bytes, offset)
     }
 
-    /// Removes the file.
+    /// Removes the file, unless another one has its name by now.
     pub(crate) fn remove(self) {
-        // A log without a database that it belongs to is ignored.
-        let _ = sys::remove_file(&self.path);
+        if sys::id_of(&self.path, Links::Refuse).is_ok_and(|id| id == self.file.id()) {
+            // A log that stays is ignored: it does not follow the newest commit.
+            let _ = sys::remove_file(&self.path);
+        }
     }
 
     /// The content of a log, at most `len_max` bytes; `None` if there is no regular file of that

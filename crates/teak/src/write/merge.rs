@@ -1,12 +1,19 @@
 //! Merging the memtable into the trees.
 
-use crate::{Result, page::value::StoredValue, record::durability::Durability};
 use crate::{
-    btree::insert::Existing,
-    instance::{engine::Engine, held_writer_lock::HeldWriterLock, memtable::MemtableState},
-    write::transaction::WriteTransaction,
+    Error, PageNumber, Result,
+    page::{max_key_len, value::StoredValue},
+    record::durability::Durability,
 };
-use std::sync::Arc;
+use crate::{
+    btree::{PageSource, insert::Existing},
+    instance::{engine::Engine, held_writer_lock::HeldWriterLock, memtable::MemtableState},
+    write::{small::is_plain, transaction::WriteTransaction},
+};
+use std::{sync::Arc, time::Duration};
+
+/// How long a thread waits for the writer's state before it checks whether another one has merged.
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Who needs the commits of the memtable in the trees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,17 +45,54 @@ impl Engine {
     #[cold]
     pub(crate) fn merge_memtable(self: &Arc<Self>, reason: MergeReason) -> Result<()> {
         self.refuse_forked()?;
-        let writer = self.take_writer_state()?;
+        let writer_lock = self.writer_lock.as_ref().ok_or(Error::ReadOnly)?;
+        let guard = loop {
+            if !self.memtable.is_filled() {
+                return Ok(());
+            }
+            // A whole transaction keeps the writer's state until it ends. It has merged before.
+            if let Some(guard) = writer_lock.take(Some(CHECK_INTERVAL)) {
+                break guard;
+            }
+        };
+        let merged = self.merge_with(self.held_writer_lock(guard), reason);
+        // Wakers and hooks may begin to read.
+        self.committer.wake_all();
+        self.named(merged)
+    }
+
+    fn merge_with(self: &Arc<Self>, writer: HeldWriterLock, reason: MergeReason) -> Result<()> {
         let mut memtable = self.memtable.lock();
         if memtable.is_empty() {
             return Ok(());
         }
-        self.refuse_poisoned()?;
-        self.named(self.committer.refuse_evicted())?;
+        let usable = self.refuse_poisoned();
+        if let Err(refused) = usable.and_then(|()| self.committer.refuse_evicted()) {
+            // Another process may recover the database, and these commits from their log.
+            memtable.abandon();
+            self.release_memtable();
+            return Err(refused);
+        }
         let mut txn = WriteTransaction::begin_for(self, writer, memtable.commit_count())?;
+        txn.event_delivery.disarm();
         txn.apply(&memtable)?;
-        txn.commit()?;
+        txn.write()?;
+        drop(txn);
         self.end_memtable(&mut memtable, reason);
+        Ok(())
+    }
+
+    /// Merges the commits of the log that an earlier process left.
+    ///
+    /// # Errors
+    ///
+    /// The errors of a commit, and [`Error::Corrupted`] if the log does not fit the tables.
+    pub(crate) fn merge_left(self: &Arc<Self>) -> Result<()> {
+        if self.memtable.is_filled()
+            && let Some(writer) = self.try_acquire_writer(None)?
+        {
+            self.named(WriteTransaction::begin_merged(self, writer).map(drop))?;
+        }
         Ok(())
     }
 
@@ -56,6 +100,11 @@ impl Engine {
     pub(crate) fn end_memtable(&self, memtable: &mut MemtableState, reason: MergeReason) {
         let is_for_reader = reason == MergeReason::Reader;
         self.memtable.note_merged(memtable, is_for_reader);
+        self.release_memtable();
+    }
+
+    /// Lets other processes join and write.
+    fn release_memtable(&self) {
         if let Some(shared) = &self.committer.shared {
             shared.region.set_memtable_owner(0);
         }
@@ -72,11 +121,16 @@ impl WriteTransaction {
         if memtable.is_empty() {
             return Self::begin_for(engine, writer, 1);
         }
+        engine.refuse_poisoned()?;
         let mut txn = Self::begin_for(engine, writer, memtable.commit_count())?;
         let limits = &txn.pages.limits;
         let (durability, expected) = (limits.durability, limits.expected);
-        txn.apply(&memtable)?;
-        txn.checkpoint()?;
+        let merged = txn.apply(&memtable).and_then(|()| txn.checkpoint());
+        if let Err(error) = merged {
+            // It delivers events when it ends, whose hooks may begin to read.
+            drop(memtable);
+            return Err(error);
+        }
         engine.end_memtable(&mut memtable, MergeReason::Limits);
         drop(memtable);
         if txn.status.is_broken {
@@ -90,7 +144,13 @@ impl WriteTransaction {
     /// Applies all changes of the memtable.
     fn apply(&mut self, memtable: &MemtableState) -> Result<()> {
         self.set_durability(Durability::Lazy);
+        self.status.is_merging = true;
+        // The file grows instead: a hook of the application may begin to read.
+        self.pages.limits.slow_readers = None;
         for (handle, name, key, value) in memtable.records() {
+            if memtable.is_left() {
+                self.refuse_unfit(handle, name, key)?;
+            }
             match value {
                 Some(value) => {
                     let value = StoredValue::inline(value);
@@ -102,5 +162,20 @@ impl WriteTransaction {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a change of a log that no small transaction would have made.
+    fn refuse_unfit(&self, handle: usize, name: &[u8], key: &[u8]) -> Result<()> {
+        let root = self.root_of(handle, name)?;
+        let is_fit = root.is_some_and(|root| is_plain(&root))
+            && key.len() <= max_key_len(self.pages.page_size());
+        match is_fit {
+            true => Ok(()),
+            false => {
+                let detail = "an entry of the write-ahead log does not fit its table; remove the log to \
+                              give its commits up";
+                Err(Error::corrupted(PageNumber(0), "recovery", detail))
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
         lookup,
         reading::reading_twice,
     },
-    io::{FILE_MODE, LockMode, Pinned, uptime_ms},
+    io::{FILE_MODE, LockMode, Pinned, free_bytes, uptime_ms},
     page::{key::KeyOrder, value::StoredValue},
     planted::planted,
     record::durability::Durability,
@@ -41,12 +41,19 @@ use crate::{
     },
 };
 use std::{
-    sync::{Arc, Mutex, OnceLock},
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
-/// The pages that merging a full memtable takes at most, as long as each change splits a leaf.
-const MERGED_PAGES_MAX: u64 = 2 * CHANGES_MAX as u64 + 64;
+/// The pages that merging a full memtable takes at most: a path for each change, in trees of this
+/// depth, and what splits.
+const MERGED_PAGES_MAX: u64 = CHANGES_MAX as u64 * 8;
+/// With less room on the disk, commits go to the trees, which report that the disk is full before
+/// they are acknowledged.
+const FREE_BYTES_MIN: u64 = 64 << 20;
 
 /// A write transaction that was begun.
 #[derive(Debug)]
@@ -98,8 +105,9 @@ pub(crate) struct SmallTransaction {
     unique_id: u64,
     version: u64,
     is_broken: bool,
+    /// Whether it could not become a whole transaction.
+    has_failed: AtomicBool,
     began_ms: u64,
-    backlog: DropBacklog,
     /// Values of the memtable that were looked up.
     copies: Copies,
 }
@@ -121,6 +129,9 @@ impl SmallTransaction {
         };
         let last = memtable.last().unwrap_or(base.transaction());
         let merge_count = memtable.merge_count;
+        // Nobody merges while the memtable is locked, so this is still the newest state.
+        let unique_id = unique_id();
+        lock(&engine.committer.small_pins).push((unique_id, base.transaction()));
         drop(memtable);
         Ok(Begun::Small(Self {
             turn: Mutex::new(Some(turn)),
@@ -132,11 +143,11 @@ impl SmallTransaction {
             durability: None,
             changes: Vec::new(),
             change_bytes: 0,
-            unique_id: unique_id(),
+            unique_id,
             version: 0,
             is_broken: false,
+            has_failed: AtomicBool::new(false),
             began_ms: uptime_ms(),
-            backlog,
             copies: Copies::default(),
         }))
     }
@@ -180,7 +191,7 @@ impl SmallTransaction {
 
     /// Undoes all changes.
     pub(crate) fn roll_back(&mut self) -> Result<()> {
-        self.engine.refuse_forked()?;
+        self.refuse_failed()?;
         self.engine.refuse_poisoned()?;
         self.changes.clear();
         self.change_bytes = 0;
@@ -213,7 +224,7 @@ impl SmallTransaction {
         }
     }
 
-    /// The newest state in the trees.
+    /// The state in the trees that was looked up last.
     pub(crate) fn state(&self) -> &PinnedSnapshot {
         let state = self.later_base.get().unwrap_or(&self.base);
         self.pinned(state)
@@ -227,20 +238,26 @@ impl SmallTransaction {
 
     /// The root of a table in the trees.
     pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
-        self.refuse_broken_read()?;
-        self.state().root_of(handle, name)
+        self.refuse_failed()?;
+        let is_merged = self.engine.memtable.lock().merge_count != self.merge_count;
+        let state = match is_merged {
+            true => self.later_base()?,
+            false => &self.base,
+        };
+        self.pinned(state).root_of(handle, name)
     }
 
     pub(crate) fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
-        self.refuse_broken_read()?;
+        self.refuse_failed()?;
         self.state().types_of(name)
     }
 
-    fn refuse_broken_read(&self) -> Result<()> {
+    /// Refuses if it could not become a whole transaction: it has lost its turn.
+    fn refuse_failed(&self) -> Result<()> {
         self.engine.refuse_forked()?;
-        match lock(&self.turn).is_some() {
-            true => Ok(()),
-            false => Err(Error::TransactionBroken),
+        match self.has_failed.load(Relaxed) {
+            false => Ok(()),
+            true => Err(Error::TransactionBroken),
         }
     }
 
@@ -300,9 +317,10 @@ impl SmallTransaction {
         if let Some(base) = self.later_base.get() {
             return Ok(base);
         }
-        let newest = self
-            .engine
-            .named(self.engine.committer.published.newest())?;
+        let committer = &self.engine.committer;
+        let newest = self.engine.named(committer.published.newest())?;
+        // It is still the newest state: only this transaction could make a later one.
+        lock(&committer.small_pins).push((self.unique_id, newest.transaction()));
         Ok(self.later_base.get_or_init(|| newest))
     }
 
@@ -376,7 +394,7 @@ impl SmallTransaction {
     /// Commits, and returns the id of the new state, or of the present one if nothing changed.
     pub(crate) fn commit(mut self) -> Result<TransactionId> {
         self.refuse_broken()?;
-        self.refuse_broken_read()?;
+        self.refuse_failed()?;
         self.engine.refuse_poisoned()?;
         let durability = self.durability.unwrap_or(self.engine.policies.durability);
         if durability != Durability::Lazy {
@@ -424,7 +442,7 @@ impl SmallTransaction {
             Some(self.id),
             "commits are numbered in order"
         );
-        // Without openings nobody may merge it later, and the engine could not be dropped.
+        // After the last opening, nobody waits for the thread that merges.
         let is_to_merge = memtable.is_full() || engine.openings.is_unopened();
         Ok(Added::Yes { is_to_merge })
     }
@@ -444,7 +462,9 @@ impl SmallTransaction {
         let page_limit = writer.newest.geometry.upper_limit_bytes / engine.page_size() as u64;
         let rest = page_limit.saturating_sub(writer.space.page_count());
         if rest.saturating_add(writer.space.ready_count()) < MERGED_PAGES_MAX
+            || free_bytes(&engine.file.path).is_some_and(|free| free < FREE_BYTES_MIN)
             || engine.file.storage.lost_name().is_some()
+            || engine.openings.is_unopened()
             || base.transaction().next() != self.id
         {
             return Ok(false);
@@ -470,10 +490,18 @@ impl SmallTransaction {
     ///
     /// [`Error::TransactionBroken`] if it was called before; errors of merging the memtable.
     pub(crate) fn to_whole(&self) -> Result<WriteTransaction> {
+        self.refuse_failed()?;
+        let whole = self.begin_whole();
+        self.has_failed.store(whole.is_err(), Relaxed);
+        whole
+    }
+
+    fn begin_whole(&self) -> Result<WriteTransaction> {
         let turn = lock(&self.turn).take().ok_or(Error::TransactionBroken)?;
         let engine = &self.engine;
         let writer = engine.writer_of(turn)?;
-        let mut txn = WriteTransaction::begin_in(engine, writer, self.backlog)?;
+        let mut txn = engine.named(WriteTransaction::begin_merged(engine, writer))?;
+        debug_assert_eq!(txn.id(), self.id, "the id of a transaction does not change");
         txn.timing.began_ms = self.began_ms;
         if let Some(durability) = self.durability {
             txn.set_durability(durability);
@@ -502,6 +530,15 @@ impl SmallTransaction {
     }
 }
 
+impl Drop for SmallTransaction {
+    fn drop(&mut self) {
+        if !self.engine.generation.is_past() {
+            // The next transaction may have begun.
+            lock(&self.engine.committer.small_pins).retain(|(id, _)| *id != self.unique_id);
+        }
+    }
+}
+
 /// Whether the changes of a commit are in the memtable.
 enum Added {
     Yes { is_to_merge: bool },
@@ -516,14 +553,16 @@ fn is_alone(engine: &Engine) -> bool {
 
 /// Whether the memtable may have changes of a table: each key is compared as bytes, and each value
 /// that is short enough can be stored.
-fn is_plain(root: &TreeRoot) -> bool {
+pub(super) fn is_plain(root: &TreeRoot) -> bool {
     let is_of_bytes = matches!(root.order, KeyOrder::Bytes | KeyOrder::ReverseBytes);
     is_of_bytes && !root.is_special() && !root.kind.fixed && !root.kind.first_decides
 }
 
 fn merge_old(engine: &Arc<Engine>) {
-    // Whoever needs the trees reports an error.
-    let _ = engine.merge_memtable(MergeReason::Limits);
+    // Whoever needs the trees reports an error. Without space it is tried again later.
+    if engine.merge_memtable(MergeReason::Limits).is_err() && engine.refuse_poisoned().is_ok() {
+        let _ = engine.merger.ask(engine, AGE_MAX, merge_old);
+    }
 }
 
 /// Copies of values, which stay where they are as long as this lives.

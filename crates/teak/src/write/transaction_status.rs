@@ -8,6 +8,8 @@ pub(crate) struct TransactionStatus {
     /// Whether it commits even without changes, and truncates all free pages at the end of the
     /// file.
     pub(crate) is_compacting: bool,
+    /// Whether it merges the memtable, whose commits need a record even if they cancel each other.
+    pub(crate) is_merging: bool,
     /// Whether a reader begins at the state of this commit when the writer lock is released.
     pub(crate) stays: bool,
     /// Whether a change failed halfway.

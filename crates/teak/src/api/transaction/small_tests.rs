@@ -389,3 +389,92 @@ fn a_deleted_database_leaves_no_log() {
     assert!(crate::delete(copy.path().join("x.teak"), crate::Deletion::IfUnused).unwrap());
     assert_eq!(fs::read_dir(copy.path()).unwrap().count(), 0);
 }
+
+/// The same record is inserted and removed again, so that a merge finds nothing to change.
+#[test]
+fn commits_that_cancel_each_other_are_commits() {
+    let (directory, database, words) = database();
+    let first = commit_small(&database, &words, "fir", b"new");
+    let mut txn = small(&database);
+    words.remove(&mut txn, "fir").unwrap();
+    assert_eq!(txn.commit().unwrap().0, first + 1);
+    assert_eq!(database.begin_read().unwrap().id().0, first + 1);
+    let third = commit_small(&database, &words, "fir", b"new");
+    assert_eq!(third, first + 2);
+    let copy = left_files(directory.path());
+    let copied = open(copy.path());
+    let read = copied.begin_read().unwrap();
+    assert_eq!(read.id().0, third);
+    assert_eq!(words.get(&read, "fir").unwrap(), Some(&b"new"[..]));
+}
+
+#[test]
+fn after_a_merge_for_a_reader_a_small_transaction_reads_all_of_the_merged_state() {
+    let (_directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    let txn = small(&database);
+    let read = database.begin_read().unwrap();
+    assert_eq!(words.len(&read).unwrap(), 4);
+    assert_eq!(words.len(&txn).unwrap(), 4);
+    assert!(txn.small().is_some());
+    let all: Vec<_> = words
+        .range(..)
+        .iter(&txn)
+        .unwrap()
+        .map(|r| r.unwrap().0)
+        .collect();
+    assert_eq!(all, ["ash", "elm", "fir", "oak"]);
+}
+
+/// The pages of the state that values are borrowed from must not be reused.
+#[test]
+fn values_stay_when_the_transaction_becomes_a_whole_one() {
+    let (_directory, database, words) = database();
+    database.sync().unwrap();
+    for round in 0..50_u8 {
+        commit_small(&database, &words, "fir", &[round; 9]);
+        let txn = small(&database);
+        let ash = words.get(&txn, "ash").unwrap().unwrap();
+        let of_elm = words.get(&txn, "elm").unwrap().unwrap();
+        assert_eq!(words.range(..).iter(&txn).unwrap().count(), 4);
+        assert!(txn.small().is_none());
+        assert_eq!((ash, of_elm), (&b"a tree"[..], &b"a tree"[..]));
+        let mut txn = txn;
+        for word in ["box", "yew", "fig"] {
+            words.insert(&mut txn, word, &[round; 1000]).unwrap();
+            words.remove(&mut txn, word).unwrap();
+        }
+        txn.commit().unwrap();
+    }
+}
+
+#[test]
+fn readers_do_not_wait_for_an_open_transaction() {
+    let (_directory, database, words) = database();
+    for _ in 0..200 {
+        commit_small(&database, &words, "fir", b"new");
+        std::thread::scope(|scope| {
+            let readers = [0, 1].map(|_| scope.spawn(|| database.begin_read().unwrap()));
+            let mut txn = database.begin_write().unwrap();
+            words.clear(&mut txn).unwrap();
+            for reader in readers {
+                assert_eq!(words.len(&reader.join().unwrap()).unwrap(), 4);
+            }
+        });
+    }
+}
+
+#[test]
+fn many_threads_read_in_a_transaction_that_becomes_a_whole_one() {
+    let (_directory, database, words) = database();
+    for _ in 0..100 {
+        commit_small(&database, &words, "fir", b"new");
+        let (txn, words) = (&small(&database), &words);
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(words.range(..).iter(txn).unwrap().count(), 4));
+            for word in ["ash", "elm", "fir"] {
+                scope.spawn(move || assert!(words.get(txn, word).unwrap().is_some()));
+            }
+        });
+    }
+}

@@ -172,6 +172,14 @@ impl WriteTxn {
         Ok(self.whole.get_or_init(|| whole))
     }
 
+    /// Whether the bytes lie in a page that the transaction has written, or in a value that it has
+    /// stored.
+    pub(in crate::api) fn has_stored(&self, bytes: &[u8]) -> bool {
+        let whole = self.whole.get();
+        whole.is_some_and(|whole| whole.pages().is_in_changed_page(bytes))
+            || self.small.as_ref().is_some_and(|small| small.holds(bytes))
+    }
+
     /// The whole transaction by value.
     fn into_whole(self) -> Result<WriteTransaction> {
         self.whole()?;

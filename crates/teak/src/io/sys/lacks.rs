@@ -58,6 +58,11 @@ pub(crate) fn punch(_file: &File, _range: Range<u64>) -> io::Result<bool> {
     Ok(false)
 }
 
+#[cfg(not(unix))]
+pub(crate) fn free_bytes(_existing: &Path) -> Option<u64> {
+    None
+}
+
 pub(crate) fn is_on_network(_existing: &Path) -> bool {
     false
 }

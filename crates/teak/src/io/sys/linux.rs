@@ -10,10 +10,10 @@ mod network;
 pub(crate) use super::lacks::{ARE_THREADS_FREE, TRUNCATES_MAPPED, join};
 pub(crate) use super::unix::{
     ByteLocks, Directory, FAILURES, FileAt, Mapped, REMEDIES, at_fork, borrow, create_new,
-    create_private_directory, drop_anchor, file_over, flush, id_of, is_absent, is_refusal, kind,
-    limit, memory_bytes, next_data, next_hole, open, permissions_of, raw, release_inherited,
-    remove_file, set_permissions, system_page_len, truncate, try_lock_file, unlock_file, write_at,
-    zeros_over,
+    create_private_directory, drop_anchor, file_over, flush, free_bytes, id_of, is_absent,
+    is_refusal, kind, limit, memory_bytes, next_data, next_hole, open, permissions_of, raw,
+    release_inherited, remove_file, set_permissions, system_page_len, truncate, try_lock_file,
+    unlock_file, write_at, zeros_over,
 };
 pub(crate) use calls::begin_write_back;
 pub(crate) use files::{

@@ -19,8 +19,8 @@ pub(crate) use directory::{Directory, is_refusal};
 pub(super) use faults::{Signal, catch_signals};
 pub(super) use files::open_with;
 pub(crate) use files::{
-    FileAt, attributes, create_new, create_private_directory, flush, id_of, kind, next_data,
-    next_hole, open, permissions_of, remove_file, set_permissions, truncate, write_at,
+    FileAt, attributes, create_new, create_private_directory, flush, free_bytes, id_of, kind,
+    next_data, next_hole, open, permissions_of, remove_file, set_permissions, truncate, write_at,
 };
 pub(crate) use lacks::{
     anchor_is_impossible, create_unnamed, link_unnamed, memory_file, no_residency, populate,

@@ -79,6 +79,12 @@ pub(crate) fn create_new(path: &Path, bits: u32) -> io::Result<File> {
     options.mode(bits).open(path)
 }
 
+/// The bytes that a file system has left for this user.
+pub(crate) fn free_bytes(existing: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(existing).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 /// Creates a directory that only this user can use.
 pub(crate) fn create_private_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)

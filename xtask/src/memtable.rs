@@ -43,7 +43,7 @@ pub(crate) struct MemtableArguments {
 }
 
 #[derive(Default)]
-struct Tally {
+struct MemtableTally {
     kills: u64,
     /// Kills after which commits were only in the log.
     logged: u64,
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &MemtableArguments) -> Result {
     let run = arguments.campaign.begin("memtable");
     let directory = arguments.scratch.directory()?;
     let mut rng = Rng::with_seed(arguments.campaign.seed);
-    let mut tally = Tally::default();
+    let mut tally = MemtableTally::default();
     while tally.kills < arguments.count {
         let path = directory.path().join(format!("{}.teak", tally.kills));
         let mut expected = Expected::new(rng.u64(..));
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &MemtableArguments) -> Result {
 }
 
 /// Runs the program, kills it, and compares what it left.
-fn kill(path: &Path, expected: &mut Expected, rng: &mut Rng, tally: &mut Tally) -> Result {
+fn kill(path: &Path, expected: &mut Expected, rng: &mut Rng, tally: &mut MemtableTally) -> Result {
     let mut words = own_task("small-commits")?;
     words.extend(["--path".into(), path.into(), "--seed".into()]);
     words.push(expected.seed().to_string().into());

@@ -52,7 +52,7 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
     let all = match error {
         Planted::CheckNewest => HOSTILE_CAMPAIGNS,
         Planted::LocksOfProcess => STORM,
-        Planted::LogIgnored | Planted::MemtableBesideOthers | Planted::MemtableUnlogged => MEMTABLE,
+        Planted::LogIgnored | Planted::SharedMemtable | Planted::MemtableUnlogged => MEMTABLE,
         _ => CAMPAIGNS,
     };
     let soonest = match error {

@@ -75,7 +75,7 @@ errors! {
     EntryOfOwn "entry-of-own" "A journal entry omits the pages of another process that committed in between."
     EntryOfOld "entry-of-old" "A journal entry is built against an outdated base after another process flushed."
     AnyEntry "any-entry" "A journal entry counts regardless of the entry before it."
-    MemtableBesideOthers "memtable-beside-others" "Commits go to the memtable while other processes have the database open."
+    SharedMemtable "shared-memtable" "Commits go to the memtable while other processes have the database open."
     MemtableUnlogged "memtable-unlogged" "Commits in the memtable have no entry in the log."
     LogIgnored "log-ignored" "Recovery ignores the log of the memtable."
     RedoNothing "redo-nothing" "Recovery ignores the journal."

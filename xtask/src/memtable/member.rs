@@ -27,7 +27,7 @@ type Records = Table<Bytes, Bytes>;
 
 /// The content of the table.
 #[derive(Default, PartialEq, Eq, Debug)]
-pub(super) struct TableState {
+pub(super) struct RecordsFound {
     pub(super) number: u64,
     records: BTreeMap<Vec<u8>, Vec<u8>>,
 }
@@ -35,12 +35,12 @@ pub(super) struct TableState {
 /// The content after the commits so far.
 pub(super) struct Expected {
     seed: u64,
-    state: TableState,
+    state: RecordsFound,
 }
 
 impl Expected {
     pub(super) fn new(seed: u64) -> Self {
-        let state = TableState::default();
+        let state = RecordsFound::default();
         Self { seed, state }
     }
 
@@ -53,7 +53,7 @@ impl Expected {
     }
 
     /// Fails unless `found` is the content after commit `returned` or the one that had begun.
-    pub(super) fn compare(&mut self, found: &TableState, returned: u64) -> Result {
+    pub(super) fn compare(&mut self, found: &RecordsFound, returned: u64) -> Result {
         ensure!(
             (returned..=returned + 1).contains(&found.number),
             "commit {returned} had returned, and commit {} is there",
@@ -94,9 +94,9 @@ pub(super) fn open(path: &Path) -> Result<Database> {
 }
 
 /// The content of the table of a database.
-pub(super) fn state_of(database: &Database) -> Result<TableState> {
+pub(super) fn state_of(database: &Database) -> Result<RecordsFound> {
     let txn = database.begin_read()?;
-    let mut state = TableState::default();
+    let mut state = RecordsFound::default();
     let records: Records = match txn.open_table(TABLE) {
         Err(teak::Error::TableNotFound(_)) => return Ok(state),
         opened => opened?,

@@ -37,7 +37,7 @@ pub(crate) use kinds::{
 };
 pub(crate) use reading::{Held, ReadStart, ReadStep, Reader, SlotOwner};
 
-use ::teak::Verification;
+use ::teak::{Options, Verification};
 use anyhow::Result;
 use clap::{ValueEnum, builder::PossibleValue};
 #[cfg(any(feature = "lmdb", feature = "mdbx"))]
@@ -53,6 +53,8 @@ pub(crate) enum EngineKind {
     TeakUnverified,
     /// Teak with comparing pages with their checksums on every access.
     TeakAlways,
+    /// Teak without a memtable.
+    TeakDirect,
     #[cfg(feature = "lmdb")]
     Lmdb,
     #[cfg(feature = "lmdb")]
@@ -76,6 +78,7 @@ impl EngineKind {
         Self::MdbxWritemap,
         Self::TeakUnverified,
         Self::TeakAlways,
+        Self::TeakDirect,
     ];
 
     /// The engines that `quick` runs by default.
@@ -104,6 +107,7 @@ impl EngineKind {
             Self::Teak => "teak",
             Self::TeakUnverified => "teak-unverified",
             Self::TeakAlways => "teak-always",
+            Self::TeakDirect => "teak-direct",
             #[cfg(feature = "lmdb")]
             Self::Lmdb => "lmdb",
             #[cfg(feature = "lmdb")]
@@ -126,16 +130,22 @@ impl EngineKind {
     }
 
     fn is_teak(self) -> bool {
-        matches!(self, Self::Teak | Self::TeakUnverified | Self::TeakAlways)
+        matches!(
+            self,
+            Self::Teak | Self::TeakUnverified | Self::TeakAlways | Self::TeakDirect
+        )
     }
 
-    /// When Teak compares pages with their checksums.
-    fn verification(self) -> Verification {
-        match self {
+    /// The options of this form of Teak.
+    fn teak_options(self) -> Options {
+        let verification = match self {
             Self::TeakUnverified => Verification::Off,
             Self::TeakAlways => Verification::Always,
             _ => Verification::default(),
-        }
+        };
+        Options::new()
+            .verification(verification)
+            .memtable(self != Self::TeakDirect)
     }
 
     /// How LMDB and libmdbx write changed pages to the file.
@@ -153,9 +163,8 @@ impl EngineKind {
     /// Opens its database in `directory`, which exists. Creates the database if there is none.
     pub(crate) fn open(self, directory: &Path, opening: &OpenSettings) -> Result<Box<dyn Engine>> {
         Ok(match self {
-            Self::Teak | Self::TeakUnverified | Self::TeakAlways => {
-                let verification = self.verification();
-                Box::new(teak::Teak::open(directory, opening, verification)?)
+            Self::Teak | Self::TeakUnverified | Self::TeakAlways | Self::TeakDirect => {
+                Box::new(teak::Teak::open(directory, opening, self.teak_options())?)
             }
             #[cfg(feature = "lmdb")]
             Self::Lmdb | Self::LmdbWritemap => {
@@ -183,9 +192,9 @@ impl EngineKind {
         #[cfg(not(any(feature = "lmdb", feature = "mdbx")))]
         let _ = data_bytes;
         Ok(match self {
-            Self::Teak | Self::TeakUnverified | Self::TeakAlways => {
-                let verification = self.verification();
-                Box::new(teak::TeakKinds::open(directory, kind, verification)?)
+            Self::Teak | Self::TeakUnverified | Self::TeakAlways | Self::TeakDirect => {
+                let options = self.teak_options();
+                Box::new(teak::TeakKinds::open(directory, kind, options)?)
             }
             #[cfg(feature = "lmdb")]
             Self::Lmdb | Self::LmdbWritemap => {

@@ -11,7 +11,7 @@ use super::{
     store::{CacheBudget, Store},
     teak,
 };
-use ::teak::Verification;
+use ::teak::Options;
 use anyhow::Result;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ impl Rival {
         match self {
             Self::Teak => work.with(|directory, durability, room| {
                 let opening = opening(durability, room);
-                teak::Teak::open(directory, &opening, Verification::default())
+                teak::Teak::open(directory, &opening, Options::new())
             }),
             #[cfg(feature = "lmdb")]
             Self::Lmdb => work.with(|directory, durability, room| {

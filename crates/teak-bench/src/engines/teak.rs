@@ -21,8 +21,7 @@ use std::{
     path::Path,
 };
 use teak::{
-    Database, Geometry, Options, ReadTxn, Table, TableDef, TableOptions, Ticket, Verification,
-    codec::Bytes,
+    Database, Geometry, Options, ReadTxn, Table, TableDef, TableOptions, Ticket, codec::Bytes,
 };
 
 const FILE_NAME: &str = "bench.teak";
@@ -40,11 +39,7 @@ pub(crate) struct Teak {
 
 impl Teak {
     /// Opens the database in `directory`, or creates it.
-    pub(crate) fn open(
-        directory: &Path,
-        opening: &OpenSettings,
-        verification: Verification,
-    ) -> Result<Self> {
+    pub(crate) fn open(directory: &Path, opening: &OpenSettings, options: Options) -> Result<Self> {
         let durability = opening.durability;
         let of_commits = match durability {
             Durability::Durable => teak::Durability::Durable,
@@ -52,9 +47,7 @@ impl Teak {
             Durability::Lazy | Durability::Careless => teak::Durability::Lazy,
         };
         let path = directory.join(FILE_NAME);
-        let mut options = Options::new()
-            .durability(of_commits)
-            .verification(verification);
+        let mut options = options.durability(of_commits);
         if let Some(bytes) = opening.write_bytes {
             options = options.write_memory_bytes(usize::try_from(bytes)?);
         }

@@ -113,7 +113,7 @@ impl BeginRequest {
             let begun = WriteTransaction::begin_asked(engine, asked, limit, None)?;
             // The thread that ends the transaction is another one.
             if begun.is_some() {
-                engine.turn_lock.forget_taker();
+                engine.permit_lock.forget_taker();
             }
             Ok(begun)
         });

@@ -8,6 +8,7 @@ pub(super) mod read;
 pub(super) mod savepoints;
 mod tables;
 pub(super) mod write;
+mod write_reading;
 
 use self::read::ReadTxn;
 use super::{

@@ -104,9 +104,9 @@ impl Database {
     /// [`Error::InvalidArgument`] if the database has been closed.
     pub fn begin_write(&self) -> Result<WriteTxn> {
         let begun = Begun::begin(self.opening.writable()?, None, None)?;
-        Ok(WriteTxn::begun(
-            begun.expect("without a limit the turn is always acquired"),
-        ))
+        Ok(WriteTxn::begun(begun.expect(
+            "without a limit the writer lock is always acquired",
+        )))
     }
 
     /// Begins a write transaction with options. Returns `None` if other writers kept the writer

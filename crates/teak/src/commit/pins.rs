@@ -18,13 +18,17 @@ impl Committer {
             return Ok(None);
         }
         let last = state.last();
+        assert!(
+            last >= state.durable().transaction,
+            "the last commit is no older than the last durable one"
+        );
         drop(state);
         let newest = self.published.newest()?;
         Ok(Some(newest).filter(|newest| newest.transaction() == last))
     }
 
-    /// The state that the next commit builds on (the newest one, whether or not readers see it yet),
-    /// the states whose pages must stay, and the last flushed commit.
+    /// Returns the state that the next commit builds on, the states whose pages must stay, and the
+    /// last flushed commit. The first is the newest one, whether or not readers see it yet.
     /// They are read together because all processes share the lock of the commit state.
     pub(crate) fn beginning(
         &self,

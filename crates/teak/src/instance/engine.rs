@@ -3,7 +3,7 @@
 use crate::{
     Error, Result, TransactionId,
     io::{Access, ForkGeneration, Storage},
-    share::{LockOutcome, WriterLock, WriterLockGuard},
+    share::{LockOutcome, WriterLock},
 };
 use crate::{
     commit::{committer::Committer, ticket::Ticket},
@@ -16,7 +16,6 @@ use crate::{
         policies::{ClosePolicy, OpenRequest, Policies, RequestedPolicies, Settings},
         recovered::RecoveredDatabase,
         table_handles::TableHandles,
-        turn::Turn,
         writer::WriterState,
     },
     observe::{
@@ -24,7 +23,6 @@ use crate::{
         metrics::Metrics,
         recovery::Recovery,
     },
-    process::writer_lock::Acquisition,
     read::{
         published::{FOLLOWING, Published, foreign_snapshot, refuse_shorter},
         readers::{Readers, private_table},
@@ -37,12 +35,7 @@ use crate::{
     share::attachment::Shared,
     unique_id::unique_id,
 };
-use std::{
-    fs::Metadata,
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{fs::Metadata, path::PathBuf, sync::Arc};
 
 /// One open database.
 #[derive(Debug)]
@@ -55,8 +48,8 @@ pub(crate) struct Engine {
     pub(crate) policies: Policies,
     /// The lock of the writer's state; `None` if the database is open for reading only.
     pub(crate) writer_lock: Option<Arc<WriterLock<WriterState>>>,
-    /// The lock of the turn to write, taken before that of the writer's state.
-    pub(crate) turn_lock: Arc<WriterLock<()>>,
+    /// The lock of the writer lock, taken before that of the writer's state.
+    pub(crate) permit_lock: Arc<WriterLock<()>>,
     pub(crate) memtable: Memtable,
     pub(crate) merger: Merger,
     pub(crate) committer: Arc<Committer>,
@@ -118,7 +111,7 @@ impl Engine {
             file,
             policies,
             writer_lock: writer.map(WriterLock::new),
-            turn_lock: WriterLock::new(()),
+            permit_lock: WriterLock::new(()),
             memtable,
             merger: Merger::default(),
             openings: Openings::default(),
@@ -285,96 +278,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits for the writer lock without a limit.
-    #[cfg(test)]
-    pub(crate) fn acquire_writer(&self) -> Result<HeldWriterLock> {
-        let writer_lock = self.try_acquire_writer(None)?;
-        Ok(writer_lock.expect("without a limit the lock is always acquired"))
-    }
-
-    /// Waits for the turn to write, and for the writer's state. Gives up after `limit` and then
-    /// returns `None`.
-    pub(crate) fn try_acquire_writer(
-        &self,
-        limit: Option<Duration>,
-    ) -> Result<Option<HeldWriterLock>> {
-        let Some(turn) = self.try_acquire_turn(limit)? else {
-            return Ok(None);
-        };
-        self.writer_of(turn).map(Some)
-    }
-
-    /// The writer's state, for a thread that has the turn.
-    pub(crate) fn writer_of(&self, turn: Turn) -> Result<HeldWriterLock> {
-        let mut writer = self.take_writer_state()?;
-        writer.turn = Some(turn);
-        Ok(writer)
-    }
-
-    /// Waits for the writer's state, which no other thread keeps for long while this one has the
-    /// turn, or a small transaction has.
-    pub(crate) fn take_writer_state(&self) -> Result<HeldWriterLock> {
-        let writer_lock = self.writer_lock.as_ref().ok_or(Error::ReadOnly)?;
-        let guard = writer_lock.take(None);
-        Ok(self.held_writer_lock(guard.expect("without a limit the lock is always acquired")))
-    }
-
-    /// Waits for the turn to write: first in this process, then across processes. Gives up after
-    /// `limit` and then returns `None`. The writer's state is up to date then.
-    pub(crate) fn try_acquire_turn(&self, limit: Option<Duration>) -> Result<Option<Turn>> {
-        self.refuse_unwritable()?;
-        if limit != Some(Duration::ZERO) && self.turn_lock.is_taken_here() {
-            self.committer
-                .events
-                .note(|| Event::WaitsForItself { limit });
-            self.committer.events.deliver();
-        }
-        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-        let Some(guard) = self.turn_lock.take(limit) else {
-            return Ok(None);
-        };
-        let turn = self.turn(guard);
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let entered = self.committer.process_writer_lock.acquire(left);
-        if let Err(refused) = self.refuse_unwritable() {
-            // The cross-process lock remembers this process as its last holder, so the writer's
-            // state must be read again.
-            if entered != Acquisition::StillHeld
-                && let Ok(mut writer) = self.take_writer_state()
-            {
-                writer.is_stale = true;
-            }
-            self.committer.process_writer_lock.undo(entered);
-            return Err(refused);
-        }
-        match entered {
-            Acquisition::TimedOut => return Ok(None),
-            Acquisition::Acquired(taken) => self.follow(&mut self.take_writer_state()?, taken)?,
-            Acquisition::StillHeld => {}
-        }
-        Ok(Some(turn))
-    }
-
-    pub(crate) fn turn(&self, guard: WriterLockGuard<()>) -> Turn {
-        Turn::new(guard, self.generation, &self.committer)
-    }
-
     /// The id of the process that holds the cross-process writer lock, if that is known.
     pub(crate) fn writer_process(&self) -> Option<u32> {
         let shared = self.committer.shared.as_ref()?;
         shared.process_of(shared.region.writer.holder().into())
-    }
-
-    pub(crate) fn held_writer_lock(
-        &self,
-        writer_lock: WriterLockGuard<WriterState>,
-    ) -> HeldWriterLock {
-        HeldWriterLock {
-            writer_lock: Some(writer_lock),
-            turn: None,
-            generation: self.generation,
-            committer: Arc::clone(&self.committer),
-        }
     }
 
     /// Updates the writer's state if another process wrote meanwhile.

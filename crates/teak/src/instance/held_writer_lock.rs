@@ -2,7 +2,7 @@
 
 use crate::{
     commit::committer::Committer,
-    instance::{turn::Turn, writer::WriterState},
+    instance::{writer::WriterState, writer_permit::WriterPermit},
 };
 use crate::{
     io::{ForkGeneration, Pinned},
@@ -14,14 +14,14 @@ use std::{
     sync::Arc,
 };
 
-/// Holds the writer's state, and the turn to write.
+/// Holds the writer's state, and the writer lock.
 #[derive(Debug)]
 pub(crate) struct HeldWriterLock {
     // Dropped in this order.
     /// `None` only after [`Self::take`] and while it is dropped.
     pub(crate) writer_lock: Option<WriterLockGuard<WriterState>>,
-    /// `None` if the memtable is merged for a reader: another thread may have the turn.
-    pub(crate) turn: Option<Turn>,
+    /// `None` if the memtable is merged for a reader: another thread may have the permit.
+    pub(crate) permit: Option<WriterPermit>,
     pub(crate) generation: ForkGeneration,
     pub(crate) committer: Arc<Committer>,
 }
@@ -50,7 +50,7 @@ impl HeldWriterLock {
     pub(crate) fn take(&mut self) -> Self {
         Self {
             writer_lock: self.writer_lock.take(),
-            turn: self.turn.take(),
+            permit: self.permit.take(),
             generation: self.generation,
             committer: Arc::clone(&self.committer),
         }
@@ -85,7 +85,7 @@ impl Drop for HeldWriterLock {
             return std::mem::forget(writer_lock);
         }
         drop(writer_lock);
-        if self.turn.is_none() {
+        if self.permit.is_none() {
             self.committer
                 .process_writer_lock
                 .note_deferred_written(&self.committer.commit_state);

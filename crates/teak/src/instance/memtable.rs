@@ -11,13 +11,13 @@
 //! know of the commits in it. A process that joins waits until the owner of the memtable has merged
 //! it (`share/region.rs`).
 //!
-//! Locks: a small transaction holds the [turn](super::turn) from its beginning to its end, but not
-//! the writer's state, so that readers can merge meanwhile. Whoever merges holds the writer's state.
-//! Order: turn, writer's state, memtable, commit state.
+//! Locks: a small transaction holds the [permit](super::writer_permit) to write from its beginning to
+//! its end, but not the writer's state, so that readers can merge meanwhile. A thread that merges
+//! holds that state. Order: permit, writer's state, memtable, commit state.
 
 use crate::{
-    TransactionId, io::LockMode, planted::planted, read::snapshot::Snapshot,
-    record::durability::Durability,
+    TransactionId, btree::TreeRoot, io::LockMode, page::key::KeyOrder, planted::planted,
+    read::snapshot::Snapshot, record::durability::Durability,
 };
 use crate::{
     instance::wal::{Change, LeftWal, Wal},
@@ -46,6 +46,13 @@ pub(crate) const AGE_MAX: Duration = Duration::from_millis(10);
 const WORTHWHILE: u64 = 4;
 /// How many transactions go to the trees at once after that.
 const DIRECT: u32 = 64;
+
+/// Whether the memtable may have changes of a table: each key is compared as bytes, and each value
+/// that is short enough can be stored.
+pub(crate) fn is_plain(root: &TreeRoot) -> bool {
+    let is_of_bytes = matches!(root.order, KeyOrder::Bytes | KeyOrder::ReverseBytes);
+    is_of_bytes && !root.is_special() && !root.kind.fixed && !root.kind.first_decides
+}
 
 /// A change of a small transaction.
 #[derive(Clone, Debug)]

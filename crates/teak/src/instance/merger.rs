@@ -10,18 +10,18 @@ use std::{
 /// The thread, which begins when it is first needed.
 #[derive(Default, Debug)]
 pub(crate) struct Merger {
-    signal: Arc<Signal>,
+    signal: Arc<MergeSignal>,
     thread: Mutex<Option<Worker>>,
 }
 
 #[derive(Default, Debug)]
-struct Signal {
-    state: Mutex<SignalState>,
+struct MergeSignal {
+    state: Mutex<MergeSignalState>,
     changed: Condvar,
 }
 
 #[derive(Default, Debug)]
-struct SignalState {
+struct MergeSignalState {
     is_asked: bool,
     is_stopping: bool,
 }
@@ -69,7 +69,7 @@ impl Merger {
     }
 }
 
-impl Signal {
+impl MergeSignal {
     /// Waits until the thread is asked, and then for `delay`. Returns `false` if it has to end.
     fn wait(&self, delay: Duration) -> bool {
         let mut state = lock(&self.state);

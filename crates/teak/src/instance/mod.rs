@@ -1,6 +1,7 @@
 //! An open database (an instance): the state that its handles share, and the state that the writer
 //! keeps between transactions.
 
+mod acquire_writer;
 pub(crate) mod arena;
 mod block_table;
 pub(crate) mod database_file;
@@ -16,7 +17,7 @@ pub(crate) mod policies;
 pub(crate) mod recovered;
 pub(crate) mod shrink_state;
 pub(crate) mod table_handles;
-pub(crate) mod turn;
 pub(crate) mod wal;
 pub(crate) mod writer;
+pub(crate) mod writer_permit;
 pub(crate) mod zone_state;

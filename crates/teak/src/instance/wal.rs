@@ -14,9 +14,9 @@
 //!
 //! Entries follow without gaps: a checksum; the length of the entry (4 bytes) and the number of its
 //! operations (4); each operation: lengths of the table's name (2), of the key (2) and of the value
-//! (4, all ones for a removal), and these bytes. The checksum of an entry covers the checksum before
-//! it, that of the header at first. So neither a part of an entry nor an entry left from earlier
-//! ever counts. All numbers are little-endian.
+//! (4, all ones for a removal), and these bytes. The checksum of an entry covers that of the entry
+//! before it, or of the header. So neither a part of an entry nor an entry left from earlier ever
+//! counts. All numbers are little-endian.
 //!
 //! When the memtable has been merged, the next entry overwrites the header: it follows another
 //! commit. Recovery uses a log only if the newest commit is the one that its header names.
@@ -83,7 +83,7 @@ impl Wal {
         })
     }
 
-    /// Begins anew with entries that follow a commit.
+    /// Begins again, with entries that follow a commit.
     pub(crate) fn begin(&mut self, record: &Record) {
         let header = header_of(record, self.nonce, self.begin_count);
         self.begin_count += 1;

@@ -1,5 +1,5 @@
-//! The file of a write-ahead log. It is written by calls of the system, so what was written stays if
-//! the process dies.
+//! The file of a write-ahead log. It is written by calls of the system, so it stays if the process
+//! dies.
 
 use super::{
     held_file::HeldFile,
@@ -28,6 +28,7 @@ impl LogFile {
     /// - `AlreadyExists` if there is a file of that name.
     /// - The system's error.
     pub(crate) fn create(path: &Path, mode: LockMode, len: usize) -> io::Result<Self> {
+        debug_assert!(len > 0, "a log has room for its header");
         refuse_file_len(len as u64)?;
         let file = sys::create_new(path, mode.bits() & 0o777)?;
         let made = set_permissions(&file, mode)
@@ -80,6 +81,7 @@ impl LogFile {
             opened => opened?,
         };
         let mut content = Vec::new();
+        debug_assert!(len_max > 0, "an empty log is recognised by its length");
         file.take(len_max as u64).read_to_end(&mut content)?;
         Ok(Some(content))
     }

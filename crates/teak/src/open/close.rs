@@ -9,8 +9,8 @@
 use crate::{Error, Result, record::Record};
 use crate::{
     instance::{
-        engine::Engine, held_writer_lock::HeldWriterLock, policies::ClosePolicy, turn::Turn,
-        writer::WriterState,
+        engine::Engine, held_writer_lock::HeldWriterLock, policies::ClosePolicy,
+        writer::WriterState, writer_permit::WriterPermit,
     },
     io::{FILE_MODE, LockMode},
     maintain::truncate::cut_all_free,
@@ -34,44 +34,44 @@ impl Engine {
     /// may be left in the system's cache. No operation can begin afterwards. Returns `false` and
     /// does nothing if a write transaction did not end in time: the caller may be inside it.
     pub(crate) fn close(self: &Arc<Self>) -> Result<bool> {
-        let Some(turn) = self.turn_to_close()? else {
+        let Some(permit) = self.permit_to_close()? else {
             return Ok(false);
         };
-        // No commit can be added while this thread has the turn.
+        // No commit can be added while this thread has the permit.
         if !self.openings.is_closed() {
             self.show_memtable()?;
         }
-        self.close_in(turn).map(|()| true)
+        self.close_in(permit).map(|()| true)
     }
 
     /// Like [`Self::close`], without merging the memtable: it is empty, or its log is left to the
     /// next opening.
     pub(crate) fn close_merged(&self) -> Result<()> {
-        match self.turn_to_close()? {
-            Some(turn) => self.close_in(turn),
+        match self.permit_to_close()? {
+            Some(permit) => self.close_in(permit),
             None => Ok(()),
         }
     }
 
-    /// The turn to write; the inner `None` if there is nothing to write. `None` if a transaction
+    /// The writer lock; the inner `None` if there is nothing to write. `None` if a transaction
     /// did not end in time.
-    fn turn_to_close(&self) -> Result<Option<Option<Turn>>> {
+    fn permit_to_close(&self) -> Result<Option<Option<WriterPermit>>> {
         self.refuse_forked()?;
         if self.is_read_only() || self.openings.is_closed() {
             return Ok(Some(None));
         }
         self.refuse_unwritable()?;
-        let guard = self.turn_lock.take(Some(WRITER_WAIT_MAX));
-        Ok(guard.map(|guard| Some(self.turn(guard))))
+        let guard = self.permit_lock.take(Some(WRITER_WAIT_MAX));
+        Ok(guard.map(|guard| Some(self.permit(guard))))
     }
 
-    fn close_in(&self, turn: Option<Turn>) -> Result<()> {
-        let Some(turn) = turn else {
+    fn close_in(&self, permit: Option<WriterPermit>) -> Result<()> {
+        let Some(permit) = permit else {
             self.openings.set_closed();
             self.openings.note_close_ended();
             return Ok(());
         };
-        let writer = self.writer_of(turn)?;
+        let writer = self.writer_of(permit)?;
         self.refuse_unwritable()?;
         self.openings.set_closed();
         let closed = self.named(self.write_last(writer));

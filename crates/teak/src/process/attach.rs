@@ -168,7 +168,7 @@ impl Attach {
         let began = Instant::now();
         loop {
             let owner = self.region().memtable_owner();
-            if owner == 0 || owner == self.me() || planted!(MemtableBesideOthers) {
+            if owner == 0 || owner == self.me() || planted!(SharedMemtable) {
                 return Ok(());
             }
             if !is_alive_or_declare_dead(self.lock_file(), self.region(), owner) {

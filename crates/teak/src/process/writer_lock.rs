@@ -119,7 +119,7 @@ impl CrossProcessWriterLock {
     }
 
     /// Notes whether the memtable has commits. The caller gives the lock back when it ends its use.
-    pub(crate) fn keep(&self, is_kept: bool) {
+    pub(crate) fn set_kept(&self, is_kept: bool) {
         if self.shared.is_some() {
             self.lock().is_kept = is_kept;
         }

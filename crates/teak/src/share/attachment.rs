@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     /// How many processes had [joined](Region::joined) when this one was alone; all ones if it never
     /// was.
     alone_since: AtomicU64,
-    last_looked_for_others: Mutex<Option<Instant>>,
+    others_checked: Mutex<Option<Instant>>,
 }
 
 impl Shared {
@@ -73,7 +73,7 @@ impl Shared {
             storage,
             last_checked: Mutex::default(),
             alone_since: AtomicU64::new(alone_since.unwrap_or(u64::MAX)),
-            last_looked_for_others: Mutex::default(),
+            others_checked: Mutex::default(),
         }
     }
 
@@ -190,11 +190,11 @@ impl Shared {
     /// Looks for other processes, unless that was done recently. `joined` was read before.
     #[cold]
     fn is_alone_again(&self, joined: u64) -> bool {
-        let mut last_looked = lock(&self.last_looked_for_others);
-        if last_looked.is_some_and(|last| last.elapsed() < OTHERS_CHECK_INTERVAL) {
+        let mut last_checked = lock(&self.others_checked);
+        if last_checked.is_some_and(|last| last.elapsed() < OTHERS_CHECK_INTERVAL) {
             return false;
         }
-        *last_looked = Some(Instant::now());
+        *last_checked = Some(Instant::now());
         // A process locks its byte of the lock file before it counts itself as one that joins.
         let is_alone = matches!(self.lock_file.has_others(), Ok(false));
         if is_alone {

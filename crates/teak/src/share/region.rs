@@ -22,7 +22,7 @@
 use super::{
     lock::SharedLock,
     notify::CommitNotifier,
-    processes::{ProcessTable, TABLE_WORDS},
+    processes::{ProcessTable, TABLE_WORDS, entry_index_of},
     readers::{ReaderTable, SPARE},
     words::{AcqRel, Acquire, AtomicU64, Memory, PAGE, Relaxed, Release, SeqCst, fence},
 };
@@ -231,10 +231,14 @@ impl Region {
         self.word(MEMTABLE_OWNER).load(SeqCst) as u32
     }
 
-    /// Notes the process that may have commits in its memtable, or 0. Before it relies on being
-    /// alone, it compares [`Self::joined`]: a process that joins first counts itself there, and then
-    /// looks for an owner. So one of the two sees the other.
+    /// Notes the process that may have commits in its memtable, or 0. After that, it looks whether
+    /// others have [joined](Self::joined). A process that joins counts itself there, and then looks
+    /// for an owner. So one of the two sees the other.
     pub(crate) fn set_memtable_owner(&self, token: u32) {
+        debug_assert!(
+            entry_index_of(token).is_some() || token == 0,
+            "the owner is a process of the table"
+        );
         self.word(MEMTABLE_OWNER).store(token.into(), SeqCst);
     }
 

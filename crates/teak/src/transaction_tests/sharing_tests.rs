@@ -42,7 +42,7 @@ fn a_process_that_fails_to_catch_up_does_so_next_time() {
     let writer_lock = engine.acquire_writer().unwrap();
     thread::scope(|scope| {
         let failing = scope.spawn(|| engine.acquire_writer().map(drop));
-        while !engine.turn_lock.is_waited_for() {
+        while !engine.permit_lock.is_waited_for() {
             thread::yield_now();
         }
         engine.openings.set_closed();
@@ -84,12 +84,12 @@ fn a_process_that_may_not_write_leaves_the_lock_of_a_dead_writer_as_it_was() {
     let engine = open(&directory);
     fill(&engine, records(10, b"one"));
     let shared = engine.committer.shared.as_ref().unwrap();
-    let turn = engine.turn_lock.take(None).unwrap();
+    let turn = engine.permit_lock.take(None).unwrap();
     // As if another process with its number had died.
     let _ = shared.take(&shared.region.writer);
     thread::scope(|scope| {
         let failing = scope.spawn(|| engine.acquire_writer().map(drop));
-        while !engine.turn_lock.is_waited_for() {
+        while !engine.permit_lock.is_waited_for() {
             thread::yield_now();
         }
         engine.openings.set_closed();

@@ -34,9 +34,10 @@ impl WriteTransaction {
         Ok(begun.expect("without a limit the lock is always acquired"))
     }
 
-    /// Waits for the turn to write and begins. Releases all dropped trees if space was wanted. Gives
-    /// up after `limit` and then returns `None`. With a `state`, begins only if that is the newest commit, whether or not readers see it. With either of the
-    /// two, releases only some dropped trees. That takes commits, but those change no record.
+    /// Waits for the writer lock and begins. Releases all dropped trees if space was wanted. Gives
+    /// up after `limit`, and then returns `None`. With a `state`, begins only if that is the newest
+    /// commit, whether or not readers see it. With a limit or a state, releases only some dropped
+    /// trees. That takes commits, but those change no record.
     pub(crate) fn begin_within(
         engine: &Arc<Engine>,
         limit: Option<Duration>,
@@ -94,6 +95,7 @@ impl WriteTransaction {
         commit_count: u64,
     ) -> Result<Self> {
         let beginning = engine.named(WriteStart::new(engine, &mut writer))?;
+        assert!(commit_count > 0, "a transaction is at least one commit");
         let txn = Self::of(engine, beginning, writer, commit_count);
         assert_eq!(
             txn.id(),

@@ -7,15 +7,19 @@ use crate::{
 };
 use crate::{
     btree::{PageSource, insert::Existing},
-    instance::{engine::Engine, held_writer_lock::HeldWriterLock, memtable::MemtableState},
-    write::{small::is_plain, transaction::WriteTransaction},
+    instance::{
+        engine::Engine,
+        held_writer_lock::HeldWriterLock,
+        memtable::{MemtableState, is_plain},
+    },
+    write::transaction::WriteTransaction,
 };
 use std::{sync::Arc, time::Duration};
 
 /// How long a thread waits for the writer's state before it checks whether another one has merged.
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Who needs the commits of the memtable in the trees.
+/// Why the memtable is merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MergeReason {
     Reader,
@@ -37,7 +41,7 @@ impl Engine {
         }
     }
 
-    /// Merges the memtable. The caller may have the turn, but not the writer's state.
+    /// Merges the memtable. The caller may have the writer lock, but not the writer's state.
     ///
     /// # Errors
     ///
@@ -76,7 +80,12 @@ impl Engine {
         let mut txn = WriteTransaction::begin_for(self, writer, memtable.commit_count())?;
         txn.event_delivery.disarm();
         txn.apply(&memtable)?;
-        txn.write()?;
+        let merged = txn.write()?.transaction();
+        assert_eq!(
+            Some(merged),
+            memtable.last(),
+            "the merged state has the number of the last commit"
+        );
         drop(txn);
         self.end_memtable(&mut memtable, reason);
         Ok(())
@@ -109,7 +118,7 @@ impl Engine {
             shared.region.set_memtable_owner(0);
         }
         let process_lock = &self.committer.process_writer_lock;
-        process_lock.keep(false);
+        process_lock.set_kept(false);
         process_lock.note_deferred_written(&self.committer.commit_state);
     }
 }
@@ -131,7 +140,13 @@ impl WriteTransaction {
             drop(memtable);
             return Err(error);
         }
+        assert_eq!(
+            engine.committer.newest(),
+            memtable.last().unwrap_or_default(),
+            "the merged state has the number of the last commit"
+        );
         engine.end_memtable(&mut memtable, MergeReason::Limits);
+        assert!(memtable.is_empty(), "all commits are in the trees");
         drop(memtable);
         if txn.status.is_broken {
             txn.roll_back()?;
@@ -143,6 +158,11 @@ impl WriteTransaction {
 
     /// Applies all changes of the memtable.
     fn apply(&mut self, memtable: &MemtableState) -> Result<()> {
+        debug_assert_eq!(
+            self.commit_count,
+            memtable.commit_count(),
+            "a merge is as many commits as the memtable has"
+        );
         self.set_durability(Durability::Lazy);
         self.status.is_merging = true;
         // The file grows instead: a hook of the application may begin to read.

@@ -2,6 +2,7 @@
 
 pub(crate) mod begin;
 pub(crate) mod commit_and_continue;
+mod copies;
 pub(crate) mod event_delivery;
 pub(crate) mod marks;
 pub(crate) mod merge;
@@ -14,6 +15,7 @@ pub(crate) mod rollback;
 pub(crate) mod savepoint;
 pub(crate) mod savepoint_state;
 pub(crate) mod small;
+mod small_commit;
 mod tables;
 pub(crate) mod transaction;
 pub(crate) mod transaction_status;

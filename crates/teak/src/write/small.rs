@@ -2,20 +2,19 @@
 //!
 //! A transaction is small while it only opens tables, looks records up, and inserts and removes a
 //! few. Anything else makes it a whole [`WriteTransaction`], which merges the memtable first. Until
-//! then it only collects its changes, and holds the turn to write. So no other transaction changes
+//! then it only collects its changes, and holds the writer lock. So no other transaction changes
 //! the newest state meanwhile, but a reader may merge the memtable.
 
 use crate::{
     Error, Result, TransactionId,
     btree::{
-        RootRef, TreeRoot,
+        RootRef,
         insert::{Existing, Inserted},
         lookup,
         reading::reading_twice,
     },
-    io::{FILE_MODE, LockMode, Pinned, free_bytes, uptime_ms},
-    page::{key::KeyOrder, value::StoredValue},
-    planted::planted,
+    io::{Pinned, uptime_ms},
+    page::value::StoredValue,
     record::durability::Durability,
     types::TypeNames,
 };
@@ -23,11 +22,8 @@ use crate::{
     instance::{
         dropped_trees::DropBacklog,
         engine::Engine,
-        held_writer_lock::HeldWriterLock,
-        memtable::{
-            AGE_MAX, CHANGES_MAX, MemtableState, SMALL_BYTES_MAX, SMALL_CHANGES_MAX, SmallChange,
-        },
-        turn::Turn,
+        memtable::{SMALL_BYTES_MAX, SMALL_CHANGES_MAX, SmallChange, is_plain},
+        writer_permit::WriterPermit,
     },
     read::{
         located::located,
@@ -36,7 +32,9 @@ use crate::{
     sync::lock,
     unique_id::unique_id,
     write::{
+        copies::Copies,
         merge::MergeReason,
+        small_commit::{Added, add_to_memtable, is_alone},
         transaction::{WriteTransaction, not_found},
     },
 };
@@ -48,13 +46,6 @@ use std::{
     time::Duration,
 };
 
-/// The pages that merging a full memtable takes at most: a path for each change, in trees of this
-/// depth, and what splits.
-const MERGED_PAGES_MAX: u64 = CHANGES_MAX as u64 * 8;
-/// With less room on the disk, commits go to the trees, which report that the disk is full before
-/// they are acknowledged.
-const FREE_BYTES_MIN: u64 = 64 << 20;
-
 /// A write transaction that was begun.
 #[derive(Debug)]
 pub(crate) enum Begun {
@@ -63,7 +54,7 @@ pub(crate) enum Begun {
 }
 
 impl Begun {
-    /// Waits for the turn to write, up to `limit`; `None` if it was not free in time. `durability`
+    /// Waits for the writer lock, up to `limit`; `None` if it was not free in time. `durability`
     /// is that of the transaction, if it is known.
     pub(crate) fn begin(
         engine: &Arc<Engine>,
@@ -73,14 +64,14 @@ impl Begun {
         if !engine.memtable.is_wanted(durability) || engine.committer.events.is_wanted() {
             return Ok(WriteTransaction::begin_within(engine, limit, None)?.map(Self::Whole));
         }
-        let Some(turn) = engine.try_acquire_turn(limit)? else {
+        let Some(permit) = engine.try_acquire_permit(limit)? else {
             return Ok(None);
         };
         let backlog = match limit {
             None => DropBacklog::All,
             Some(_) => DropBacklog::Some,
         };
-        SmallTransaction::begin(engine, turn, backlog).map(Some)
+        SmallTransaction::begin(engine, permit, backlog).map(Some)
     }
 }
 
@@ -88,7 +79,7 @@ impl Begun {
 #[derive(Debug)]
 pub(crate) struct SmallTransaction {
     /// `None` after [`Self::to_whole`], which then has it.
-    turn: Mutex<Option<Turn>>,
+    permit: Mutex<Option<WriterPermit>>,
     engine: Arc<Engine>,
     /// The newest state in the trees when the transaction began.
     base: Arc<Snapshot>,
@@ -113,9 +104,9 @@ pub(crate) struct SmallTransaction {
 }
 
 impl SmallTransaction {
-    /// Begins for a thread that has the turn; as a whole transaction if the memtable cannot be used
-    /// now.
-    fn begin(engine: &Arc<Engine>, turn: Turn, backlog: DropBacklog) -> Result<Begun> {
+    /// Begins for a thread that has the permit. Begins a whole transaction if the memtable cannot
+    /// be used now.
+    fn begin(engine: &Arc<Engine>, permit: WriterPermit, backlog: DropBacklog) -> Result<Begun> {
         let memtable = engine.memtable.lock();
         let base = match memtable.base() {
             _ if !memtable.is_usable() || !is_alone(engine) => None,
@@ -124,17 +115,21 @@ impl SmallTransaction {
         };
         let Some(base) = base else {
             drop(memtable);
-            let writer = engine.writer_of(turn)?;
+            let writer = engine.writer_of(permit)?;
             return WriteTransaction::begin_in(engine, writer, backlog).map(Begun::Whole);
         };
         let last = memtable.last().unwrap_or(base.transaction());
+        debug_assert!(
+            last >= base.transaction(),
+            "commits in the memtable follow those in the trees"
+        );
         let merge_count = memtable.merge_count;
         // Nobody merges while the memtable is locked, so this is still the newest state.
         let unique_id = unique_id();
         lock(&engine.committer.small_pins).push((unique_id, base.transaction()));
         drop(memtable);
         Ok(Begun::Small(Self {
-            turn: Mutex::new(Some(turn)),
+            permit: Mutex::new(Some(permit)),
             engine: Arc::clone(engine),
             base,
             merge_count,
@@ -160,7 +155,7 @@ impl SmallTransaction {
         self.id
     }
 
-    /// How long the transaction has held the turn, to within some milliseconds.
+    /// How long the transaction has held the permit, to within some milliseconds.
     pub(crate) fn age(&self) -> Duration {
         Duration::from_millis(uptime_ms().saturating_sub(self.began_ms))
     }
@@ -252,7 +247,7 @@ impl SmallTransaction {
         self.state().types_of(name)
     }
 
-    /// Refuses if it could not become a whole transaction: it has lost its turn.
+    /// Refuses if it could not become a whole transaction: it has lost its permit.
     fn refuse_failed(&self) -> Result<()> {
         self.engine.refuse_forked()?;
         match self.has_failed.load(Relaxed) {
@@ -266,7 +261,7 @@ impl SmallTransaction {
         changes.find(|change| change.handle == handle && *change.key == *key)
     }
 
-    /// The value of a record. The inner result is `None` if the table has to be searched as a whole.
+    /// The value of a record. The inner result is `None` if that needs a whole transaction.
     pub(crate) fn get(
         &self,
         handle: usize,
@@ -312,7 +307,7 @@ impl SmallTransaction {
     }
 
     /// The state after the merge that has happened since the transaction began. There is only one:
-    /// nobody adds to the memtable while this transaction has the turn.
+    /// nobody adds to the memtable while this transaction has the permit.
     fn later_base(&self) -> Result<&Arc<Snapshot>> {
         if let Some(base) = self.later_base.get() {
             return Ok(base);
@@ -320,6 +315,10 @@ impl SmallTransaction {
         let committer = &self.engine.committer;
         let newest = self.engine.named(committer.published.newest())?;
         // It is still the newest state: only this transaction could make a later one.
+        assert!(
+            newest.transaction() >= self.base.transaction(),
+            "a merge makes a later state"
+        );
         lock(&committer.small_pins).push((self.unique_id, newest.transaction()));
         Ok(self.later_base.get_or_init(|| newest))
     }
@@ -377,6 +376,10 @@ impl SmallTransaction {
 
     fn put(&mut self, (handle, table): (usize, &Arc<[u8]>), key: &[u8], value: Option<&[u8]>) {
         self.version += 1;
+        debug_assert!(
+            self.changes.len() <= SMALL_CHANGES_MAX,
+            "a transaction with more changes is a whole one"
+        );
         self.change_bytes += key.len() + value.map_or(0, <[u8]>::len);
         let value = value.map(Into::into);
         let mut changes = self.changes.iter_mut();
@@ -403,84 +406,16 @@ impl SmallTransaction {
         if self.changes.is_empty() {
             return Ok(TransactionId(self.id.0 - 1));
         }
-        match self.add_to_memtable()? {
+        match add_to_memtable(&self.engine, self.id, &mut self.changes)? {
             Added::No => self.to_whole()?.commit(),
             Added::Yes { is_to_merge } => {
                 if is_to_merge {
-                    // The commit is safe in the log; whoever needs the trees reports an error.
+                    // The commit is in the log. The next reader or writer reports an error.
                     let _ = self.engine.merge_memtable(MergeReason::Limits);
                 }
                 Ok(self.id)
             }
         }
-    }
-
-    /// Adds the changes to the memtable, if that is possible.
-    fn add_to_memtable(&mut self) -> Result<Added> {
-        let engine = Arc::clone(&self.engine);
-        // Declared in the order of the locks.
-        let writer;
-        let mut memtable = engine.memtable.lock();
-        if memtable.is_empty() {
-            drop(memtable);
-            writer = engine.take_writer_state()?;
-            memtable = engine.memtable.lock();
-            // Nobody else adds commits.
-            if !self.begin_memtable(&mut memtable, &writer)? {
-                return Ok(Added::No);
-            }
-        }
-        if !is_alone(&engine) || !memtable.log(&self.changes) {
-            if memtable.is_empty() {
-                engine.end_memtable(&mut memtable, MergeReason::Limits);
-            }
-            return Ok(Added::No);
-        }
-        (engine.memtable).add(&mut memtable, std::mem::take(&mut self.changes));
-        debug_assert_eq!(
-            memtable.last(),
-            Some(self.id),
-            "commits are numbered in order"
-        );
-        // After the last opening, nobody waits for the thread that merges.
-        let is_to_merge = memtable.is_full() || engine.openings.is_unopened();
-        Ok(Added::Yes { is_to_merge })
-    }
-
-    /// Begins to use the empty memtable. Returns `false` if the commit has to go to the trees.
-    fn begin_memtable(
-        &self,
-        memtable: &mut MemtableState,
-        writer: &HeldWriterLock,
-    ) -> Result<bool> {
-        let engine = &self.engine;
-        let base = engine.named(engine.committer.base_in_trees())?;
-        let Some(base) = base.filter(|base| base.transaction() == writer.newest.transaction) else {
-            return Ok(false);
-        };
-        // Commits that would not fit the file must not be acknowledged.
-        let page_limit = writer.newest.geometry.upper_limit_bytes / engine.page_size() as u64;
-        let rest = page_limit.saturating_sub(writer.space.page_count());
-        if rest.saturating_add(writer.space.ready_count()) < MERGED_PAGES_MAX
-            || free_bytes(&engine.file.path).is_some_and(|free| free < FREE_BYTES_MIN)
-            || engine.file.storage.lost_name().is_some()
-            || engine.openings.is_unopened()
-            || base.transaction().next() != self.id
-        {
-            return Ok(false);
-        }
-        if let Some(shared) = &engine.committer.shared {
-            shared.region.set_memtable_owner(shared.me());
-        }
-        let mode = || LockMode::for_database(&engine.file.path, FILE_MODE);
-        let is_begun = is_alone(engine)
-            && memtable.begin(base, mode)
-            && (engine.merger).ask(engine, AGE_MAX, merge_old).is_ok();
-        match is_begun {
-            true => engine.committer.process_writer_lock.keep(true),
-            false => engine.end_memtable(memtable, MergeReason::Limits),
-        }
-        Ok(is_begun)
     }
 
     /// The whole transaction that this one becomes. No other function may change this one from now
@@ -497,9 +432,9 @@ impl SmallTransaction {
     }
 
     fn begin_whole(&self) -> Result<WriteTransaction> {
-        let turn = lock(&self.turn).take().ok_or(Error::TransactionBroken)?;
+        let permit = lock(&self.permit).take().ok_or(Error::TransactionBroken)?;
         let engine = &self.engine;
-        let writer = engine.writer_of(turn)?;
+        let writer = engine.writer_of(permit)?;
         let mut txn = engine.named(WriteTransaction::begin_merged(engine, writer))?;
         debug_assert_eq!(txn.id(), self.id, "the id of a transaction does not change");
         txn.timing.began_ms = self.began_ms;
@@ -535,65 +470,6 @@ impl Drop for SmallTransaction {
         if !self.engine.generation.is_past() {
             // The next transaction may have begun.
             lock(&self.engine.committer.small_pins).retain(|(id, _)| *id != self.unique_id);
-        }
-    }
-}
-
-/// Whether the changes of a commit are in the memtable.
-enum Added {
-    Yes { is_to_merge: bool },
-    No,
-}
-
-/// Whether no other process has the database open, as far as this one knows.
-fn is_alone(engine: &Engine) -> bool {
-    let shared = engine.committer.shared.as_ref();
-    shared.is_none_or(|shared| shared.is_alone()) || planted!(MemtableBesideOthers)
-}
-
-/// Whether the memtable may have changes of a table: each key is compared as bytes, and each value
-/// that is short enough can be stored.
-pub(super) fn is_plain(root: &TreeRoot) -> bool {
-    let is_of_bytes = matches!(root.order, KeyOrder::Bytes | KeyOrder::ReverseBytes);
-    is_of_bytes && !root.is_special() && !root.kind.fixed && !root.kind.first_decides
-}
-
-fn merge_old(engine: &Arc<Engine>) {
-    // Whoever needs the trees reports an error. Without space it is tried again later.
-    if engine.merge_memtable(MergeReason::Limits).is_err() && engine.refuse_poisoned().is_ok() {
-        let _ = engine.merger.ask(engine, AGE_MAX, merge_old);
-    }
-}
-
-/// Copies of values, which stay where they are as long as this lives.
-#[derive(Default, Debug)]
-struct Copies(OnceLock<Box<Copied>>);
-
-#[derive(Debug)]
-struct Copied {
-    bytes: Box<[u8]>,
-    next: Copies,
-}
-
-impl Copies {
-    fn add(&self, bytes: &[u8]) -> &[u8] {
-        let mut copy = Box::new(Copied {
-            bytes: bytes.into(),
-            next: Self::default(),
-        });
-        let mut place = &self.0;
-        loop {
-            match place.set(copy) {
-                Ok(()) => {
-                    return place.get().map_or(&[], |copy| &copy.bytes);
-                }
-                Err(refused) => {
-                    copy = refused;
-                    if let Some(taken) = place.get() {
-                        place = &taken.next.0;
-                    }
-                }
-            }
         }
     }
 }

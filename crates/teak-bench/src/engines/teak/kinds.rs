@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use std::{ops::ControlFlow, path::Path};
 use teak::{
     Cursor, Database, Direction, Durability, MultiTable, MultiTableDef, Options, ReadTxn, SeekOp,
-    Table, TableDef, TableOptions, ValueSize, Verification, codec::Bytes,
+    Table, TableDef, TableOptions, ValueSize, codec::Bytes,
 };
 
 /// An open database with a table of some kind.
@@ -40,11 +40,9 @@ impl TeakKinds {
     pub(in crate::engines) fn open(
         directory: &Path,
         kind: TableKind,
-        verification: Verification,
+        options: Options,
     ) -> Result<Self> {
-        let options = Options::new()
-            .durability(Durability::Lazy)
-            .verification(verification);
+        let options = options.durability(Durability::Lazy);
         let database = options.open(directory.join(FILE_NAME))?;
         let mut txn = database.begin_write()?;
         let options = TableOptions::new();

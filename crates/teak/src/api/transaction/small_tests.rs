@@ -113,7 +113,7 @@ fn nothing_changed_is_no_commit() {
 }
 
 #[test]
-fn what_is_not_committed_is_undone() {
+fn uncommitted_changes_are_undone() {
     let (_directory, database, words) = database();
     let mut txn = small(&database);
     words.insert(&mut txn, "fir", b"new").unwrap();
@@ -335,7 +335,7 @@ fn commits_that_may_not_fit_the_file_go_to_the_trees() {
 }
 
 #[test]
-fn readers_beside_a_writer_never_see_an_older_state_than_was_committed() {
+fn readers_see_each_earlier_commit_of_a_writer() {
     let (_directory, database, _) = database();
     let mut txn = database.begin_write().unwrap();
     let counts = txn.create_table::<u32, u64>("counts").unwrap();
@@ -390,7 +390,7 @@ fn a_deleted_database_leaves_no_log() {
     assert_eq!(fs::read_dir(copy.path()).unwrap().count(), 0);
 }
 
-/// The same record is inserted and removed again, so that a merge finds nothing to change.
+/// A record is inserted and removed again, so that a merge finds nothing to change.
 #[test]
 fn commits_that_cancel_each_other_are_commits() {
     let (directory, database, words) = database();

@@ -1,21 +1,10 @@
 //! Write transactions.
 
 use super::Transaction;
-use crate::api::sealed::Sealed;
 use crate::{
-    Checksum, Error, Geometry, PageNumber, Result, TransactionId,
-    api::{
-        CommitLatency, Durability, Marks, MultiTable, ReadTxn, Table, Ticket, codec::Codec,
-        open_table::open_table, options::refuse_impossible, table_info::TableInfo,
-    },
-    btree::{
-        PageSource, RootRef,
-        reading::{Faults, IoWaitEstimator},
-    },
-    instance::engine::Engine,
-    page::value::ValueExtent,
+    Error, Geometry, Result, TransactionId,
+    api::{CommitLatency, Durability, ReadTxn, Ticket, options::refuse_impossible},
     sync::lock,
-    types::TypeNames,
     write::{
         small::{Begun, SmallTransaction},
         transaction::WriteTransaction,
@@ -23,25 +12,8 @@ use crate::{
 };
 use std::{
     fmt,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Mutex, OnceLock},
 };
-
-/// Evaluates an expression with the source of pages of a [`WriteTxn`].
-macro_rules! of_source {
-    ($txn:expr, $source:ident => $use:expr) => {
-        match ($txn.whole.get(), &$txn.small) {
-            (Some(whole), _) => {
-                let $source = whole.pages();
-                $use
-            }
-            (None, Some(small)) => {
-                let $source = small.state();
-                $use
-            }
-            (None, None) => unreachable!("a transaction begins as a whole or small one"),
-        }
-    };
-}
 
 /// A write transaction. Its changes are invisible to others until it commits; dropping it undoes
 /// them. It may be sent to another thread, and end there.
@@ -93,8 +65,8 @@ macro_rules! of_source {
 /// ```
 pub struct WriteTxn {
     /// Set from the start, or by the first operation that a small transaction does not have.
-    whole: OnceLock<WriteTransaction>,
-    small: Option<Box<SmallTransaction>>,
+    pub(super) whole: OnceLock<WriteTransaction>,
+    pub(super) small: Option<Box<SmallTransaction>>,
     /// Held while a small transaction becomes a whole one.
     change: Mutex<()>,
 }
@@ -424,201 +396,6 @@ impl WriteTxn {
         if let Some(whole) = self.whole.into_inner() {
             whole.abort();
         }
-    }
-}
-
-impl Sealed for WriteTxn {
-    fn engine(&self) -> &Arc<Engine> {
-        match (self.whole.get(), &self.small) {
-            (Some(whole), _) => whole.engine(),
-            (None, Some(small)) => small.engine(),
-            (None, None) => unreachable!("a transaction begins as a whole or small one"),
-        }
-    }
-
-    #[inline]
-    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
-        match self.small() {
-            Some(small) if !small.is_changed(handle) => small.root_of(handle, name),
-            _ => self.whole()?.root_of(handle, name),
-        }
-    }
-
-    fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
-        match self.small() {
-            Some(small) => small.types_of(name),
-            None => self.whole()?.types_of(name),
-        }
-    }
-
-    #[inline]
-    fn source(&self) -> &(impl PageSource + Sync) {
-        self
-    }
-
-    fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
-        match self.whole.get() {
-            Some(whole) => whole.version_of(handle),
-            None => self.small.as_ref()?.version_of(handle),
-        }
-    }
-
-    #[inline]
-    fn committed(&self) -> Option<(u64, TransactionId)> {
-        None
-    }
-
-    #[inline]
-    fn buffered(&self) -> Option<&SmallTransaction> {
-        self.small()
-    }
-}
-
-impl Transaction for WriteTxn {
-    fn id(&self) -> TransactionId {
-        match (self.whole.get(), &self.small) {
-            (Some(whole), _) => whole.id(),
-            (None, Some(small)) => small.id(),
-            (None, None) => unreachable!("a transaction begins as a whole or small one"),
-        }
-    }
-
-    fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
-        match self.small() {
-            Some(small) => open_table(&Catalog(small), name.as_ref()),
-            None => open_table(self, name.as_ref()),
-        }
-    }
-
-    fn open_multi_table<K: Codec, V: Codec>(
-        &self,
-        name: impl AsRef<[u8]>,
-    ) -> Result<MultiTable<K, V>> {
-        match self.small() {
-            Some(small) => open_table(&Catalog(small), name.as_ref()),
-            None => open_table(self, name.as_ref()),
-        }
-    }
-
-    fn marks(&self) -> Marks {
-        match (self.whole.get(), &self.small) {
-            (None, Some(small)) => small.state().marks(),
-            (Some(whole), _) => whole.marks(),
-            (None, None) => Marks::default(),
-        }
-    }
-
-    fn tables(&self) -> Result<Vec<TableInfo>> {
-        let mut tables = Vec::new();
-        self.whole()?.for_each_table(|name, entry, types| {
-            tables.push(TableInfo::new(name, &entry, types));
-            Ok(())
-        })?;
-        Ok(tables)
-    }
-}
-
-/// The pages that the transaction reads: those of a whole one, or of the state that a small one has
-/// begun with.
-impl PageSource for WriteTxn {
-    #[inline]
-    fn page_size(&self) -> usize {
-        self.engine().page_size()
-    }
-
-    #[inline]
-    fn page(&self, number: PageNumber) -> Result<&[u8]> {
-        of_source!(self, source => source.page(number))
-    }
-
-    #[inline]
-    fn page_limit(&self) -> u64 {
-        of_source!(self, source => source.page_limit())
-    }
-
-    #[inline]
-    fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
-        of_source!(self, source => source.value(extent))
-    }
-
-    #[inline]
-    fn prefetch(&self, number: PageNumber, offset: usize, lines: usize) {
-        of_source!(self, source => source.prefetch(number, offset, lines));
-    }
-
-    #[inline]
-    fn io_wait(&self) -> &IoWaitEstimator {
-        of_source!(self, source => source.io_wait())
-    }
-
-    #[inline]
-    fn announce(&self, pages: &mut [PageNumber]) {
-        of_source!(self, source => source.announce(pages));
-    }
-
-    #[inline]
-    fn faults(&self) -> &'static Faults {
-        of_source!(self, source => source.faults())
-    }
-
-    #[inline]
-    fn refuse_lost(&self) -> Result<()> {
-        of_source!(self, source => source.refuse_lost())
-    }
-
-    #[inline]
-    fn refuse_cancelled(&self) -> Result<()> {
-        of_source!(self, source => source.refuse_cancelled())
-    }
-
-    #[inline]
-    fn needs_check(&self, number: PageNumber) -> bool {
-        of_source!(self, source => source.needs_check(number))
-    }
-
-    #[inline]
-    fn check_page(
-        &self,
-        number: PageNumber,
-        checksum: Checksum,
-        written: TransactionId,
-        operation: &'static str,
-    ) -> Result<()> {
-        of_source!(self, source => source.check_page(number, checksum, written, operation))
-    }
-
-    #[inline]
-    fn check_value(&self, extent: &ValueExtent) -> Result<()> {
-        of_source!(self, source => source.check_value(extent))
-    }
-}
-
-/// The catalog that a small transaction has begun with. It changes no tables.
-struct Catalog<'t>(&'t SmallTransaction);
-
-impl Sealed for Catalog<'_> {
-    fn engine(&self) -> &Arc<Engine> {
-        self.0.engine()
-    }
-
-    fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
-        self.0.root_of(handle, name)
-    }
-
-    fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
-        self.0.types_of(name)
-    }
-
-    fn source(&self) -> &(impl PageSource + Sync) {
-        self.0.state()
-    }
-
-    fn version_of(&self, _handle: usize) -> Option<(u64, u64)> {
-        None
-    }
-
-    fn committed(&self) -> Option<(u64, TransactionId)> {
-        None
     }
 }
 

@@ -47,6 +47,8 @@ use std::{
 };
 
 /// A write transaction that was begun.
+// It is taken apart at once.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub(crate) enum Begun {
     Small(SmallTransaction),

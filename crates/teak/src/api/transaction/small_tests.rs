@@ -1,5 +1,7 @@
 use super::*;
-use crate::{Database, Options, Recovery, codec::Bytes, instance::memtable::CHANGES_MAX};
+use crate::{
+    Database, Options, Recovery, Table, Transaction, codec::Bytes, instance::memtable::CHANGES_MAX,
+};
 use std::{fs, ops::ControlFlow, path::Path, time::Duration};
 use tempfile::TempDir;
 
@@ -191,7 +193,7 @@ fn many_commits_are_merged_as_the_memtable_fills() {
             .insert(
                 &mut txn,
                 number.wrapping_mul(0x9E37_79B1),
-                &number.to_le_bytes(),
+                number.to_le_bytes(),
             )
             .unwrap();
         let id = txn.commit().unwrap().0;
@@ -320,7 +322,7 @@ fn commits_that_may_not_fit_the_file_go_to_the_trees() {
     let refused = loop {
         let mut txn = database.begin_write().unwrap();
         let stored = numbers
-            .insert(&mut txn, count, &[7; 3000])
+            .insert(&mut txn, count, [7; 3000])
             .and_then(|()| txn.commit());
         match stored {
             Ok(_) => count += 1,
@@ -441,7 +443,7 @@ fn values_stay_when_the_transaction_becomes_a_whole_one() {
         assert_eq!((ash, of_elm), (&b"a tree"[..], &b"a tree"[..]));
         let mut txn = txn;
         for word in ["box", "yew", "fig"] {
-            words.insert(&mut txn, word, &[round; 1000]).unwrap();
+            words.insert(&mut txn, word, [round; 1000]).unwrap();
             words.remove(&mut txn, word).unwrap();
         }
         txn.commit().unwrap();

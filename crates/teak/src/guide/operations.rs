@@ -183,8 +183,8 @@
 //!
 //! # How do I delete a database?
 //!
-//! With [`delete`](crate::delete), which also removes the lock file and refuses if somebody has the
-//! database open.
+//! With [`delete`](crate::delete), which also removes the lock file and the write-ahead log
+//! (`NAME-wal`), and refuses if somebody has the database open.
 
 #[allow(unused_imports, reason = "for the links above")]
 use crate::{Database, Options};

@@ -4,10 +4,7 @@ use crate::{
     Failure, Result, built,
     commands::{self, output},
     install::VERSION,
-    ports::{
-        targets,
-        zig::{OLDEST_GLIBC, Zig},
-    },
+    ports::{targets, zig::Zig},
 };
 use std::{env, fs, path::Path, process::Command};
 
@@ -30,21 +27,21 @@ struct Platform {
 enum Linker {
     /// It comes with Rust.
     Rust,
-    /// Zig, perhaps with the oldest version of the C library that programs run with.
-    Zig(&'static str),
+    /// Zig has the C library.
+    Zig,
     /// A program, which few machines have, and where it comes from.
     Own(&'static str, &'static str),
 }
 
 const PLATFORMS: &[Platform] = &[
-    of("x86_64-unknown-linux-gnu", Linker::Zig(OLDEST_GLIBC)),
+    of("x86_64-unknown-linux-gnu", Linker::Zig),
     of("x86_64-unknown-linux-musl", Linker::Rust),
-    of("aarch64-unknown-linux-gnu", Linker::Zig(OLDEST_GLIBC)),
+    of("aarch64-unknown-linux-gnu", Linker::Zig),
     of("aarch64-unknown-linux-musl", Linker::Rust),
-    of("x86_64-pc-windows-gnu", Linker::Zig("")),
-    of("aarch64-apple-darwin", Linker::Zig("")),
-    of("x86_64-apple-darwin", Linker::Zig("")),
-    of("x86_64-unknown-freebsd", Linker::Zig("")),
+    of("x86_64-pc-windows-gnu", Linker::Zig),
+    of("aarch64-apple-darwin", Linker::Zig),
+    of("x86_64-apple-darwin", Linker::Zig),
+    of("x86_64-unknown-freebsd", Linker::Zig),
     of(
         "aarch64-linux-android",
         Linker::Own("aarch64-linux-android30-clang", "Android's NDK"),
@@ -149,7 +146,7 @@ impl Platform {
         }
         match self.linker {
             Linker::Rust => Ok(targets::cargo("build", target)),
-            Linker::Zig(version) => Ok(Zig::get()?.build(&format!("{target}{version}"))),
+            Linker::Zig => Ok(Zig::get()?.build(target)),
             Linker::Own(linker, origin) => {
                 if let Some(reason) = targets::missing_program(linker) {
                     bail!("{reason}, which comes with {origin}");

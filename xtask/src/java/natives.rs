@@ -2,10 +2,7 @@
 
 use crate::{
     Result, built, commands,
-    ports::{
-        targets,
-        zig::{OLDEST_GLIBC, Zig},
-    },
+    ports::{targets, zig::Zig},
 };
 use std::{
     env, fs,
@@ -44,7 +41,7 @@ pub(super) fn of_all_systems() -> Result<PathBuf> {
             println!("java: {name}: NOT BUILT: {reason}");
             continue;
         }
-        let mut build = zig.build(&format!("{target}{OLDEST_GLIBC}"));
+        let mut build = zig.build(target);
         targets::release(&mut build).args(["--package", "teak-jni", "--lib"]);
         commands::run(&mut build)?;
         let built = built::target_directory()?.join(target).join("release");

@@ -8,8 +8,9 @@ use std::{env, ffi::OsString, path::Path, process::Command};
 /// The packages of PyPI, with the versions that were tried.
 const PACKAGES: [&str; 2] = ["cargo-zigbuild==0.24.1", "ziglang==0.17.1"];
 
-/// The version of glibc that Rust's standard library needs, to be put after a target.
-pub(crate) const OLDEST_GLIBC: &str = ".2.17";
+/// The oldest glibc that programs run with, put after a target: the one that Rust's standard
+/// library needs. The linker does not find functions that only newer ones have.
+const OLDEST_GLIBC: &str = ".2.17";
 
 /// Cargo with Zig as its linker, in an environment of Python.
 pub(crate) struct Zig {
@@ -31,9 +32,13 @@ impl Zig {
         Ok(Self { path })
     }
 
-    /// The command `cargo zigbuild` for a target, which may end with the version of its C library.
+    /// The command `cargo zigbuild` for a target.
     pub(crate) fn build(&self, target: &str) -> Command {
-        let mut build = targets::cargo("zigbuild", target);
+        let version = match target.ends_with("-linux-gnu") {
+            true => OLDEST_GLIBC,
+            false => "",
+        };
+        let mut build = targets::cargo("zigbuild", &format!("{target}{version}"));
         build.env("PATH", &self.path);
         build
     }

@@ -5,7 +5,10 @@ use rustix::{
     fs::Timespec,
     io::Errno,
     rand::{GetRandomFlags, getrandom},
-    thread::futex::{self, Flags},
+    thread::{
+        futex::{self, Flags},
+        gettid,
+    },
 };
 use std::{fs, io, os::unix::fs::MetadataExt, sync::atomic::AtomicU32, time::Duration};
 
@@ -33,10 +36,10 @@ pub(crate) fn random_bytes(bytes: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The system's id of this thread. Not 0.
+/// The system's id of this thread. Not 0. The system call is made directly: glibc has a function
+/// for it only since 2.30.
 pub(crate) fn thread_id() -> u64 {
-    // SAFETY: the call only returns a number.
-    unsafe { libc::gettid() as u64 }
+    gettid().as_raw_nonzero().get() as u64
 }
 
 /// Milliseconds since the machine was started, to within a few. All processes have the same clock.

@@ -1,10 +1,10 @@
 //! Runs the engine's tests, and counts them.
 
-use super::end::PortEnd;
 use crate::{Context, Result, built};
 use std::{
-    path::PathBuf,
-    process::{Command, Stdio},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
 };
 
 /// The directory in which cargo runs the engine's tests.
@@ -20,7 +20,10 @@ pub(super) struct SkippedTests {
 
 /// The programs of the engine's tests, and what is run of them.
 pub(super) struct EngineTests<'a> {
-    pub(super) programs: [PathBuf; 2],
+    /// The name of the step, for the files with the output.
+    pub(super) step: &'a str,
+    /// Each with its kind.
+    pub(super) programs: Vec<(&'static str, PathBuf)>,
     /// A command line that runs a program, put before it.
     pub(super) runner: &'a [&'a str],
     /// Only tests with one of these in their names; all if there are none.
@@ -36,15 +39,18 @@ pub(super) struct TestCounts {
 }
 
 impl EngineTests<'_> {
-    /// Runs all programs, even after a failure.
-    pub(super) fn run(&self) -> Result<PortEnd> {
+    /// Runs all programs, even after a failure. Returns counts.
+    pub(super) fn run(&self) -> Result<String> {
         for SkippedTests { reason, names } in self.skipped {
             println!("not run, {reason}: {}", names.join(", "));
         }
+        let directory = built::target_directory()?;
+        fs::create_dir_all(directory.join("ports"))?;
         let mut texts = Vec::new();
         let mut failed = 0;
-        for (program, name) in self.programs.iter().zip(["unit", "integration"]) {
-            let counts = self.run_program(program)?;
+        for (name, program) in &self.programs {
+            let output = format!("ports/{}-{name}-tests.txt", self.step);
+            let counts = self.run_program(program, &directory.join(output))?;
             ensure!(
                 counts.passed + counts.failed > 0,
                 "no {name} test has one of the names"
@@ -54,10 +60,10 @@ impl EngineTests<'_> {
         }
         let texts = texts.join(", ");
         ensure!(failed == 0, "{failed} tests failed; passed: {texts}");
-        Ok(PortEnd::Passed(format!(
+        Ok(format!(
             "{texts}; {} skipped by name",
             self.skipped_names().count()
-        )))
+        ))
     }
 
     fn skipped_names(&self) -> impl Iterator<Item = &'static str> {
@@ -65,7 +71,9 @@ impl EngineTests<'_> {
         names.flatten().copied()
     }
 
-    fn run_program(&self, program: &PathBuf) -> Result<TestCounts> {
+    /// Runs a program with its output in a file, which can be read meanwhile.
+    fn run_program(&self, program: &Path, output: &Path) -> Result<TestCounts> {
+        println!("output of the tests: {}", output.display());
         let mut command = match self.runner {
             [] => Command::new(program),
             [runner, words @ ..] => {
@@ -78,20 +86,19 @@ impl EngineTests<'_> {
         for name in self.skipped_names() {
             command.args(["--skip", name]);
         }
-        let output = command
+        let status = command
             .current_dir(built::workspace().join(PACKAGE))
-            .stderr(Stdio::inherit())
-            .output()?;
-        let printed = String::from_utf8_lossy(&output.stdout);
-        let counts = TestCounts::of(&printed);
-        if !output.status.success() {
+            .stdout(fs::File::create(output)?)
+            .status()?;
+        let printed = String::from_utf8_lossy(&fs::read(output)?).into_owned();
+        if !status.success() {
             println!("{printed}");
         }
-        let counts = counts.context(format_args!("the tests did not end ({})", output.status))?;
+        let counts = TestCounts::of(&printed);
+        let counts = counts.context(format_args!("the tests did not end ({status})"))?;
         ensure!(
-            output.status.success() || counts.failed > 0,
-            "the tests passed, and their program failed ({})",
-            output.status
+            status.success() || counts.failed > 0,
+            "the tests passed, and their program failed ({status})"
         );
         Ok(counts)
     }

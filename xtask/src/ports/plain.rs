@@ -23,11 +23,13 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
         // Other flags would build everything else of the target directory again.
         .env("CARGO_TARGET_DIR", built::target_directory()?.join("plain"))
         .env("RUSTFLAGS", "--cfg teak_plain");
+    let [unit, integration] = targets::engine_tests(build)?;
     let tests = EngineTests {
-        programs: targets::engine_tests(build)?,
+        step: "plain",
+        programs: vec![("unit", unit), ("integration", integration)],
         runner: &[],
         filters: if is_short { SHORT } else { &[] },
         skipped: &[],
     };
-    tests.run()
+    Ok(PortEnd::Passed(tests.run()?))
 }

@@ -109,8 +109,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the database has been closed. [`Error::Io`], [`Error::Full`] or
-    /// [`Error::Poisoned`] if small lazy commits cannot be merged into the tables
+    /// [`Error::InvalidArgument`] if the database has been closed. [`Error::Io`], [`Error::Full`]
+    /// or [`Error::Poisoned`] if small lazy commits cannot be merged into the tables
     /// ([`Options::memtable`](crate::Options::memtable)).
     pub fn begin_read(&self) -> Result<ReadTxn> {
         self.opening.readable()?.begin_read().map(ReadTxn::new)

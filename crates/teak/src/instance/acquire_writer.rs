@@ -28,10 +28,29 @@ impl Engine {
         &self,
         limit: Option<Duration>,
     ) -> Result<Option<HeldWriterLock>> {
-        let Some(permit) = self.try_acquire_permit(limit)? else {
+        let Some((permit, entered)) = self.try_enter(limit)? else {
             return Ok(None);
         };
-        self.writer_of(permit).map(Some)
+        let mut writer = self.writer_of(permit)?;
+        if let Acquisition::Acquired(taken) = entered {
+            self.follow(&mut writer, taken)?;
+        }
+        Ok(Some(writer))
+    }
+
+    /// Waits for the writer lock. Gives up after `limit` and then returns `None`. The writer's state
+    /// is up to date then.
+    pub(crate) fn try_acquire_permit(
+        &self,
+        limit: Option<Duration>,
+    ) -> Result<Option<WriterPermit>> {
+        let Some((permit, entered)) = self.try_enter(limit)? else {
+            return Ok(None);
+        };
+        if let Acquisition::Acquired(taken) = entered {
+            self.follow(&mut self.take_writer_state()?, taken)?;
+        }
+        Ok(Some(permit))
     }
 
     /// The writer's state, for a thread that has the permit.
@@ -50,11 +69,8 @@ impl Engine {
     }
 
     /// Waits for the writer lock: first in this process, then across processes. Gives up after
-    /// `limit` and then returns `None`. The writer's state is up to date then.
-    pub(crate) fn try_acquire_permit(
-        &self,
-        limit: Option<Duration>,
-    ) -> Result<Option<WriterPermit>> {
+    /// `limit` and then returns `None`. The caller brings the writer's state up to date.
+    fn try_enter(&self, limit: Option<Duration>) -> Result<Option<(WriterPermit, Acquisition)>> {
         self.refuse_unwritable()?;
         if limit != Some(Duration::ZERO) && self.permit_lock.is_taken_here() {
             self.committer
@@ -80,12 +96,7 @@ impl Engine {
             self.committer.process_writer_lock.undo(entered);
             return Err(refused);
         }
-        match entered {
-            Acquisition::TimedOut => return Ok(None),
-            Acquisition::Acquired(taken) => self.follow(&mut self.take_writer_state()?, taken)?,
-            Acquisition::StillHeld => {}
-        }
-        Ok(Some(permit))
+        Ok((entered != Acquisition::TimedOut).then_some((permit, entered)))
     }
 
     pub(crate) fn permit(&self, guard: WriterLockGuard<()>) -> WriterPermit {

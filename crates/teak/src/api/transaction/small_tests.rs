@@ -57,6 +57,14 @@ fn durable(database: &Database) -> TransactionId {
     database.stat().unwrap().durable_transaction
 }
 
+/// Opens a database that was closed, and has `count` words.
+fn assert_closed(directory: &Path, words: &Words, count: u64) {
+    assert!(!directory.join("x.teak-wal").exists());
+    let database = open(directory);
+    assert_eq!(database.info().recovery, Recovery::Clean);
+    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), count);
+}
+
 fn is_filled(database: &Database) -> bool {
     database.opening.engine().memtable.is_filled()
 }
@@ -246,10 +254,7 @@ fn closing_leaves_no_log_and_everything_is_there() {
     commit_small(&database, &words, "fir", b"new");
     assert!(directory.path().join("x.teak-wal").exists());
     database.close().unwrap();
-    assert!(!directory.path().join("x.teak-wal").exists());
-    let database = open(directory.path());
-    assert_eq!(database.info().recovery, Recovery::Clean);
-    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
+    assert_closed(directory.path(), &words, 4);
 }
 
 #[test]
@@ -259,10 +264,7 @@ fn the_last_transaction_may_end_after_the_database() {
     drop(database);
     words.insert(&mut txn, "fir", b"new").unwrap();
     txn.commit().unwrap();
-    assert!(!directory.path().join("x.teak-wal").exists());
-    let database = open(directory.path());
-    assert_eq!(database.info().recovery, Recovery::Clean);
-    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
+    assert_closed(directory.path(), &words, 4);
 }
 
 #[test]
@@ -270,9 +272,7 @@ fn dropping_the_database_merges() {
     let (directory, database, words) = database();
     commit_small(&database, &words, "fir", b"new");
     drop(database);
-    assert!(!directory.path().join("x.teak-wal").exists());
-    let database = open(directory.path());
-    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
+    assert_closed(directory.path(), &words, 4);
 }
 
 #[test]

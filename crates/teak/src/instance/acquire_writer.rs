@@ -38,8 +38,8 @@ impl Engine {
         Ok(Some(writer))
     }
 
-    /// Waits for the writer lock. Gives up after `limit` and then returns `None`. The writer's state
-    /// is up to date then.
+    /// Waits for the writer lock. Gives up after `limit` and then returns `None`. The writer's
+    /// state is up to date then.
     pub(crate) fn try_acquire_permit(
         &self,
         limit: Option<Duration>,

@@ -126,10 +126,10 @@ fn join(path: &Path, program: &ChildProgram, rng: &mut Rng) -> Result {
     Ok(database.close()?)
 }
 
-/// The last number in whole lines.
+/// The greatest number in whole lines.
 fn last_number(output: &str) -> Option<u64> {
     let whole = &output[..output.rfind('\n')?];
-    whole.lines().last()?.parse().ok()
+    whole.lines().filter_map(|line| line.parse().ok()).max()
 }
 
 fn log_of(path: &Path) -> PathBuf {

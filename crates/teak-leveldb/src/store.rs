@@ -9,7 +9,9 @@ use crate::{
     writers::Writers,
 };
 use std::ops::{Bound, ControlFlow};
-use teak::{CompactOptions, Database, Durability, ReadTxn, TableDef, WriteTxn, codec::Raw};
+use teak::{
+    CompactOptions, Database, Durability, ReadTxn, TableDef, WriteOptions, WriteTxn, codec::Raw,
+};
 
 /// The share of free pages, in hundredths, from which on a file is worth compacting.
 const FREE_PERCENT: u64 = 5;
@@ -77,11 +79,12 @@ impl Store {
             self.tables.refuse_too_long(key)?;
         }
         self.writers.write(batch, is_synced, |batches, is_synced| {
-            let mut txn = self.database.begin_write()?;
-            txn.set_durability(match is_synced {
+            let options = WriteOptions::new().durability(match is_synced {
                 true => Durability::Durable,
                 false => Durability::Lazy,
             });
+            let txn = self.database.begin_write_with(options)?;
+            let mut txn = txn.expect("without a limit the lock is always acquired");
             let mut entries = Vec::new();
             for batch in batches {
                 for entry in batch::entries(batch)? {

@@ -77,6 +77,7 @@ fn record() -> Record {
             since: TransactionId(u64_of(1).0),
         }),
         acknowledged: TransactionId(u64_of(2).0),
+        log_end: Checksum(0x0102_0304_0506_0708),
         written: Some(vec![Extent::new(0x0203_0405, 0x0607_0809)]),
         space_log: b"the log".to_vec(),
     }
@@ -129,6 +130,7 @@ fn commit_record() {
             ("journal length", vec![2, 1, 0, 0]),
             ("journal since", u64_of(1).1),
             ("acknowledged transaction", u64_of(2).1),
+            ("end of the merged log", (1..=8).rev().collect()),
         ],
     );
     let extent = assemble(

@@ -11,12 +11,16 @@
 //! know of the commits in it. A process that joins waits until the owner of the memtable has merged
 //! it (`share/region.rs`).
 //!
+//! A thread that merges takes the commits so far, which stay visible to small transactions until
+//! they are in the trees. Meanwhile new commits follow them, in the other half of the log.
+//!
 //! Locks: a small transaction holds the [permit](super::writer_permit) to write from its beginning to
-//! its end, but not the writer's state, so that readers can merge meanwhile. A thread that merges
-//! holds that state. Order: permit, writer's state, memtable, commit state.
+//! its end, but not the writer's state, so that other threads can merge meanwhile. A thread that
+//! merges holds that state. The memtable is locked only while commits are added, and when a merge
+//! begins and ends. Order: permit, writer's state, memtable, commit state.
 
 use crate::{
-    TransactionId, btree::TreeRoot, io::LockMode, page::key::KeyOrder, planted::planted,
+    Checksum, TransactionId, btree::TreeRoot, io::LockMode, page::key::KeyOrder, planted::planted,
     read::snapshot::Snapshot, record::durability::Durability,
 };
 use crate::{
@@ -25,6 +29,7 @@ use crate::{
 };
 use std::{
     collections::BTreeMap,
+    mem,
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard,
@@ -33,10 +38,16 @@ use std::{
     time::Duration,
 };
 
-/// The most changes in the memtable: this many while no reader asks for a merge. With each one that
-/// does, the number is halved, down to the other one, so that readers do not wait for long merges.
-pub(crate) const CHANGES_MAX: usize = 512;
+/// With this many changes the memtable is merged, while no reader asks for a merge. With each one
+/// that does, the number is halved, down to the other one, so that readers do not wait for long
+/// merges.
+pub(crate) const CHANGES_MAX: usize = 2048;
 const CHANGES_MAX_FOR_READERS: usize = 8;
+/// From this many changes on, another thread merges. Waking it for fewer would take longer.
+const IN_BACKGROUND: usize = 256;
+/// With this part of a half of the log used, in hundredths, it is merged, or commits wait for that.
+const HALF_FULL: usize = 50;
+const NEARLY_FULL: usize = 90;
 /// The most changes of one transaction, and the most bytes of their keys and values.
 pub(crate) const SMALL_CHANGES_MAX: usize = 16;
 pub(crate) const SMALL_BYTES_MAX: usize = 8 << 10;
@@ -89,15 +100,22 @@ pub(crate) struct Memtable {
 /// The commits in a memtable, and its log.
 #[derive(Default, Debug)]
 pub(crate) struct MemtableState {
-    /// The newest commit in the trees, while there are commits here.
+    /// The commit in the trees that those here follow. It is the newest one there, except at the end
+    /// of a merge.
     base: Option<Arc<Snapshot>>,
-    commit_count: u64,
-    tables: BTreeMap<usize, MemtableRecords>,
-    change_count: usize,
-    /// With this many changes it is full.
+    /// Commits that a thread is merging.
+    merging: Option<Arc<MemtableRecords>>,
+    /// The commits after those.
+    newer: Arc<MemtableRecords>,
+    /// With this many changes it should be merged.
     change_limit: usize,
-    /// How often it was merged.
-    pub(crate) merge_count: u64,
+    /// The most changes for which there is room in the file and on the disk.
+    capacity: usize,
+    /// Whether it takes no commits until it has been merged: after a failed merge or append, with
+    /// commits that an earlier process left, or if there is no room for more.
+    is_closed: bool,
+    /// Whether another thread was asked to merge, and has not begun.
+    is_asked: bool,
     wal: Option<Wal>,
     /// The log that an earlier process left, until it is merged.
     left: LeftWal,
@@ -105,12 +123,44 @@ pub(crate) struct MemtableState {
     path: Option<PathBuf>,
 }
 
+/// The changed records of some commits.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct MemtableRecords {
+    tables: BTreeMap<usize, TableRecords>,
+    pub(crate) commit_count: u64,
+    change_count: usize,
+}
+
 /// The changed records of a table.
-#[derive(Debug)]
-struct MemtableRecords {
+#[derive(Clone, Debug)]
+struct TableRecords {
     name: Arc<[u8]>,
     /// `None` for removed ones.
     records: BTreeMap<Box<[u8]>, Option<Box<[u8]>>>,
+}
+
+/// What was in the memtable at some time.
+#[derive(Debug)]
+pub(crate) struct MemtableView {
+    newer: Arc<MemtableRecords>,
+    merging: Option<Arc<MemtableRecords>>,
+}
+
+/// Who merges the memtable now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MergeBy {
+    Nobody,
+    AnotherThread,
+    ThisThread,
+}
+
+/// The commits to merge.
+pub(crate) struct ToMerge {
+    pub(crate) records: Arc<MemtableRecords>,
+    /// Whether they come from the log of an earlier process.
+    pub(crate) is_left: bool,
+    /// How the other half of the log names the last of them; zero if it does not.
+    pub(crate) log_end: Checksum,
 }
 
 impl Memtable {
@@ -164,20 +214,22 @@ impl Memtable {
         number: impl Fn(&[u8]) -> usize,
     ) {
         let mut state = self.lock();
+        let records = Arc::make_mut(&mut state.newer);
         for change in left.changes() {
-            let change = SmallChange {
+            records.put(SmallChange {
                 handle: number(change.table),
                 table: change.table.into(),
                 key: change.key.into(),
                 value: change.value.map(Into::into),
-            };
-            state.put(change);
+            });
         }
-        state.commit_count = left.commit_count();
-        state.base = (state.commit_count > 0).then_some(base);
+        records.commit_count = left.commit_count();
+        let is_filled = !state.is_empty();
+        state.base = is_filled.then_some(base);
+        state.is_closed = is_filled;
         state.left = left;
-        self.is_filled.store(state.commit_count > 0, Release);
-        if state.is_empty() {
+        self.is_filled.store(is_filled, Release);
+        if !is_filled {
             state.left.remove();
         }
     }
@@ -185,15 +237,23 @@ impl Memtable {
     /// Adds a commit. Its changes are in the log.
     pub(crate) fn add(&self, state: &mut MemtableState, changes: Vec<SmallChange>) {
         debug_assert!(state.base.is_some(), "a memtable with commits has a base");
-        changes.into_iter().for_each(|change| state.put(change));
-        state.commit_count += 1;
+        let records = Arc::make_mut(&mut state.newer);
+        changes.into_iter().for_each(|change| records.put(change));
+        records.commit_count += 1;
         self.is_filled.store(true, Release);
     }
 
-    /// Notes that all commits are in the trees. `is_for_reader` says that a reader has asked for
-    /// that.
-    pub(crate) fn note_merged(&self, state: &mut MemtableState, is_for_reader: bool) {
-        if is_for_reader && state.commit_count < WORTHWHILE {
+    /// Notes that the commits of [`MemtableState::begin_merge`] are in the trees, whose newest state
+    /// is `merged`. `is_for_reader` says that a reader has asked for that. Returns whether no later
+    /// commits are left.
+    pub(crate) fn end_merge(
+        &self,
+        state: &mut MemtableState,
+        merged: Arc<Snapshot>,
+        is_for_reader: bool,
+    ) -> bool {
+        let records = (state.merging.take()).expect("a merge has taken the commits");
+        if is_for_reader && records.commit_count < WORTHWHILE {
             self.direct_count.store(DIRECT, Relaxed);
         }
         state.change_limit = match is_for_reader {
@@ -203,27 +263,31 @@ impl Memtable {
         state.change_limit = (state.change_limit).clamp(CHANGES_MAX_FOR_READERS, CHANGES_MAX);
         state.left.remove();
         state.left = LeftWal::default();
+        state.is_closed = false;
+        match state.is_empty() {
+            true => self.clear(state),
+            false => state.base = Some(merged),
+        }
+        state.is_empty()
+    }
+
+    /// Notes that there are no commits.
+    pub(crate) fn clear(&self, state: &mut MemtableState) {
+        debug_assert!(state.is_empty(), "no commits are given up");
         state.base = None;
-        state.commit_count = 0;
-        state.change_count = 0;
-        state.tables.clear();
-        state.merge_count += 1;
         self.is_filled.store(false, Release);
     }
 }
 
 impl MemtableState {
     pub(crate) fn is_empty(&self) -> bool {
-        self.commit_count == 0
+        self.commit_count() == 0
     }
 
+    /// Number of commits in it.
     pub(crate) fn commit_count(&self) -> u64 {
-        self.commit_count
-    }
-
-    /// Whether its commits come from the log of an earlier process.
-    pub(crate) fn is_left(&self) -> bool {
-        self.left.commit_count() > 0
+        let merging = self.merging.as_ref();
+        self.newer.commit_count + merging.map_or(0, |records| records.commit_count)
     }
 
     /// Takes no more commits. Those that it has stay in the log.
@@ -231,9 +295,45 @@ impl MemtableState {
         self.path = None;
     }
 
+    /// Takes no more commits until it has been merged.
+    pub(crate) fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// Sets for how many changes there is room.
+    pub(crate) fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = capacity;
+    }
+
     /// Whether it should be merged.
     pub(crate) fn is_full(&self) -> bool {
-        self.change_count >= self.change_limit
+        self.newer.change_count >= self.change_limit || self.log_fill() >= HALF_FULL
+    }
+
+    /// Whether commits should wait until it has been merged.
+    pub(crate) fn is_overfull(&self) -> bool {
+        let count = self.newer.change_count;
+        match self.change_limit < IN_BACKGROUND {
+            true => self.is_full(),
+            false => count >= 2 * self.change_limit || self.log_fill() >= NEARLY_FULL,
+        }
+    }
+
+    /// The part of a half of the log that is used, in hundredths.
+    fn log_fill(&self) -> usize {
+        self.wal.as_ref().map_or(0, Wal::fill)
+    }
+
+    /// Who merges it now, after a commit.
+    pub(crate) fn merge_by(&mut self) -> MergeBy {
+        if self.is_overfull() {
+            MergeBy::ThisThread
+        } else if self.is_full() && !self.is_asked {
+            self.is_asked = true;
+            MergeBy::AnotherThread
+        } else {
+            MergeBy::Nobody
+        }
     }
 
     /// The newest commit in the trees, if there are commits here.
@@ -244,26 +344,53 @@ impl MemtableState {
     /// The last commit; `None` if it is empty.
     pub(crate) fn last(&self) -> Option<TransactionId> {
         let base = self.base.as_ref()?;
-        Some(TransactionId(base.transaction().0 + self.commit_count))
+        Some(TransactionId(base.transaction().0 + self.commit_count()))
     }
 
-    /// The change of a record: its new value, or a removal.
-    pub(crate) fn get(&self, handle: usize, key: &[u8]) -> Option<Option<&[u8]>> {
-        let found = self.tables.get(&handle)?.records.get(key)?;
-        Some(found.as_deref())
+    /// What is in it now. It stays the same while the view lives.
+    pub(crate) fn view(&self) -> MemtableView {
+        MemtableView {
+            newer: Arc::clone(&self.newer),
+            merging: self.merging.clone(),
+        }
     }
 
-    /// Whether records of the table are changed.
-    pub(crate) fn changes(&self, handle: usize) -> bool {
-        self.tables.contains_key(&handle)
+    /// Takes all commits, to merge them. Others can be added meanwhile. The caller has the writer's
+    /// state until [`Memtable::end_merge`] or [`Self::undo_merge`].
+    pub(crate) fn begin_merge(&mut self) -> ToMerge {
+        assert!(self.merging.is_none(), "one thread merges at a time");
+        let last = self.last().unwrap_or_default();
+        self.is_asked = false;
+        let records = mem::take(&mut self.newer);
+        self.merging = Some(Arc::clone(&records));
+        let is_left = self.left.commit_count() > 0;
+        let mut log_end = Checksum(0);
+        if let Some(wal) = &mut self.wal
+            && !is_left
+        {
+            log_end = wal.last();
+            if !self.is_closed {
+                wal.turn_over(last);
+            }
+        }
+        ToMerge {
+            records,
+            is_left,
+            log_end,
+        }
     }
 
-    /// All changes, by table and key.
-    pub(crate) fn records(&self) -> impl Iterator<Item = (usize, &[u8], &[u8], Option<&[u8]>)> {
-        self.tables.iter().flat_map(|(handle, table)| {
-            (table.records.iter())
-                .map(|(key, value)| (*handle, &*table.name, &**key, value.as_deref()))
-        })
+    /// Notes that the commits of [`Self::begin_merge`] are not in the trees. Until they are, no
+    /// other is added: both halves of the log are in use.
+    pub(crate) fn undo_merge(&mut self) {
+        let Some(mut records) = self.merging.take() else {
+            return;
+        };
+        if self.newer.commit_count > 0 {
+            Arc::make_mut(&mut records).append(&self.newer);
+        }
+        self.newer = records;
+        self.is_closed = true;
     }
 
     /// Begins to add commits after `base`, and creates the log if there is none. Returns `false` if
@@ -292,23 +419,26 @@ impl MemtableState {
 
     /// Whether the memtable can be used, as far as is known.
     pub(crate) fn is_usable(&self) -> bool {
-        self.path.is_some()
+        self.path.is_some() && !self.is_closed
     }
 
     /// Appends an entry to the log. Returns `false` if there is no room or an error: the memtable
     /// must be merged then.
     pub(crate) fn log(&mut self, changes: &[SmallChange]) -> bool {
         let logged = || changes.iter().map(SmallChange::as_logged);
+        let has_room = self.newer.change_count + changes.len() <= self.capacity;
+        let is_usable = self.is_usable();
         let Some(wal) = &mut self.wal else {
             return false;
         };
-        if !wal.has_room(logged()) {
+        if !is_usable || !has_room || !wal.has_room(logged()) {
             return false;
         }
         planted!(MemtableUnlogged => return true);
         let is_appended = wal.append(logged()).is_ok();
         if !is_appended {
             self.path = None;
+            self.is_closed = true;
         }
         is_appended
     }
@@ -321,14 +451,58 @@ impl MemtableState {
             wal.remove();
         }
     }
+}
+
+impl MemtableRecords {
+    /// All changes, by table and key.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &[u8], &[u8], Option<&[u8]>)> {
+        self.tables.iter().flat_map(|(handle, table)| {
+            (table.records.iter())
+                .map(|(key, value)| (*handle, &*table.name, &**key, value.as_deref()))
+        })
+    }
+
+    fn get(&self, handle: usize, key: &[u8]) -> Option<Option<&[u8]>> {
+        let found = self.tables.get(&handle)?.records.get(key)?;
+        Some(found.as_deref())
+    }
 
     fn put(&mut self, change: SmallChange) {
         let table = self.tables.entry(change.handle);
-        let table = table.or_insert_with(|| MemtableRecords {
+        let table = table.or_insert_with(|| TableRecords {
             name: change.table,
             records: BTreeMap::new(),
         });
         table.records.insert(change.key, change.value);
         self.change_count += 1;
+    }
+
+    /// Adds later commits.
+    fn append(&mut self, later: &Self) {
+        for (handle, table) in &later.tables {
+            for (key, value) in &table.records {
+                self.put(SmallChange {
+                    handle: *handle,
+                    table: Arc::clone(&table.name),
+                    key: key.clone(),
+                    value: value.clone(),
+                });
+            }
+        }
+        self.commit_count += later.commit_count;
+    }
+}
+
+impl MemtableView {
+    /// The change of a record: its new value, or a removal.
+    pub(crate) fn get(&self, handle: usize, key: &[u8]) -> Option<Option<&[u8]>> {
+        let older = || self.merging.as_ref()?.get(handle, key);
+        self.newer.get(handle, key).or_else(older)
+    }
+
+    /// Whether records of the table are changed.
+    pub(crate) fn changes(&self, handle: usize) -> bool {
+        let mut all = self.merging.iter().chain([&self.newer]);
+        all.any(|records| records.tables.contains_key(&handle))
     }
 }

@@ -10,8 +10,14 @@ use std::{
 /// The thread, which begins when it is first needed.
 #[derive(Default, Debug)]
 pub(crate) struct Merger {
+    thread: Mutex<Option<MergerThread>>,
+}
+
+/// A thread, and what it waits for. Another thread has a signal of its own.
+#[derive(Debug)]
+struct MergerThread {
+    worker: Worker,
     signal: Arc<MergeSignal>,
-    thread: Mutex<Option<Worker>>,
 }
 
 #[derive(Default, Debug)]
@@ -23,6 +29,8 @@ struct MergeSignal {
 #[derive(Default, Debug)]
 struct MergeSignalState {
     is_asked: bool,
+    /// Whether it should not wait first.
+    is_urgent: bool,
     is_stopping: bool,
 }
 
@@ -39,37 +47,49 @@ impl Merger {
         merge: fn(&Arc<T>),
     ) -> io::Result<()> {
         let mut thread = lock(&self.thread);
-        if thread.is_none() {
-            let (owner, signal) = (Arc::downgrade(owner), Arc::clone(&self.signal));
-            *thread = Some(Worker::start("teak-merger", move || {
-                while signal.wait(delay)
-                    && let Some(owner) = owner.upgrade()
-                {
-                    merge(&owner);
-                }
-            })?);
+        if let Some(thread) = &*thread {
+            thread.signal.set(|state| state.is_asked = true);
+            return Ok(());
         }
-        drop(thread);
-        lock(&self.signal.state).is_asked = true;
-        self.signal.changed.notify_one();
+        let signal = Arc::<MergeSignal>::default();
+        signal.set(|state| state.is_asked = true);
+        let (owner, waiting) = (Arc::downgrade(owner), Arc::clone(&signal));
+        let worker = Worker::start("teak-merger", move || {
+            while waiting.wait(delay)
+                && let Some(owner) = owner.upgrade()
+            {
+                merge(&owner);
+            }
+        })?;
+        *thread = Some(MergerThread { worker, signal });
         Ok(())
     }
 
-    /// Ends the thread, which may begin again. The caller may be the thread itself.
+    /// Has the thread, if there is one, merge at once.
+    pub(crate) fn hurry(&self) {
+        if let Some(thread) = &*lock(&self.thread) {
+            (thread.signal).set(|state| (state.is_asked, state.is_urgent) = (true, true));
+        }
+    }
+
+    /// Ends the thread; another one may begin. The caller may be the thread itself.
     pub(crate) fn stop(&self) {
         let Some(thread) = lock(&self.thread).take() else {
             return;
         };
-        lock(&self.signal.state).is_stopping = true;
-        self.signal.changed.notify_one();
-        if !thread.is_current() {
-            thread.wait();
-            lock(&self.signal.state).is_stopping = false;
+        thread.signal.set(|state| state.is_stopping = true);
+        if !thread.worker.is_current() {
+            thread.worker.wait();
         }
     }
 }
 
 impl MergeSignal {
+    fn set(&self, change: impl FnOnce(&mut MergeSignalState)) {
+        change(&mut lock(&self.state));
+        self.changed.notify_one();
+    }
+
     /// Waits until the thread is asked, and then for `delay`. Returns `false` if it has to end.
     fn wait(&self, delay: Duration) -> bool {
         let mut state = lock(&self.state);
@@ -77,9 +97,10 @@ impl MergeSignal {
             let waited = self.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        let waited = (self.changed).wait_timeout_while(state, delay, |state| !state.is_stopping);
+        let is_early = |state: &mut MergeSignalState| !state.is_stopping && !state.is_urgent;
+        let waited = (self.changed).wait_timeout_while(state, delay, is_early);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        state.is_asked = false;
+        (state.is_asked, state.is_urgent) = (false, false);
         !state.is_stopping
     }
 }

@@ -2,15 +2,19 @@
 //! in the memtable. It is written by a call of the system and not flushed, so its commits survive
 //! the death of the process, as lazy commits do.
 //!
+//! The file has two halves. Each begins with a header, and has the entries of some commits in order.
+//! While those of one half are merged, commits follow in the other one.
+//!
 //! | from byte | content of the header |
 //! |---|---|
 //! | 0 | magic |
 //! | 8 | the database (16 bytes) |
-//! | 24 | the commit in the tree that the entries follow |
-//! | 32 | checksum of that commit's catalog root, which identifies its state |
+//! | 24 | the commit that the entries follow |
+//! | 32 | a checksum that identifies its state |
 //! | 40 | a random number of this file |
 //! | 48 | how many headers were made for it before |
-//! | 56 | checksum of the bytes before |
+//! | 56 | 0 if the commit is in the trees, and the checksum is that of its catalog root; 1 if it is an entry of the other half, and the checksum that of the entry |
+//! | 64 | checksum of the bytes before |
 //!
 //! Entries follow without gaps: a checksum; the length of the entry (4 bytes) and the number of its
 //! operations (4); each operation: lengths of the table's name (2), of the key (2) and of the value
@@ -18,8 +22,10 @@
 //! before it, or of the header. So neither a part of an entry nor an entry left from earlier ever
 //! counts. All numbers are little-endian.
 //!
-//! When the memtable has been merged, the next entry overwrites the header: it follows another
-//! commit. Recovery uses a log only if the newest commit is the one that its header names.
+//! A header is written with the first entry after it. The record of a commit that merges has the
+//! checksum of the last entry that it merged. So recovery finds the entries that follow the newest
+//! commit: those after the entry that its record names; those of a half whose header names it; and
+//! those of the other half, if they continue.
 
 use crate::{
     Checksum, Error, Result, TransactionId,
@@ -32,10 +38,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Length of the file.
-const WAL_LEN: usize = 256 << 10;
-const MAGIC: [u8; 8] = *b"TeakWal1";
-const HEADER_LEN: usize = 64;
+/// Length of the file, and of a half.
+const WAL_LEN: usize = 2 * HALF_LEN;
+const HALF_LEN: usize = 1 << 20;
+const MAGIC: [u8; 8] = *b"TeakWal2";
+const HEADER_LEN: usize = 72;
 const ENTRY_HEAD_LEN: usize = 16;
 const OPERATION_HEAD_LEN: usize = 8;
 /// The length of a value that stands for a removal.
@@ -50,16 +57,27 @@ pub(crate) struct Change<'c> {
     pub(crate) value: Option<&'c [u8]>,
 }
 
+/// What the entries of a half follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Predecessor {
+    transaction: TransactionId,
+    /// Of the catalog root, or of the entry.
+    checksum: Checksum,
+    is_entry: bool,
+}
+
 /// A log that this process writes.
 #[derive(Debug)]
 pub(crate) struct Wal {
     file: LogFile,
+    database: [u8; 16],
     nonce: [u8; 8],
     begin_count: u64,
-    /// The header, until the first entry is written.
+    /// The header, until the first entry after it is written.
     header: Option<[u8; HEADER_LEN]>,
-    /// Where the next entry begins.
+    /// Where the next entry begins, and where its half ends.
     end: usize,
+    half_end: usize,
     last: Checksum,
     buffer: Vec<u8>,
 }
@@ -74,28 +92,64 @@ impl Wal {
         let id = random_id()?;
         Ok(Self {
             file: LogFile::create(path, mode, WAL_LEN)?,
+            database: [0; 16],
             nonce: *id.first_chunk().expect("an id has 16 bytes"),
             begin_count: 0,
             header: None,
             end: 0,
+            half_end: WAL_LEN,
             last: Checksum(0),
             buffer: Vec::new(),
         })
     }
 
-    /// Begins again, with entries that follow a commit.
+    /// Begins again, with entries that follow a commit in the trees.
     pub(crate) fn begin(&mut self, record: &Record) {
-        let header = header_of(record, self.nonce, self.begin_count);
+        self.database = record.database_id;
+        self.begin_half(named_by(record));
+    }
+
+    /// Continues in the other half after the last entry, which is commit `last`. The entries in
+    /// this half count until others are written there.
+    pub(crate) fn turn_over(&mut self, last: TransactionId) {
+        if self.header.is_none() {
+            self.begin_half(Predecessor {
+                transaction: last,
+                checksum: self.last,
+                is_entry: true,
+            });
+        }
+    }
+
+    fn begin_half(&mut self, predecessor: Predecessor) {
+        let header = header_of(&self.database, predecessor, self.nonce, self.begin_count);
         self.begin_count += 1;
         self.last = Checksum(number_at(&header, HEADER_LEN - 8));
+        // A half without an entry since it began is used again.
+        let start = match self.header {
+            Some(_) => self.half_end - HALF_LEN,
+            None => self.half_end % WAL_LEN,
+        };
         self.header = Some(header);
-        self.end = HEADER_LEN;
+        self.end = start + HEADER_LEN;
+        self.half_end = start + HALF_LEN;
+    }
+
+    /// The part of the half that is used, in hundredths.
+    pub(crate) fn fill(&self) -> usize {
+        let used = self.end + HALF_LEN - self.half_end;
+        used * 100 / HALF_LEN
+    }
+
+    /// The checksum of the last entry, or of the header if there is none.
+    pub(crate) fn last(&self) -> Checksum {
+        self.last
     }
 
     /// Whether there is room for an entry with these changes.
     pub(crate) fn has_room<'c>(&self, changes: impl Iterator<Item = Change<'c>>) -> bool {
         let len: usize = changes.map(|change| change.len()).sum();
-        self.end + ENTRY_HEAD_LEN + len <= WAL_LEN
+        self.end + ENTRY_HEAD_LEN + len <= self.half_end
     }
 
     /// Appends an entry, for which there [is room](Self::has_room). The first one is written with
@@ -131,7 +185,10 @@ impl Wal {
         entry[12..16].copy_from_slice(&count.to_le_bytes());
         let checksum = Checksum::of(entry);
         entry[..8].copy_from_slice(&checksum.0.to_le_bytes());
-        assert!(self.end + len <= WAL_LEN, "the caller has asked for room");
+        assert!(
+            self.end + len <= self.half_end,
+            "the caller has asked for room"
+        );
         self.file.write(buffer, (self.end - start) as u64)?;
         self.header = None;
         self.end += len;
@@ -145,14 +202,29 @@ impl Wal {
     }
 }
 
-fn header_of(record: &Record, nonce: [u8; 8], begin_count: u64) -> [u8; HEADER_LEN] {
+/// How a half names the commit of a record.
+fn named_by(record: &Record) -> Predecessor {
+    Predecessor {
+        transaction: record.transaction,
+        checksum: Checksum::of(&record.catalog_root),
+        is_entry: false,
+    }
+}
+
+fn header_of(
+    database: &[u8; 16],
+    predecessor: Predecessor,
+    nonce: [u8; 8],
+    begin_count: u64,
+) -> [u8; HEADER_LEN] {
     let mut header = [0; HEADER_LEN];
     header[..8].copy_from_slice(&MAGIC);
-    header[8..24].copy_from_slice(&record.database_id);
-    header[24..32].copy_from_slice(&record.transaction.0.to_le_bytes());
-    header[32..40].copy_from_slice(&Checksum::of(&record.catalog_root).0.to_le_bytes());
+    header[8..24].copy_from_slice(database);
+    header[24..32].copy_from_slice(&predecessor.transaction.0.to_le_bytes());
+    header[32..40].copy_from_slice(&predecessor.checksum.0.to_le_bytes());
     header[40..48].copy_from_slice(&nonce);
     header[48..56].copy_from_slice(&begin_count.to_le_bytes());
+    header[56..64].copy_from_slice(&u64::from(predecessor.is_entry).to_le_bytes());
     let checksum = Checksum::of(&header[..HEADER_LEN - 8]);
     header[HEADER_LEN - 8..].copy_from_slice(&checksum.0.to_le_bytes());
     header
@@ -161,9 +233,8 @@ fn header_of(record: &Record, nonce: [u8; 8], begin_count: u64) -> [u8; HEADER_L
 /// The log that a process left.
 #[derive(Default, Debug)]
 pub(crate) struct LeftWal {
-    /// The content of the file up to the last entry that counts.
     content: Vec<u8>,
-    /// Where each commit begins in it.
+    /// Where each commit that counts begins in it.
     entries: Vec<usize>,
     /// Its path, if the file is a log.
     path: Option<PathBuf>,
@@ -179,25 +250,17 @@ impl LeftWal {
         let read = LogFile::read(path, WAL_LEN);
         let content =
             read.map_err(|error| Error::io("reading the write-ahead log")(error).at(path))?;
-        let Some(mut content) = content.filter(|content| is_log(content)) else {
+        let Some(content) = content.filter(|content| is_log(content)) else {
             return Ok(Self::default());
         };
-        let mut entries = Vec::new();
-        let mut end = HEADER_LEN;
-        if let Some(header) = content.first_chunk::<HEADER_LEN>() {
-            let nonce = header[40..48].try_into().expect("eight bytes");
-            let mut last = Checksum(number_at(header, HEADER_LEN - 8));
-            let is_next = *header == header_of(record, nonce, number_at(header, 48));
-            while is_next && let Some((checksum, len)) = entry_at(&content, end, last) {
-                entries.push(end);
-                end += len;
-                last = checksum;
-            }
-        }
-        content.truncate(end);
+        let halves = [0, HALF_LEN].map(|start| Half::read(&content, start, record));
+        let [first, second] = &halves;
+        let in_order = [(first, second), (second, first)];
+        let following = in_order.map(|(half, other)| entries_after(record, half, other));
+        let entries = following.into_iter().max_by_key(Vec::len);
         Ok(Self {
+            entries: entries.unwrap_or_default(),
             content,
-            entries,
             path: Some(path.to_path_buf()),
         })
     }
@@ -227,9 +290,106 @@ impl LeftWal {
     }
 }
 
-/// Whether a file is a log. Its first entry may not have been written, or only zeros.
+/// The entries of one half.
+struct Half {
+    predecessor: Predecessor,
+    /// Where each one begins, and its checksum.
+    entries: Vec<(usize, Checksum)>,
+}
+
+impl Half {
+    /// Reads the half that begins at `start`; `None` if it is not of the database of `record`.
+    fn read(content: &[u8], start: usize, record: &Record) -> Option<Self> {
+        let half = content.get(start..)?;
+        let half = &half[..half.len().min(HALF_LEN)];
+        let header = half.first_chunk::<HEADER_LEN>()?;
+        let predecessor = Predecessor {
+            transaction: TransactionId(number_at(header, 24)),
+            checksum: Checksum(number_at(header, 32)),
+            is_entry: number_at(header, 56) == 1,
+        };
+        let nonce = header[40..48].try_into().expect("eight bytes");
+        let begin_count = number_at(header, 48);
+        if *header != header_of(&record.database_id, predecessor, nonce, begin_count) {
+            return None;
+        }
+        let mut entries = Vec::new();
+        let mut end = HEADER_LEN;
+        let mut last = Checksum(number_at(header, HEADER_LEN - 8));
+        while let Some((checksum, len)) = entry_at(half, end, last) {
+            entries.push((start + end, checksum));
+            end += len;
+            last = checksum;
+        }
+        Some(Self {
+            predecessor,
+            entries,
+        })
+    }
+
+    /// The commit of an entry.
+    fn transaction(&self, index: usize) -> TransactionId {
+        TransactionId(
+            self.predecessor
+                .transaction
+                .0
+                .saturating_add(index as u64 + 1),
+        )
+    }
+
+    /// How the other half names the last entry.
+    fn end(&self) -> Option<Predecessor> {
+        let (_, checksum) = *self.entries.last()?;
+        Some(Predecessor {
+            transaction: self.transaction(self.entries.len() - 1),
+            checksum,
+            is_entry: true,
+        })
+    }
+
+    /// The index of the first entry after the commit of a record. The commit is in the middle of a
+    /// half only if appending an entry failed, which is there nevertheless.
+    fn first_after(&self, record: &Record) -> Option<usize> {
+        let is_merged = |&(index, &(_, checksum)): &(usize, &(usize, Checksum))| {
+            checksum == record.log_end && self.transaction(index) == record.transaction
+        };
+        let merged = Predecessor {
+            transaction: record.transaction,
+            checksum: record.log_end,
+            is_entry: true,
+        };
+        if [named_by(record), merged].contains(&self.predecessor) {
+            return Some(0);
+        }
+        let found = self.entries.iter().enumerate().find(is_merged);
+        found.map(|(index, _)| index + 1)
+    }
+}
+
+/// Where the entries after the commit of a record begin, if the first one is in `half`, or the last
+/// one that it merged.
+fn entries_after(record: &Record, half: &Option<Half>, other: &Option<Half>) -> Vec<usize> {
+    let Some(half) = half else {
+        return Vec::new();
+    };
+    let Some(first) = half.first_after(record) else {
+        return Vec::new();
+    };
+    let continued = (other.iter()).filter(|other| half.end() == Some(other.predecessor));
+    let continued = continued.flat_map(|other| &other.entries);
+    let following = half.entries[first..].iter().chain(continued);
+    following.map(|(start, _)| *start).collect()
+}
+
+/// Whether a file is a log. Of each half the first entry may not have been written, or was lost in
+/// a power cut.
 fn is_log(content: &[u8]) -> bool {
-    content.starts_with(&MAGIC) || content.iter().all(|byte| *byte == 0)
+    let mut halves = content.chunks(HALF_LEN);
+    halves.all(|half| {
+        // Without the version of its layout.
+        let head = &half[..half.len().min(MAGIC.len() - 1)];
+        head == &MAGIC[..head.len()] || head.iter().all(|byte| *byte == 0)
+    })
 }
 
 /// Removes the log of a database that was deleted.

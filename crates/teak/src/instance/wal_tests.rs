@@ -36,6 +36,7 @@ fn commits_are_read_back() {
     let (_directory, path) = written();
     let left = LeftWal::read(&path, &record()).unwrap();
     assert_eq!(left.commit_count(), 2);
+    assert_eq!(left.entries[0], HEADER_LEN);
     let changes: Vec<_> = left.changes().collect();
     assert_eq!(
         changes,
@@ -67,7 +68,9 @@ fn a_log_that_follows_another_commit_has_none() {
 fn any_changed_byte_ends_the_log_before_its_entry() {
     let (_directory, path) = written();
     let content = std::fs::read(&path).unwrap();
-    let end = LeftWal::read(&path, &record()).unwrap().content.len();
+    let left = LeftWal::read(&path, &record()).unwrap();
+    let last = *left.entries.last().unwrap();
+    let end = last + half_number_at(&left.content, last + 8).unwrap() as usize;
     for at in 0..end + 16 {
         let mut damaged = content.clone();
         damaged[at] ^= 1;
@@ -110,11 +113,19 @@ fn entries_of_before_do_not_count_after_a_new_beginning() {
         ..record()
     };
     wal.begin(&later);
-    // Until an entry is written, the log is the one of before, for the commit of before.
+    wal.append([change("ash", Some("1"))].into_iter()).unwrap();
+    assert_eq!(LeftWal::read(&path, &later).unwrap().commit_count(), 1);
+    // The first half is that of before, for the commit of before, until it gets an entry.
+    let last = Record {
+        transaction: later.transaction.next(),
+        ..record()
+    };
+    wal.begin(&last);
     assert_eq!(LeftWal::read(&path, &record()).unwrap().commit_count(), 3);
     wal.append([change("ash", Some("1"))].into_iter()).unwrap();
     assert_eq!(LeftWal::read(&path, &record()).unwrap().commit_count(), 0);
     assert_eq!(LeftWal::read(&path, &later).unwrap().commit_count(), 1);
+    assert_eq!(LeftWal::read(&path, &last).unwrap().commit_count(), 1);
 }
 
 #[test]
@@ -142,4 +153,106 @@ fn a_log_without_entries_is_replaced() {
         assert!(!path.exists());
     }
     Wal::create(&path, LockMode::Masked(0o600)).unwrap();
+}
+
+/// The record of the commit that merged all entries of the log so far.
+fn merged(wal: &Wal, count: u64) -> Record {
+    Record {
+        transaction: TransactionId(record().transaction.0 + count),
+        log_end: wal.last(),
+        catalog_root: [9; 64],
+        ..record()
+    }
+}
+
+/// The keys of the commits that follow the one of a record.
+fn keys_after(path: &Path, record: &Record) -> Vec<String> {
+    let left = LeftWal::read(path, record).unwrap();
+    let keys = left.changes().map(|change| change.key.to_vec());
+    keys.map(|key| String::from_utf8(key).unwrap()).collect()
+}
+
+#[test]
+fn commits_follow_what_is_being_merged_in_the_other_half() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.teak-wal");
+    let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
+    wal.begin(&record());
+    let append = |wal: &mut Wal, key| wal.append([change(key, None)].into_iter()).unwrap();
+    append(&mut wal, "1");
+    append(&mut wal, "2");
+    let first_merge = merged(&wal, 2);
+    wal.turn_over(first_merge.transaction);
+    assert_eq!(keys_after(&path, &record()), ["1", "2"]);
+    append(&mut wal, "3");
+    append(&mut wal, "4");
+    // Killed before or after the record of the merge was written.
+    assert_eq!(keys_after(&path, &record()), ["1", "2", "3", "4"]);
+    assert_eq!(keys_after(&path, &first_merge), ["3", "4"]);
+    let second_merge = merged(&wal, 4);
+    wal.turn_over(second_merge.transaction);
+    assert_eq!(keys_after(&path, &first_merge), ["3", "4"]);
+    assert!(keys_after(&path, &second_merge).is_empty());
+    append(&mut wal, "5");
+    assert_eq!(keys_after(&path, &first_merge), ["3", "4", "5"]);
+    assert_eq!(keys_after(&path, &second_merge), ["5"]);
+    // The first half has others by now.
+    assert!(keys_after(&path, &record()).is_empty());
+    let unmarked = Record {
+        log_end: Checksum(0),
+        ..second_merge
+    };
+    assert!(keys_after(&path, &unmarked).is_empty());
+}
+
+/// An entry may be there although appending it failed. The commit is then in the trees only.
+#[test]
+fn commits_follow_an_entry_in_the_middle_of_a_half() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.teak-wal");
+    let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
+    wal.begin(&record());
+    wal.append([change("1", None)].into_iter()).unwrap();
+    let merge = merged(&wal, 1);
+    wal.append([change("2", None)].into_iter()).unwrap();
+    assert_eq!(keys_after(&path, &merge), ["2"]);
+    let other = Record {
+        transaction: merge.transaction.next(),
+        ..merge
+    };
+    assert!(keys_after(&path, &other).is_empty());
+}
+
+#[test]
+fn a_half_without_entries_is_used_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.teak-wal");
+    let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
+    wal.begin(&record());
+    wal.turn_over(record().transaction);
+    wal.begin(&record());
+    wal.append([change("1", None)].into_iter()).unwrap();
+    assert_eq!(keys_after(&path, &record()), ["1"]);
+    assert!(std::fs::read(&path).unwrap().starts_with(&MAGIC));
+}
+
+#[test]
+fn a_half_takes_entries_while_there_is_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.teak-wal");
+    let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
+    wal.begin(&record());
+    let value = "v".repeat(8000);
+    let mut counts = [0; 2];
+    for count in &mut counts {
+        while wal.has_room([change("key", Some(&value))].into_iter()) {
+            wal.append([change("key", Some(&value))].into_iter())
+                .unwrap();
+            *count += 1;
+        }
+        wal.turn_over(TransactionId(record().transaction.0 + *count));
+    }
+    assert_eq!(counts, [130, 130]);
+    let left = LeftWal::read(&path, &record()).unwrap();
+    assert_eq!(left.commit_count(), 260);
 }

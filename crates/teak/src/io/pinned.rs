@@ -23,8 +23,8 @@
 //!    know of it. Nothing keeps its pages. The caller has accepted that risk. Each page
 //!    is compared with its checksum at each read, and no code relies on the values of bytes in a
 //!    page for soundness.
-//! 6. *Small transaction.* The committer pins the states that it reads, from a moment at which they
-//!    are the newest until the transaction ends, even if it becomes a whole one.
+//! 6. *Small transaction.* The committer pins the state that it reads, from a moment at which it
+//!    is the newest until the transaction ends, even if it becomes a whole one.
 //!
 //! A number in a damaged page may lead to a page of another state, which may be written meanwhile.
 //! The other reasons do not cover that. As with reason 5, all code copes with any bytes.

@@ -1,7 +1,7 @@
 //! Settling a database: the commit that counts, and the state to begin with.
 
 use crate::{
-    Error, Geometry, Result, TransactionId,
+    Checksum, Error, Geometry, Result, TransactionId,
     alloc::{FIRST_PAGE, Space, SpaceRoots},
     io::{Pinned, Storage, random_id},
     record::{
@@ -310,6 +310,7 @@ pub(crate) fn format(
         space_roots: SpaceRoots::default(),
         journal: None,
         acknowledged: TransactionId(0),
+        log_end: Checksum(0),
         written: Some(Vec::new()),
         space_log: Vec::new(),
     };

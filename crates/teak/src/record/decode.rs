@@ -97,6 +97,7 @@ impl Record {
                 (extent.len > 0).then_some(JournalPages { extent, since })
             },
             acknowledged: TransactionId(fields.u64()),
+            log_end: Checksum(fields.u64()),
             written: None,
             space_log: Vec::new(),
         };

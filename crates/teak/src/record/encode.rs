@@ -110,6 +110,7 @@ impl Record {
         out.u32(journal.0.len);
         out.u64(journal.1.0);
         out.u64(self.acknowledged.0);
+        out.u64(self.log_end.0);
         out.put(&[0; RESERVED_LEN]);
     }
 

@@ -50,7 +50,8 @@
 //! | 388 | 4 | journal: its pages |
 //! | 392 | 8 | journal: the transaction that allocated it |
 //! | 400 | 8 | acknowledged transaction: the last one known to be durable when this was written, by a flush or by the journal |
-//! | 408 | 24 | zero, reserved |
+//! | 408 | 8 | checksum of the last entry of the write-ahead log that this commit has merged; zero if it merged none |
+//! | 416 | 16 | zero, reserved |
 //! | 432 | 8 x count | written extents: first page (4), length in pages (4) |
 //! | then | | the space log |
 //!
@@ -96,7 +97,7 @@ const CHECKED_FROM: usize = 16;
 const SLOT_AT: usize = 22;
 const FIXED_LEN: usize = 432;
 const WRITTEN_EXTENT_LEN: usize = 8;
-const RESERVED_LEN: usize = 24;
+const RESERVED_LEN: usize = 16;
 /// Bytes before the page size: those that say whether this code can read the record.
 const FORMAT_FIELDS_LEN: usize = 36;
 
@@ -229,6 +230,8 @@ pub(crate) struct Record {
     /// The last transaction known to be durable when this was written, by a flush or by the
     /// journal.
     pub(crate) acknowledged: TransactionId,
+    /// The checksum of the last entry of the write-ahead log that this commit has merged, or zero.
+    pub(crate) log_end: Checksum,
     /// All extents of the state that were written since the flushed transaction, or `None` if they
     /// did not fit.
     pub(crate) written: Option<Vec<Extent>>,

@@ -57,6 +57,7 @@ fn record(written: Option<Vec<Extent>>, space_log: Vec<u8>) -> Record {
         },
         journal: None,
         acknowledged: TransactionId(0),
+        log_end: Checksum(0),
         written,
         space_log,
     }

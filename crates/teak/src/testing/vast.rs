@@ -149,6 +149,7 @@ fn write(
             space_log: committed.log.clone(),
             journal: None,
             acknowledged: TransactionId(0),
+            log_end: crate::Checksum(0),
             written: Some(Vec::new()),
             ..newest.clone()
         };

@@ -87,14 +87,15 @@ impl WriteTransaction {
         Ok(txn)
     }
 
-    /// Begins a transaction that commits this many commits as one, on the newest state in the
-    /// trees.
+    /// Begins a transaction that commits several commits as one, on the newest state in the trees.
+    /// `count` is called when it is certain to begin.
     pub(crate) fn begin_for(
         engine: &Arc<Engine>,
         mut writer: HeldWriterLock,
-        commit_count: u64,
+        count: impl FnOnce() -> u64,
     ) -> Result<Self> {
         let beginning = engine.named(WriteStart::new(engine, &mut writer))?;
+        let commit_count = count();
         assert!(commit_count > 0, "a transaction is at least one commit");
         let txn = Self::of(engine, beginning, writer, commit_count);
         assert_eq!(

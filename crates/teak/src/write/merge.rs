@@ -3,6 +3,7 @@
 use crate::{
     Error, PageNumber, Result,
     page::{max_key_len, value::StoredValue},
+    read::snapshot::Snapshot,
     record::durability::Durability,
 };
 use crate::{
@@ -10,11 +11,11 @@ use crate::{
     instance::{
         engine::Engine,
         held_writer_lock::HeldWriterLock,
-        memtable::{MemtableState, is_plain},
+        memtable::{AGE_MAX, MemtableState, ToMerge, is_plain},
     },
-    write::transaction::WriteTransaction,
+    write::{small_commit::memtable_capacity, transaction::WriteTransaction},
 };
-use std::{sync::Arc, time::Duration};
+use std::{io, mem, sync::Arc, time::Duration};
 
 /// How long a thread waits for the writer's state before it checks whether another one has merged.
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
@@ -23,7 +24,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MergeReason {
     Reader,
-    /// The memtable is full, or its commits are old.
+    /// The memtable is overfull. The thread merges it unless another one makes room first.
+    Full,
+    /// Its commits are old, or have to be in the trees.
     Limits,
 }
 
@@ -41,7 +44,8 @@ impl Engine {
         }
     }
 
-    /// Merges the memtable. The caller may have the writer lock, but not the writer's state.
+    /// Merges the commits that are in the memtable now. The caller may have the writer lock, but not
+    /// the writer's state.
     ///
     /// # Errors
     ///
@@ -50,11 +54,18 @@ impl Engine {
     pub(crate) fn merge_memtable(self: &Arc<Self>, reason: MergeReason) -> Result<()> {
         self.refuse_forked()?;
         let writer_lock = self.writer_lock.as_ref().ok_or(Error::ReadOnly)?;
+        let Some(last) = self.memtable.lock().last() else {
+            return Ok(());
+        };
         let guard = loop {
-            if !self.memtable.is_filled() {
+            if !self.memtable.is_filled()
+                || self.committer.published.visible() >= last
+                || self.is_relieved(reason)
+            {
                 return Ok(());
             }
-            // A whole transaction keeps the writer's state until it ends. It has merged before.
+            // Another thread merges. A whole transaction keeps the writer's state until it ends; it
+            // has merged before.
             if let Some(guard) = writer_lock.take(Some(CHECK_INTERVAL)) {
                 break guard;
             }
@@ -63,6 +74,11 @@ impl Engine {
         // Wakers and hooks may begin to read.
         self.committer.wake_all();
         self.named(merged)
+    }
+
+    /// Whether another thread has made room in a full memtable.
+    fn is_relieved(&self, reason: MergeReason) -> bool {
+        reason == MergeReason::Full && !self.memtable.lock().is_overfull()
     }
 
     fn merge_with(self: &Arc<Self>, writer: HeldWriterLock, reason: MergeReason) -> Result<()> {
@@ -77,17 +93,31 @@ impl Engine {
             self.release_memtable();
             return Err(refused);
         }
-        let mut txn = WriteTransaction::begin_for(self, writer, memtable.commit_count())?;
+        drop(memtable);
+        if self.is_relieved(reason) {
+            return Ok(());
+        }
+        self.merge_then(writer, || {}, reason)
+    }
+
+    /// Merges. Other threads may add commits from when `begun` is called.
+    pub(crate) fn merge_then(
+        self: &Arc<Self>,
+        writer: HeldWriterLock,
+        begun: impl FnOnce(),
+        reason: MergeReason,
+    ) -> Result<()> {
+        let (mut txn, merging) = begin_merge(self, writer)?;
+        let unfinished = UndoneMerge(self);
+        begun();
         txn.event_delivery.disarm();
-        txn.apply(&memtable)?;
-        let merged = txn.write()?.transaction();
-        assert_eq!(
-            Some(merged),
-            memtable.last(),
-            "the merged state has the number of the last commit"
-        );
+        txn.apply(&merging)?;
+        let merged = txn.write()?;
+        mem::forget(unfinished);
+        // Still with the writer's state: no writer collects pins before small transactions pin the
+        // new state.
+        self.end_merge(merged, reason, &txn.pages.writer);
         drop(txn);
-        self.end_memtable(&mut memtable, reason);
         Ok(())
     }
 
@@ -105,10 +135,40 @@ impl Engine {
         Ok(())
     }
 
-    /// Empties the memtable, all of whose commits are in the trees.
-    pub(crate) fn end_memtable(&self, memtable: &mut MemtableState, reason: MergeReason) {
+    /// Notes that the commits that were merged are in the trees.
+    fn end_merge(
+        self: &Arc<Self>,
+        merged: Arc<Snapshot>,
+        reason: MergeReason,
+        writer: &HeldWriterLock,
+    ) {
+        let mut memtable = self.memtable.lock();
         let is_for_reader = reason == MergeReason::Reader;
-        self.memtable.note_merged(memtable, is_for_reader);
+        let is_all = (self.memtable).end_merge(&mut memtable, merged, is_for_reader);
+        if is_all {
+            return self.release_memtable();
+        }
+        match memtable_capacity(self, writer) {
+            Some(capacity) => memtable.set_capacity(capacity),
+            None => memtable.close(),
+        }
+        let is_full = memtable.is_full();
+        drop(memtable);
+        // If the thread cannot begin, the next reader or writer merges.
+        let _ = self.merge_later();
+        if is_full {
+            self.merger.hurry();
+        }
+    }
+
+    /// Has another thread merge when the commits are old enough.
+    pub(crate) fn merge_later(self: &Arc<Self>) -> io::Result<()> {
+        self.merger.ask(self, AGE_MAX, merge_old)
+    }
+
+    /// Stops using the empty memtable.
+    pub(crate) fn leave_memtable(&self, memtable: &mut MemtableState) {
+        self.memtable.clear(memtable);
         self.release_memtable();
     }
 
@@ -123,31 +183,65 @@ impl Engine {
     }
 }
 
-impl WriteTransaction {
-    /// Begins on the newest state, of which the commits in the memtable are a part.
-    pub(crate) fn begin_merged(engine: &Arc<Engine>, writer: HeldWriterLock) -> Result<Self> {
+fn merge_old(engine: &Arc<Engine>) {
+    // The next reader or writer reports an error. Without space it is tried again later.
+    if engine.merge_memtable(MergeReason::Limits).is_err() && engine.refuse_poisoned().is_ok() {
+        let _ = engine.merge_later();
+    }
+}
+
+/// Begins a transaction that merges the commits in the memtable, which is not empty.
+fn begin_merge(
+    engine: &Arc<Engine>,
+    writer: HeldWriterLock,
+) -> Result<(WriteTransaction, ToMerge)> {
+    let mut merging = None;
+    let txn = WriteTransaction::begin_for(engine, writer, || {
         let mut memtable = engine.memtable.lock();
-        if memtable.is_empty() {
-            return Self::begin_for(engine, writer, 1);
+        let count = memtable.commit_count();
+        merging = Some(memtable.begin_merge());
+        count
+    })?;
+    let merging = merging.expect("a transaction that begins has asked for its commits");
+    Ok((txn, merging))
+}
+
+/// Undoes a merge that did not succeed. Dropped before the transaction: that has the writer's state,
+/// and its events may let an application begin to read.
+struct UndoneMerge<'e>(&'e Engine);
+
+impl Drop for UndoneMerge<'_> {
+    fn drop(&mut self) {
+        self.0.memtable.lock().undo_merge();
+    }
+}
+
+impl WriteTransaction {
+    /// Begins on the newest state, of which the commits in the memtable are a part. The caller has
+    /// the permit, so no commits are added meanwhile.
+    pub(crate) fn begin_merged(engine: &Arc<Engine>, writer: HeldWriterLock) -> Result<Self> {
+        if engine.memtable.lock().is_empty() {
+            return Self::begin_for(engine, writer, || 1);
         }
         engine.refuse_poisoned()?;
-        let mut txn = Self::begin_for(engine, writer, memtable.commit_count())?;
+        let (mut txn, merging) = begin_merge(engine, writer)?;
+        let unfinished = UndoneMerge(engine);
         let limits = &txn.pages.limits;
         let (durability, expected) = (limits.durability, limits.expected);
-        let merged = txn.apply(&memtable).and_then(|()| txn.checkpoint());
-        if let Err(error) = merged {
-            // It delivers events when it ends, whose hooks may begin to read.
-            drop(memtable);
-            return Err(error);
-        }
-        assert_eq!(
-            engine.committer.newest(),
-            memtable.last().unwrap_or_default(),
-            "the merged state has the number of the last commit"
+        let last = txn.id();
+        txn.apply(&merging)?;
+        let merged = txn.checkpoint()?;
+        assert_eq!(merged, last, "a merge makes the last of its commits");
+        mem::forget(unfinished);
+        engine.end_merge(
+            Arc::clone(&txn.base),
+            MergeReason::Limits,
+            &txn.pages.writer,
         );
-        engine.end_memtable(&mut memtable, MergeReason::Limits);
-        assert!(memtable.is_empty(), "all commits are in the trees");
-        drop(memtable);
+        debug_assert!(
+            !engine.memtable.is_filled(),
+            "nobody else adds commits to the memtable"
+        );
         if txn.status.is_broken {
             txn.roll_back()?;
         }
@@ -157,18 +251,18 @@ impl WriteTransaction {
     }
 
     /// Applies all changes of the memtable.
-    fn apply(&mut self, memtable: &MemtableState) -> Result<()> {
+    fn apply(&mut self, merging: &ToMerge) -> Result<()> {
         debug_assert_eq!(
-            self.commit_count,
-            memtable.commit_count(),
+            self.commit_count, merging.records.commit_count,
             "a merge is as many commits as the memtable has"
         );
         self.set_durability(Durability::Lazy);
         self.status.is_merging = true;
+        self.status.log_end = merging.log_end;
         // The file grows instead: a hook of the application may begin to read.
         self.pages.limits.slow_readers = None;
-        for (handle, name, key, value) in memtable.records() {
-            if memtable.is_left() {
+        for (handle, name, key, value) in merging.records.iter() {
+            if merging.is_left {
                 self.refuse_unfit(handle, name, key)?;
             }
             match value {

@@ -2,7 +2,6 @@
 
 pub(crate) mod begin;
 pub(crate) mod commit_and_continue;
-mod copies;
 pub(crate) mod event_delivery;
 pub(crate) mod marks;
 pub(crate) mod merge;

@@ -3,7 +3,8 @@
 //! A transaction is small while it only opens tables, looks records up, and inserts and removes a
 //! few. Anything else makes it a whole [`WriteTransaction`], which merges the memtable first. Until
 //! then it only collects its changes, and holds the writer lock. So no other transaction changes
-//! the newest state meanwhile, but a reader may merge the memtable.
+//! the newest state meanwhile, but another thread may merge the memtable. The transaction sees the
+//! memtable as it was, and the state that it followed.
 
 use crate::{
     Error, Result, TransactionId,
@@ -22,7 +23,9 @@ use crate::{
     instance::{
         dropped_trees::DropBacklog,
         engine::Engine,
-        memtable::{SMALL_BYTES_MAX, SMALL_CHANGES_MAX, SmallChange, is_plain},
+        memtable::{
+            MemtableView, MergeBy, SMALL_BYTES_MAX, SMALL_CHANGES_MAX, SmallChange, is_plain,
+        },
         writer_permit::WriterPermit,
     },
     read::{
@@ -32,7 +35,6 @@ use crate::{
     sync::lock,
     unique_id::unique_id,
     write::{
-        copies::Copies,
         merge::MergeReason,
         small_commit::{Added, add_to_memtable, is_alone},
         transaction::{WriteTransaction, not_found},
@@ -40,7 +42,7 @@ use crate::{
 };
 use std::{
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Duration,
@@ -80,15 +82,14 @@ impl Begun {
 /// A transaction that has made a few changes of single records, or none.
 #[derive(Debug)]
 pub(crate) struct SmallTransaction {
-    /// `None` after [`Self::to_whole`], which then has it.
+    // Dropped before the permit, so that the next commit is added in place.
+    /// What was in the memtable after `base`; `None` once the commit is added.
+    memtable: Option<MemtableView>,
+    /// `None` after [`Self::to_whole`], which then has it, and after the commit.
     permit: Mutex<Option<WriterPermit>>,
     engine: Arc<Engine>,
     /// The newest state in the trees when the transaction began.
     base: Arc<Snapshot>,
-    /// How often the memtable was merged by then.
-    merge_count: u64,
-    /// The newest state, if the memtable was merged since.
-    later_base: OnceLock<Arc<Snapshot>>,
     id: TransactionId,
     /// `None` if it was not set.
     durability: Option<Durability>,
@@ -101,8 +102,6 @@ pub(crate) struct SmallTransaction {
     /// Whether it could not become a whole transaction.
     has_failed: AtomicBool,
     began_ms: u64,
-    /// Values of the memtable that were looked up.
-    copies: Copies,
 }
 
 impl SmallTransaction {
@@ -125,17 +124,17 @@ impl SmallTransaction {
             last >= base.transaction(),
             "commits in the memtable follow those in the trees"
         );
-        let merge_count = memtable.merge_count;
-        // Nobody merges while the memtable is locked, so this is still the newest state.
+        let view = memtable.view();
+        // While the memtable is locked, no merge ends. So no writer has collected pins since another
+        // state became the newest one.
         let unique_id = unique_id();
         lock(&engine.committer.small_pins).push((unique_id, base.transaction()));
         drop(memtable);
         Ok(Begun::Small(Self {
+            memtable: Some(view),
             permit: Mutex::new(Some(permit)),
             engine: Arc::clone(engine),
             base,
-            merge_count,
-            later_base: OnceLock::new(),
             id: last.next(),
             durability: None,
             changes: Vec::new(),
@@ -145,7 +144,6 @@ impl SmallTransaction {
             is_broken: false,
             has_failed: AtomicBool::new(false),
             began_ms: uptime_ms(),
-            copies: Copies::default(),
         }))
     }
 
@@ -212,36 +210,23 @@ impl SmallTransaction {
         is_changed.then_some((self.unique_id, self.version))
     }
 
-    /// Whether the table has changes that are not in the trees.
+    /// Whether the table has changes that [`Self::state`] does not have.
     pub(crate) fn is_changed(&self, handle: usize) -> bool {
         let has_change = |change: &SmallChange| change.handle == handle;
-        self.changes.iter().any(has_change) || {
-            let memtable = self.engine.memtable.lock();
-            memtable.merge_count == self.merge_count && memtable.changes(handle)
-        }
+        let mut view = self.memtable.iter();
+        self.changes.iter().any(has_change) || view.any(|view| view.changes(handle))
     }
 
-    /// The state in the trees that was looked up last.
+    /// The newest state in the trees when the transaction began.
     pub(crate) fn state(&self) -> &PinnedSnapshot {
-        let state = self.later_base.get().unwrap_or(&self.base);
-        self.pinned(state)
+        // SAFETY: reason 6 of `io/pinned.rs`. The state is pinned until this transaction ends.
+        unsafe { Pinned::assume(&*self.base) }
     }
 
-    fn pinned<'s>(&'s self, state: &'s Arc<Snapshot>) -> &'s PinnedSnapshot {
-        // SAFETY: reason 6 of `io/pinned.rs`. The state is the newest one in the trees, or the one
-        // before if the memtable was merged since.
-        unsafe { Pinned::assume(&**state) }
-    }
-
-    /// The root of a table in the trees.
+    /// The root of a table in that state.
     pub(crate) fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.refuse_failed()?;
-        let is_merged = self.engine.memtable.lock().merge_count != self.merge_count;
-        let state = match is_merged {
-            true => self.later_base()?,
-            false => &self.base,
-        };
-        self.pinned(state).root_of(handle, name)
+        self.state().root_of(handle, name)
     }
 
     pub(crate) fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
@@ -282,19 +267,11 @@ impl SmallTransaction {
         if let Some(change) = self.change_of(handle, key) {
             return Ok(change.value.as_deref());
         }
-        let state = {
-            let memtable = self.engine.memtable.lock();
-            if memtable.merge_count == self.merge_count {
-                if let Some(found) = memtable.get(handle, key) {
-                    return Ok(found.map(|value| self.copies.add(value)));
-                }
-                &self.base
-            } else {
-                drop(memtable);
-                self.later_base()?
-            }
-        };
-        let state = self.pinned(state);
+        let view = self.memtable.as_ref();
+        if let Some(found) = view.and_then(|view| view.get(handle, key)) {
+            return Ok(found);
+        }
+        let state = self.state();
         let root = state
             .root_of(handle, name)?
             .ok_or_else(|| not_found(name))?;
@@ -306,23 +283,6 @@ impl SmallTransaction {
             let error = located(error, state, &root, name, Some(key));
             error.at(&self.engine.file.path)
         })
-    }
-
-    /// The state after the merge that has happened since the transaction began. There is only one:
-    /// nobody adds to the memtable while this transaction has the permit.
-    fn later_base(&self) -> Result<&Arc<Snapshot>> {
-        if let Some(base) = self.later_base.get() {
-            return Ok(base);
-        }
-        let committer = &self.engine.committer;
-        let newest = self.engine.named(committer.published.newest())?;
-        // It is still the newest state: only this transaction could make a later one.
-        assert!(
-            newest.transaction() >= self.base.transaction(),
-            "a merge makes a later state"
-        );
-        lock(&committer.small_pins).push((self.unique_id, newest.transaction()));
-        Ok(self.later_base.get_or_init(|| newest))
     }
 
     /// Inserts a record. Returns `None`, and does nothing, if that needs a whole transaction.
@@ -403,21 +363,40 @@ impl SmallTransaction {
         self.engine.refuse_poisoned()?;
         let durability = self.durability.unwrap_or(self.engine.policies.durability);
         if durability != Durability::Lazy {
-            return self.to_whole()?.commit();
+            return self.commit_whole();
         }
         if self.changes.is_empty() {
             return Ok(TransactionId(self.id.0 - 1));
         }
-        match add_to_memtable(&self.engine, self.id, &mut self.changes)? {
-            Added::No => self.to_whole()?.commit(),
-            Added::Yes { is_to_merge } => {
-                if is_to_merge {
-                    // The commit is in the log. The next reader or writer reports an error.
-                    let _ = self.engine.merge_memtable(MergeReason::Limits);
-                }
-                Ok(self.id)
+        // Nobody else has a view by now, so the commit is added in place.
+        self.memtable = None;
+        let Added::Yes(merge_by) = add_to_memtable(&self.engine, self.id, &mut self.changes)?
+        else {
+            return self.commit_whole();
+        };
+        let reason = match merge_by {
+            // After the last opening, nobody waits for the thread that merges.
+            _ if self.engine.openings.is_unopened() => MergeReason::Limits,
+            MergeBy::ThisThread => MergeReason::Full,
+            MergeBy::AnotherThread => {
+                self.engine.merger.hurry();
+                return Ok(self.id);
             }
-        }
+            MergeBy::Nobody => return Ok(self.id),
+        };
+        // Others may commit meanwhile, and wakers of the application may want to.
+        drop(lock(&self.permit).take());
+        // The commit is in the log. The next reader or writer reports an error.
+        let _ = self.engine.merge_memtable(reason);
+        Ok(self.id)
+    }
+
+    /// Commits as a whole transaction. The state that this one has begun with is not pinned while
+    /// that waits for the disk.
+    fn commit_whole(self) -> Result<TransactionId> {
+        let whole = self.to_whole()?;
+        drop(self);
+        whole.commit()
     }
 
     /// The whole transaction that this one becomes. No other function may change this one from now

@@ -1,30 +1,27 @@
 //! Adding the changes of a small transaction to the memtable.
 
+use crate::instance::{
+    engine::Engine,
+    held_writer_lock::HeldWriterLock,
+    memtable::{CHANGES_MAX, MemtableState, MergeBy, SmallChange},
+};
 use crate::{
     Result, TransactionId,
     io::{FILE_MODE, LockMode, free_bytes},
     planted::planted,
 };
-use crate::{
-    instance::{
-        engine::Engine,
-        held_writer_lock::HeldWriterLock,
-        memtable::{AGE_MAX, CHANGES_MAX, MemtableState, SmallChange},
-    },
-    write::merge::MergeReason,
-};
 use std::{mem, sync::Arc};
 
-/// The pages that merging a full memtable takes at most: a path for each change, in trees of this
-/// depth, and what splits.
-const MERGED_PAGES_MAX: u64 = CHANGES_MAX as u64 * 8;
-/// With less room on the disk, commits go to the trees, which report that the disk is full before
-/// they are acknowledged.
+/// The pages that merging a change takes at most: a path in trees of this depth, and what splits.
+const PAGES_PER_CHANGE: u64 = 8;
+/// With less room in the file or on the disk, commits go to the trees, which report that it is full
+/// before they are acknowledged.
+const PAGES_MIN: u64 = 4096;
 const FREE_BYTES_MIN: u64 = 64 << 20;
 
 /// Whether the changes of a commit are in the memtable.
 pub(super) enum Added {
-    Yes { is_to_merge: bool },
+    Yes(MergeBy),
     No,
 }
 
@@ -42,7 +39,8 @@ pub(super) fn add_to_memtable(
     // Declared in the order of the locks.
     let writer;
     let mut memtable = engine.memtable.lock();
-    if memtable.is_empty() {
+    let is_first = memtable.is_empty();
+    if is_first {
         drop(memtable);
         writer = engine.take_writer_state()?;
         memtable = engine.memtable.lock();
@@ -53,15 +51,18 @@ pub(super) fn add_to_memtable(
     }
     if !is_alone(engine) || !memtable.log(changes) {
         if memtable.is_empty() {
-            engine.end_memtable(&mut memtable, MergeReason::Limits);
+            engine.leave_memtable(&mut memtable);
         }
         return Ok(Added::No);
     }
     (engine.memtable).add(&mut memtable, mem::take(changes));
     debug_assert_eq!(memtable.last(), Some(id), "commits are numbered in order");
-    // After the last opening, nobody waits for the thread that merges.
-    let is_to_merge = memtable.is_full() || engine.openings.is_unopened();
-    Ok(Added::Yes { is_to_merge })
+    if is_first {
+        // The thread was there when the memtable began. It may have looked before the commit was
+        // added.
+        let _ = engine.merge_later();
+    }
+    Ok(Added::Yes(memtable.merge_by()))
 }
 
 /// Begins to use the empty memtable for commit `id`. Returns `false` if the commit has to go to the
@@ -76,43 +77,48 @@ fn begin_memtable(
     let Some(base) = base.filter(|base| base.transaction() == writer.newest.transaction) else {
         return Ok(false);
     };
-    // Commits that would not fit the file must not be acknowledged.
-    let page_limit = writer.newest.geometry.upper_limit_bytes / engine.page_size() as u64;
-    let rest = page_limit.saturating_sub(writer.space.page_count());
-    if rest.saturating_add(writer.space.ready_count()) < MERGED_PAGES_MAX
-        || free_bytes(&engine.file.path).is_some_and(|free| free < FREE_BYTES_MIN)
-        || engine.file.storage.lost_name().is_some()
-        || engine.openings.is_unopened()
-        || base.transaction().next() != id
-    {
+    let Some(capacity) = memtable_capacity(engine, writer) else {
+        return Ok(false);
+    };
+    if base.transaction().next() != id {
         return Ok(false);
     }
     if let Some(shared) = &engine.committer.shared {
         shared.region.set_memtable_owner(shared.me());
     }
     let mode = || LockMode::for_database(&engine.file.path, FILE_MODE);
-    let is_begun = is_alone(engine)
-        && memtable.begin(base, mode)
-        && (engine.merger).ask(engine, AGE_MAX, merge_old).is_ok();
+    let is_begun = is_alone(engine) && memtable.begin(base, mode) && engine.merge_later().is_ok();
     match is_begun {
         true => {
             assert!(memtable.is_empty(), "it gets its first commit after this");
+            memtable.set_capacity(capacity);
             engine.committer.process_writer_lock.set_kept(true);
         }
-        false => engine.end_memtable(memtable, MergeReason::Limits),
+        false => engine.leave_memtable(memtable),
     }
     Ok(is_begun)
+}
+
+/// For how many changes there is certainly room in the file and on the disk, beside as many that
+/// are being merged; `None` if commits have to go to the trees. Commits that would not fit must not
+/// be acknowledged.
+pub(super) fn memtable_capacity(engine: &Engine, writer: &HeldWriterLock) -> Option<usize> {
+    if engine.file.storage.lost_name().is_some() || engine.openings.is_unopened() {
+        return None;
+    }
+    let page_size = engine.page_size() as u64;
+    let page_limit = writer.newest.geometry.upper_limit_bytes / page_size;
+    let rest = page_limit.saturating_sub(writer.space.page_count());
+    let rest = rest.saturating_add(writer.space.ready_count());
+    let free = free_bytes(&engine.file.path).unwrap_or(u64::MAX);
+    // Each merge also works on dropped tables, the end of the file, and the free-space map.
+    let pages = rest.min(free / page_size).saturating_sub(PAGES_MIN / 2);
+    let changes = (pages / (2 * PAGES_PER_CHANGE)).min(CHANGES_MAX as u64 * 2);
+    (rest >= PAGES_MIN && free >= FREE_BYTES_MIN).then_some(changes as usize)
 }
 
 /// Whether no other process has the database open, as far as this one knows.
 pub(super) fn is_alone(engine: &Engine) -> bool {
     let shared = engine.committer.shared.as_ref();
     shared.is_none_or(|shared| shared.is_alone()) || planted!(SharedMemtable)
-}
-
-fn merge_old(engine: &Arc<Engine>) {
-    // The next reader or writer reports an error. Without space it is tried again later.
-    if engine.merge_memtable(MergeReason::Limits).is_err() && engine.refuse_poisoned().is_ok() {
-        let _ = engine.merger.ask(engine, AGE_MAX, merge_old);
-    }
 }

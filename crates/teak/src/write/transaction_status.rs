@@ -1,5 +1,7 @@
 //! The status and the kind of a write transaction.
 
+use crate::Checksum;
+
 /// The operations that a write transaction still allows, and how it commits.
 ///
 /// Invariant: once `is_broken` is set, only a rollback is possible.
@@ -10,6 +12,8 @@ pub(crate) struct TransactionStatus {
     pub(crate) is_compacting: bool,
     /// Whether it merges the memtable, whose commits need a record even if they cancel each other.
     pub(crate) is_merging: bool,
+    /// The checksum of the last entry of the write-ahead log that it merges, or zero.
+    pub(crate) log_end: Checksum,
     /// Whether a reader begins at the state of this commit when the writer lock is released.
     pub(crate) stays: bool,
     /// Whether a change failed halfway.

@@ -1,8 +1,9 @@
 use super::*;
 use crate::{
     Database, Options, Recovery, Table, Transaction, codec::Bytes, instance::memtable::CHANGES_MAX,
+    write::merge::MergeReason,
 };
-use std::{fs, ops::ControlFlow, path::Path, time::Duration};
+use std::{fs, ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
 
 type Words = Table<&'static str, Bytes>;
@@ -418,7 +419,7 @@ fn after_a_merge_for_a_reader_a_small_transaction_reads_all_of_the_merged_state(
     let read = database.begin_read().unwrap();
     assert_eq!(words.len(&read).unwrap(), 4);
     assert_eq!(words.len(&txn).unwrap(), 4);
-    assert!(txn.small().is_some());
+    assert_eq!(words.get(&txn, "fir").unwrap(), Some(&b"new"[..]));
     let all: Vec<_> = words
         .range(..)
         .iter(&txn)
@@ -478,5 +479,130 @@ fn many_threads_read_in_a_transaction_that_becomes_a_whole_one() {
                 scope.spawn(move || assert!(words.get(txn, word).unwrap().is_some()));
             }
         });
+    }
+}
+
+/// Commits while another thread merges, and then as a process that was killed then.
+#[test]
+fn commits_that_are_added_during_a_merge_survive() {
+    let (directory, database, words) = database();
+    let engine = database.opening.engine();
+    for round in 0..40_u8 {
+        commit_small(&database, &words, "fir", &[round; 9]);
+        // As if a thread were merging all the time.
+        let held = engine.take_writer_state().unwrap();
+        let merging = {
+            let mut memtable = engine.memtable.lock();
+            match memtable.is_empty() {
+                true => continue,
+                false => memtable.begin_merge(),
+            }
+        };
+        assert_eq!(merging.records.commit_count, 1);
+        let last = commit_small(&database, &words, "yew", &[round; 7]);
+        let txn = small(&database);
+        assert_eq!(words.get(&txn, "fir").unwrap(), Some(&[round; 9][..]));
+        assert_eq!(words.get(&txn, "yew").unwrap(), Some(&[round; 7][..]));
+        drop(txn);
+        let copy = left_files(directory.path());
+        engine.memtable.lock().undo_merge();
+        drop(held);
+        let copied = open(copy.path());
+        for database in [&copied, &database] {
+            let read = database.begin_read().unwrap();
+            assert_eq!(read.id().0, last);
+            assert_eq!(words.get(&read, "fir").unwrap(), Some(&[round; 9][..]));
+            assert_eq!(words.get(&read, "yew").unwrap(), Some(&[round; 7][..]));
+        }
+        check(&copied);
+    }
+    check(&database);
+}
+
+#[test]
+fn after_a_failed_merge_commits_go_to_the_trees_once_it_succeeds() {
+    let (_directory, database, words) = database();
+    commit_small(&database, &words, "fir", b"new");
+    let engine = database.opening.engine();
+    {
+        let _writer = engine.take_writer_state().unwrap();
+        let mut memtable = engine.memtable.lock();
+        if !memtable.is_empty() {
+            memtable.begin_merge();
+            memtable.undo_merge();
+            assert!(!memtable.is_usable());
+        }
+    }
+    let mut txn = database.begin_write().unwrap();
+    words.insert(&mut txn, "yew", b"new").unwrap();
+    txn.commit().unwrap();
+    let read = database.begin_read().unwrap();
+    assert_eq!(words.len(&read).unwrap(), 5);
+    commit_small(&database, &words, "box", b"new");
+    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 6);
+}
+
+/// Enough commits that another thread merges, as a process that was killed then, too.
+#[test]
+fn a_writer_sees_its_commits_while_they_are_merged() {
+    let (directory, database, _) = database();
+    let engine = database.opening.engine();
+    let mut txn = database.begin_write().unwrap();
+    let counts = txn.create_table::<u32, u64>("counts").unwrap();
+    txn.commit().unwrap();
+    let total = CHANGES_MAX as u64 * 6;
+    for count in 0..total {
+        let mut txn = database.begin_write().unwrap();
+        let key = (count * 7919 % 5003) as u32;
+        let before = counts.get(&txn, key).unwrap();
+        assert_eq!(before, count.checked_sub(5003));
+        counts.insert(&mut txn, key, count).unwrap();
+        txn.commit().unwrap();
+        if count % 3000 == 2999 {
+            // No merge changes the files meanwhile.
+            let held = engine.take_writer_state().unwrap();
+            let copy = left_files(directory.path());
+            drop(held);
+            let copied = open(copy.path());
+            let read = copied.begin_read().unwrap();
+            assert_eq!(counts.get(&read, key).unwrap(), Some(count));
+            check(&copied);
+        }
+    }
+    let read = database.begin_read().unwrap();
+    assert_eq!(counts.len(&read).unwrap(), 5003);
+    check(&database);
+}
+
+/// Commits are added between the beginning and the end of a merge, whose record then names the last
+/// entry before them.
+#[test]
+fn commits_after_those_that_were_merged_survive() {
+    let (directory, database, words) = database();
+    let engine = Arc::clone(database.opening.engine());
+    let first = commit_small(&database, &words, "fir", b"new");
+    let merging = engine.writer_lock.as_ref().unwrap().take(None).unwrap();
+    if !is_filled(&database) {
+        return;
+    }
+    let writer = engine.held_writer_lock(merging);
+    engine
+        .merge_then(
+            writer,
+            || {
+                commit_small(&database, &words, "yew", b"new");
+            },
+            MergeReason::Limits,
+        )
+        .unwrap();
+    assert!(is_filled(&database));
+    let held = engine.take_writer_state().unwrap();
+    assert_eq!(held.newest.transaction.0, first);
+    let copy = left_files(directory.path());
+    drop(held);
+    for database in [open(copy.path()), database] {
+        let read = database.begin_read().unwrap();
+        assert_eq!(read.id().0, first + 1);
+        assert_eq!(words.len(&read).unwrap(), 5);
     }
 }

@@ -208,7 +208,11 @@ impl WriteTxn {
     /// unfinished.
     pub fn commit(self) -> Result<TransactionId> {
         match (self.whole.into_inner(), self.small) {
-            (Some(whole), _) => whole.commit(),
+            (Some(whole), small) => {
+                // It pins the state that it has begun with.
+                drop(small);
+                whole.commit()
+            }
             (None, Some(small)) => small.commit(),
             (None, None) => Err(Error::TransactionBroken),
         }

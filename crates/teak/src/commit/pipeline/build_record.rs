@@ -37,6 +37,7 @@ pub(super) fn build_record(
         transaction,
         flushed_transaction: planted!(KnownTooMuch => transaction, else flushed),
         acknowledged: durable,
+        log_end: txn.status.log_end,
         journal: txn.journal,
         time_ms: now_ms(),
         requested_durable: txn.pages.limits.durability != Durability::Lazy,

@@ -67,7 +67,8 @@ const RECORD: Layout = &[
     ("journal length", 388, 4),
     ("journal since", 392, 8),
     ("acknowledged transaction", 400, 8),
-    ("zero at the end", 408, 8),
+    ("end of the merged log", 408, 8),
+    ("zero at the end", 416, 8),
 ];
 
 const HEADER: Layout = &[

@@ -21,6 +21,12 @@ import teak.WriteTxn;
 final class GroupCommit {
     /** The most changes in one transaction, so that the first one does not wait for too many. */
     private static final int MOST = 1024;
+    /**
+     * How often a thread looks whether its change is done, and lets others run, before it sleeps. A
+     * change that does not wait for the disk takes less time than putting a thread to sleep and
+     * waking it.
+     */
+    private static final int YIELDS = 100;
 
     private final Database database;
     private final String table;
@@ -49,11 +55,15 @@ final class GroupCommit {
         Pending<R> pending = new Pending<>(change);
         queue.add(pending);
         boolean wasInterrupted = false;
+        int yields = durability.get() == Durability.LAZY ? 0 : YIELDS;
         while (!pending.isDone) {
-            if (leader.compareAndSet(null, Thread.currentThread())) {
+            if (leader.get() == null && leader.compareAndSet(null, Thread.currentThread())) {
                 lead(pending);
+            } else if (yields < YIELDS) {
+                yields++;
+                Thread.yield();
             } else {
-                LockSupport.park(this);
+                pending.sleep(leader);
                 wasInterrupted |= Thread.interrupted();
             }
         }
@@ -74,7 +84,7 @@ final class GroupCommit {
             // Changes added before are found here. The thread of a later one finds no leader.
             Pending<?> waiting = queue.peek();
             if (waiting != null) {
-                LockSupport.unpark(waiting.thread);
+                waiting.wake();
             }
         }
     }
@@ -127,6 +137,7 @@ final class GroupCommit {
         private R result;
         private Throwable failure;
         private volatile boolean isDone;
+        private volatile boolean isAsleep;
 
         Pending(Function<Table, R> change) {
             this.change = change;
@@ -139,7 +150,22 @@ final class GroupCommit {
         void finish(Throwable failure) {
             this.failure = failure;
             isDone = true;
-            LockSupport.unpark(thread);
+            wake();
+        }
+
+        /** Sleeps, unless the change is done or nobody leads. May return for no reason. */
+        void sleep(AtomicReference<Thread> leader) {
+            isAsleep = true;
+            if (!isDone && leader.get() != null) {
+                LockSupport.park(this);
+            }
+            isAsleep = false;
+        }
+
+        void wake() {
+            if (isAsleep) {
+                LockSupport.unpark(thread);
+            }
         }
 
         R result() {

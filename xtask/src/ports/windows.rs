@@ -28,7 +28,7 @@ const SHORT: &[&str] = &["io::", "locks::", "processes::"];
 pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     require!(targets::missing(TARGET));
     require!(targets::missing_program(mingw::FOR_C));
-    require!(targets::missing_program(mingw::FOR_CPP));
+    require!(targets::missing_program(targets::mingw_for_cpp()));
     let directory = built::target_directory()?.join("ports/windows");
     require!(wine::missing(&directory)?);
     let program = targets::program(TARGET)?;

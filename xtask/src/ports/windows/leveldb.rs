@@ -1,14 +1,19 @@
 //! The library with the interfaces of LevelDB: programs in C and C++ that use it as a DLL.
 
 use super::{
-    mingw::{FOR_CPP, Program, empty, printed},
+    mingw::{Program, empty, printed},
     target::TARGET,
     wine::Wine,
 };
-use crate::{Result, built, commands, ports::targets};
-use std::{fmt, fs, path::Path, process::Command};
+use crate::{
+    Result, built, commands,
+    install_leveldb::{self, InstallLeveldbArguments},
+};
+use clap::Parser;
+use std::{ffi::OsStr, fmt, fs, path::Path};
 
-const IMPORTS: &str = "libleveldb.dll.a";
+const LIBRARY: &str = "leveldb.dll";
+const IMPORTS: &str = "lib/libleveldb.dll.a";
 /// Programs that get a directory as their argument.
 const PROGRAMS: &[&str] = &["c/interface.c", "cpp/classes.cc", "cpp/layout.cc"];
 /// Programs that cannot be run, and why.
@@ -38,16 +43,15 @@ pub(super) fn run(wine: &Wine, directory: &Path) -> Result<LevelDbCounts> {
     }
     let directory = empty(directory.join("leveldb"))?;
     let package = built::workspace().join("crates/teak-leveldb");
-    let mut build = targets::cargo("build", TARGET);
-    commands::run(build.args(["--package", "teak-leveldb"]))?;
-    let built = built::target_directory()?.join(TARGET).join("debug");
-    let mut link = Command::new(package.join("cpp/link.sh"));
-    link.arg(built.join("libteak_leveldb.a"))
-        .arg(&directory)
-        .env("CXX", FOR_CPP);
-    commands::run(&mut link)?;
-    let imports = directory.join(IMPORTS).to_string_lossy().into_owned();
-    let headers = package.join("include");
+    let prefix = directory.join("prefix");
+    let install = ["install-leveldb", "--profile", "dev", "--target", TARGET];
+    let mut install = install.map(OsStr::new).to_vec();
+    install.extend([OsStr::new("--prefix"), prefix.as_os_str()]);
+    install_leveldb::run(&InstallLeveldbArguments::try_parse_from(install)?)?;
+    // Programs look for libraries in their own directory.
+    fs::copy(prefix.join("bin").join(LIBRARY), directory.join(LIBRARY))?;
+    let imports = prefix.join(IMPORTS).to_string_lossy().into_owned();
+    let headers = prefix.join("include");
     let compile = |name: &str| {
         let program = Program {
             source: package.join("tests").join(name),

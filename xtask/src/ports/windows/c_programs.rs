@@ -26,10 +26,7 @@ const PROGRAMS: &[&str] = &[
 const CPP_PROGRAMS: &[(&str, &[&str])] = &[
     ("records", &[]),
     ("walks", &[]),
-    (
-        "results",
-        &["results_part.cpp", "-DTEAK_RESULTS", "-fno-exceptions"],
-    ),
+    ("results", &["-DTEAK_RESULTS", "-fno-exceptions"]),
 ];
 
 /// Where the libraries are installed, in the directory of the step.
@@ -83,19 +80,14 @@ pub(super) fn run(wine: &Wine, directory: &Path) -> Result<usize> {
     Ok(count)
 }
 
-/// Compiles a program of the tests in C++. Its flags may name a second source.
+/// Compiles a program of the tests in C++.
 fn compile_cpp(name: &str, flags: &[&str], [installed, directory]: [&Path; 2]) -> Result<PathBuf> {
     let tests = built::workspace().join("crates/teak-c/tests/cpp");
     let headers = installed.join("include");
-    let words = flags.iter().map(|flag| match flag.ends_with(".cpp") {
-        true => tests.join(flag).to_string_lossy().into_owned(),
-        false => (*flag).to_owned(),
-    });
     let imports = installed.join(IMPORTS).to_string_lossy().into_owned();
-    let words: Vec<String> = words.chain([imports]).collect();
     let program = Program {
         source: tests.join(format!("{name}.cpp")),
-        words: words.iter().map(String::as_str).collect(),
+        words: flags.iter().copied().chain([&*imports]).collect(),
         headers: vec![&headers],
     };
     program.compile(directory, "cpp")

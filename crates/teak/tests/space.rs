@@ -191,8 +191,8 @@ fn the_rest_of_a_large_database_moves_to_the_front() {
     }
 }
 
-/// Without a journal, durable commits put their pages one after the other into a zone. Its place was
-/// the free end of the file, which was never given back then.
+/// Without a journal, durable commits put their pages one after the other into a zone. That was the
+/// free end of the file, so the file kept its length.
 #[test]
 fn durable_commits_give_up_a_zone_at_the_end() {
     let options = Options::new().memtable(false).journal_bytes(0);

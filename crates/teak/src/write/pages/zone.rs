@@ -145,8 +145,8 @@ impl WritePages {
         is_plain && self.limits.slow_readers.is_none() && !self.writer.zone.has_grown
     }
 
-    /// Gives up a zone that ends after `boundary`, for a while: the end of the file is being emptied.
-    /// Every commit that does that calls this, because only durable ones look at the zone.
+    /// Gives up a zone that ends after `boundary`, for a while: the end of the file is emptied.
+    /// Commits of all kinds do that, and only durable ones look at the zone.
     pub(crate) fn give_up_zone_after(&mut self, boundary: u64) {
         let zone = &mut self.writer.zone;
         if zone.pages.end > boundary {

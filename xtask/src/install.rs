@@ -3,7 +3,7 @@
 
 pub(crate) mod trial;
 
-use crate::{Result, built};
+use crate::{Result, built, commands, ports::targets};
 use std::{
     env, fs,
     os::unix::fs::symlink,
@@ -45,15 +45,52 @@ impl InstallArguments {
         Ok(self.destination.join(below))
     }
 
-    /// Builds a package, unless an existing build is installed.
-    pub(crate) fn build(&self, package: &str) -> Result {
-        if self.is_built {
-            return Ok(());
+    /// Builds a package for a target, or for this system, unless an existing build is installed.
+    /// Returns the directory of the build. Tests that build libraries put them into its `deps`.
+    pub(crate) fn build(&self, package: &str, target: Option<&str>) -> Result<PathBuf> {
+        if !self.is_built {
+            let mut build = match target {
+                None => built::cargo(),
+                Some(target) => targets::cargo("build", target),
+            };
+            if target.is_none() {
+                build.arg("build");
+            }
+            build.args(["--package", package, "--profile", &self.profile]);
+            commands::run(&mut build)?;
         }
-        let mut build = built::cargo();
-        build.args(["build", "--package", package, "--profile", &self.profile]);
-        crate::commands::run(&mut build)
+        let directory = built::target_directory()?.join(target.unwrap_or_default());
+        Ok(directory.join(built::directory_name(&self.profile)))
     }
+}
+
+/// The files of a shared library on a system.
+pub(crate) struct SharedLibrary {
+    /// The file that is built, and the one that is installed, below the prefix.
+    pub(crate) file: [&'static str; 2],
+    /// The library with which programs are linked that use the shared one, likewise, where that is
+    /// another file.
+    pub(crate) imports: Option<[&'static str; 2]>,
+    /// Links to the shared library, or to each other.
+    pub(crate) links: &'static [(&'static str, &'static str)],
+    /// The name that programs have of the shared library, for CMake.
+    pub(crate) identity: &'static str,
+}
+
+impl SharedLibrary {
+    /// Fills in the file and its name in a description.
+    pub(crate) fn describe(&self, text: &str) -> String {
+        text.replace("@shared@", self.file[1])
+            .replace("@identity@", self.identity)
+    }
+}
+
+/// Copies a library to its place below the prefix.
+pub(crate) fn install_library(from: &Path, prefix: &Path, to: &str) -> Result {
+    let to = prefix.join(to);
+    fs::create_dir_all(to.parent().unwrap_or(prefix))?;
+    fs::copy(from, to)?;
+    Ok(())
 }
 
 /// Makes symbolic links, over those that exist.

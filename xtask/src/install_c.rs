@@ -2,9 +2,8 @@
 //! package.
 
 use crate::{
-    Result, built, commands,
-    install::{self, InstallArguments, describe, install_headers},
-    ports::targets,
+    Result, built,
+    install::{self, InstallArguments, SharedLibrary, describe, install_headers, install_library},
 };
 use clap::Parser;
 use std::{env::consts::OS, fs};
@@ -22,33 +21,27 @@ pub(crate) struct InstallCArguments {
 /// The libraries of a system. The number in the name of a library is that of its interface:
 /// another one is incompatible.
 struct SystemLibraries {
-    /// The shared library: the file that is built, and the one that is installed.
-    shared: [&'static str; 2],
-    /// The library with which programs are linked that use the shared one, likewise, where that is
-    /// another file.
-    imports: Option<[&'static str; 2]>,
-    /// Links to the shared library, or to each other.
-    links: &'static [(&'static str, &'static str)],
-    /// The name that programs have of the shared library, for CMake.
-    identity: &'static str,
+    shared: SharedLibrary,
     /// Libraries that the static one needs, by `rustc --print native-static-libs`.
     needs: &'static str,
 }
 
 const LINUX: SystemLibraries = SystemLibraries {
-    shared: [
-        "libteak_c.so",
-        concat!("lib/libteak.so.", env!("CARGO_PKG_VERSION")),
-    ],
-    imports: None,
-    links: &[
-        (
-            "libteak.so.0",
-            concat!("libteak.so.", env!("CARGO_PKG_VERSION")),
-        ),
-        ("libteak.so", "libteak.so.0"),
-    ],
-    identity: "IMPORTED_SONAME \"libteak.so.0\"",
+    shared: SharedLibrary {
+        file: [
+            "libteak_c.so",
+            concat!("lib/libteak.so.", env!("CARGO_PKG_VERSION")),
+        ],
+        imports: None,
+        links: &[
+            (
+                "libteak.so.0",
+                concat!("libteak.so.", env!("CARGO_PKG_VERSION")),
+            ),
+            ("libteak.so", "libteak.so.0"),
+        ],
+        identity: "IMPORTED_SONAME \"libteak.so.0\"",
+    },
     needs: "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc",
 };
 const FREEBSD: SystemLibraries = SystemLibraries {
@@ -56,25 +49,31 @@ const FREEBSD: SystemLibraries = SystemLibraries {
     ..LINUX
 };
 const ANDROID: SystemLibraries = SystemLibraries {
-    shared: ["libteak_c.so", "lib/libteak.so"],
-    imports: None,
-    links: &[],
-    identity: "IMPORTED_SONAME \"libteak.so\"",
+    shared: SharedLibrary {
+        file: ["libteak_c.so", "lib/libteak.so"],
+        imports: None,
+        links: &[],
+        identity: "IMPORTED_SONAME \"libteak.so\"",
+    },
     needs: "-ldl -llog -lunwind -lm -lc",
 };
 const APPLE: SystemLibraries = SystemLibraries {
-    shared: ["libteak_c.dylib", "lib/libteak.0.dylib"],
-    imports: None,
-    links: &[("libteak.dylib", "libteak.0.dylib")],
-    identity: "IMPORTED_SONAME \"@rpath/libteak.0.dylib\"",
+    shared: SharedLibrary {
+        file: ["libteak_c.dylib", "lib/libteak.0.dylib"],
+        imports: None,
+        links: &[("libteak.dylib", "libteak.0.dylib")],
+        identity: "IMPORTED_SONAME \"@rpath/libteak.0.dylib\"",
+    },
     needs: "-lSystem -lm -lc",
 };
 /// Programs name the shared library by its file.
 const WINDOWS: SystemLibraries = SystemLibraries {
-    shared: ["teak_c.dll", "bin/teak_c.dll"],
-    imports: Some(["libteak_c.dll.a", "lib/libteak.dll.a"]),
-    links: &[],
-    identity: "IMPORTED_IMPLIB \"${_teak_prefix}/lib/libteak.dll.a\"",
+    shared: SharedLibrary {
+        file: ["teak_c.dll", "bin/teak_c.dll"],
+        imports: Some(["libteak_c.dll.a", "lib/libteak.dll.a"]),
+        links: &[],
+        identity: "IMPORTED_IMPLIB \"${_teak_prefix}/lib/libteak.dll.a\"",
+    },
     needs: "-lkernel32 -lntdll -luserenv -lws2_32 -ldbghelp",
 };
 
@@ -92,23 +91,7 @@ fn libraries_of(target: Option<&str>) -> &'static SystemLibraries {
 
 pub(crate) fn run(InstallCArguments { common, target }: &InstallCArguments) -> Result {
     let prefix = common.directory()?;
-    // Tests that build the libraries put them there.
-    let built = match target {
-        None => {
-            common.build("teak-c")?;
-            built::directory(&common.profile)?.join("deps")
-        }
-        Some(target) => {
-            if !common.is_built {
-                let mut build = targets::cargo("build", target);
-                build.args(["--package", "teak-c", "--profile", &common.profile]);
-                commands::run(&mut build)?;
-            }
-            let name = built::directory_name(&common.profile);
-            let directory = built::target_directory()?.join(target).join(name);
-            directory.join("deps")
-        }
-    };
+    let built = common.build("teak-c", target.as_deref())?.join("deps");
     let package = built::workspace().join("crates/teak-c");
     let files = libraries_of(target.as_deref());
     let libraries = prefix.join("lib");
@@ -120,23 +103,18 @@ pub(crate) fn run(InstallCArguments { common, target }: &InstallCArguments) -> R
         describe(&package.join("cmake").join(name), &cmake, &common.prefix)?;
     }
     for description in [descriptions.join("teak.pc"), cmake.join("TeakConfig.cmake")] {
-        let text = fs::read_to_string(&description)?
-            .replace("@shared@", files.shared[1])
-            .replace("@identity@", files.identity)
-            .replace("@needs@", files.needs)
-            .replace(
-                "@needs-list@",
-                &files.needs.replace("-l", "").replace(' ', ";"),
-            );
+        let text = files.shared.describe(&fs::read_to_string(&description)?);
+        let text = text.replace("@needs@", files.needs).replace(
+            "@needs-list@",
+            &files.needs.replace("-l", "").replace(' ', ";"),
+        );
         fs::write(description, text)?;
     }
-    let all = [["libteak_c.a", "lib/libteak.a"], files.shared];
-    for [from, to] in all.into_iter().chain(files.imports) {
-        let to = prefix.join(to);
-        fs::create_dir_all(to.parent().unwrap_or(&prefix))?;
-        fs::copy(built.join(from), to)?;
+    let all = [["libteak_c.a", "lib/libteak.a"], files.shared.file];
+    for [from, to] in all.into_iter().chain(files.shared.imports) {
+        install_library(&built.join(from), &prefix, to)?;
     }
-    install::link(&libraries, files.links)?;
+    install::link(&libraries, files.shared.links)?;
     println!("installed in {}", prefix.display());
     match common.is_tried {
         true => install::trial::run(&prefix, "teak-c", "teak"),
@@ -150,7 +128,7 @@ mod tests {
 
     #[test]
     fn libraries_have_the_names_of_their_system() {
-        let shared = |target| libraries_of(Some(target)).shared[1];
+        let shared = |target| libraries_of(Some(target)).shared.file[1];
         assert_eq!(shared("aarch64-apple-darwin"), "lib/libteak.0.dylib");
         assert_eq!(shared("aarch64-linux-android"), "lib/libteak.so");
         for target in ["x86_64-unknown-freebsd", "aarch64-unknown-linux-musl"] {

@@ -86,7 +86,9 @@ fn limit(limit_name: &str, most: u64) {
         "addresses" => {
             let pages = fs::read_to_string("/proc/self/statm").unwrap();
             let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
-            (libc::RLIMIT_AS, pages * 4096 + most)
+            // SAFETY: the call takes no pointers.
+            let page_len = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+            (libc::RLIMIT_AS, pages * page_len as u64 + most)
         }
         // Beyond the current private memory.
         "memory" => {

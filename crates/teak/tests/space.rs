@@ -187,36 +187,66 @@ fn many_small_commits(database: &Database, table: &Numbers, count: u64) {
 #[test]
 fn the_rest_of_a_large_database_moves_to_the_front() {
     for value_len in [200, 6000] {
-        let (_directory, path) = temporary_path();
-        let database = Database::open(&path).unwrap();
-        let count = 8_000_000 / value_len as u64;
-        let table = fill(&database, 0..count, value_len).unwrap();
-        let mut txn = database.begin_write().unwrap();
-        for number in (0..count).filter(|number| number % 10 != 3) {
-            table.remove(&mut txn, number).unwrap();
+        assert_rest_moves(&Options::new(), value_len, many_small_commits);
+    }
+}
+
+/// Without a journal, durable commits put their pages one after the other into a zone. That was the
+/// free end of the file, so the file kept its length.
+#[test]
+fn durable_commits_give_up_a_zone_at_the_end() {
+    let options = Options::new().memtable(false).journal_bytes(0);
+    assert_rest_moves(&options, 6000, |database, table, count| {
+        for number in 0..count {
+            let mut txn = database.begin_write().unwrap();
+            let is_durable = number.is_multiple_of(20);
+            txn.set_durability(if is_durable {
+                Durability::Durable
+            } else {
+                Durability::Lazy
+            });
+            table
+                .insert(&mut txn, number % 7, number.to_le_bytes())
+                .unwrap();
+            txn.commit().unwrap();
         }
-        txn.commit().unwrap();
-        let full = len(&path);
-        let reader = database.begin_read().unwrap();
-        many_small_commits(&database, &table, 3000);
-        for number in (0..count).filter(|number| number % 10 == 3) {
-            assert_eq!(
-                table.get(&reader, number).unwrap(),
-                Some(&vec![number as u8; value_len][..])
-            );
-        }
-        drop(reader);
-        many_small_commits(&database, &table, 3000);
-        let left = used_len(&database, &path);
-        assert!(left < full / 4, "{left} bytes are left of {full}");
-        assert_clean(&database);
-        let txn = database.begin_read().unwrap();
-        for number in (10..count).filter(|number| number % 10 == 3) {
-            assert_eq!(
-                table.get(&txn, number).unwrap(),
-                Some(&vec![number as u8; value_len][..])
-            );
-        }
+    });
+}
+
+fn assert_rest_moves(
+    options: &Options,
+    value_len: usize,
+    small_commits: fn(&Database, &Numbers, u64),
+) {
+    let (_directory, path) = temporary_path();
+    let database = options.clone().open(&path).unwrap();
+    let count = 8_000_000 / value_len as u64;
+    let table = fill(&database, 0..count, value_len).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    for number in (0..count).filter(|number| number % 10 != 3) {
+        table.remove(&mut txn, number).unwrap();
+    }
+    txn.commit().unwrap();
+    let full = len(&path);
+    let reader = database.begin_read().unwrap();
+    small_commits(&database, &table, 3000);
+    for number in (0..count).filter(|number| number % 10 == 3) {
+        assert_eq!(
+            table.get(&reader, number).unwrap(),
+            Some(&vec![number as u8; value_len][..])
+        );
+    }
+    drop(reader);
+    small_commits(&database, &table, 3000);
+    let left = used_len(&database, &path);
+    assert!(left < full / 4, "{left} bytes are left of {full}");
+    assert_clean(&database);
+    let txn = database.begin_read().unwrap();
+    for number in (10..count).filter(|number| number % 10 == 3) {
+        assert_eq!(
+            table.get(&txn, number).unwrap(),
+            Some(&vec![number as u8; value_len][..])
+        );
     }
 }
 

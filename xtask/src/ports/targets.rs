@@ -43,6 +43,16 @@ pub(crate) fn missing_program(program: &str) -> Option<String> {
     (!is_there).then(|| format!("there is no {program} here"))
 }
 
+/// The compiler for C++ of MinGW-w64. Debian has two variants, and the default one lacks
+/// `std::mutex`.
+pub(crate) fn mingw_for_cpp() -> &'static str {
+    const VARIANT: &str = "x86_64-w64-mingw32-g++-posix";
+    match commands::is_there(VARIANT, "--version") {
+        true => VARIANT,
+        false => "x86_64-w64-mingw32-g++",
+    }
+}
+
 /// The command `cargo TASK` for a target, in the dev profile.
 pub(crate) fn cargo(task: &str, target: &str) -> Command {
     let mut command = built::cargo();

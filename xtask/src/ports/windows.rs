@@ -28,7 +28,7 @@ const SHORT: &[&str] = &["io::", "locks::", "processes::"];
 pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     require!(targets::missing(TARGET));
     require!(targets::missing_program(mingw::FOR_C));
-    require!(targets::missing_program(mingw::FOR_CPP));
+    require!(targets::missing_program(targets::mingw_for_cpp()));
     let directory = built::target_directory()?.join("ports/windows");
     require!(wine::missing(&directory)?);
     let program = targets::program(TARGET)?;
@@ -41,7 +41,7 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     main_job::run(&job, "", || lanes[0].command(&program, &job))?;
     println!("    main job passed");
     let c_programs = c_programs::run(&lanes[0], &job)?;
-    println!("    {c_programs} programs in C");
+    println!("    {c_programs} programs in C and C++");
     let lmdb = lmdb::run(&lanes[0], &job)?;
     println!("    LMDB's interface: {lmdb}");
     let leveldb = leveldb::run(&lanes[0], &job)?;
@@ -58,7 +58,7 @@ pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     let integration =
         tests_under_wine::run(&mut lanes, &integration, filters, expected::INTEGRATION)?;
     let text = format!(
-        "main job; {c_programs} programs in C; LMDB's interface: {lmdb}; LevelDB's interfaces: {leveldb}; {campaigns}; unit tests: {unit}; integration tests: {integration}"
+        "main job; {c_programs} programs in C and C++; LMDB's interface: {lmdb}; LevelDB's interfaces: {leveldb}; {campaigns}; unit tests: {unit}; integration tests: {integration}"
     );
     let unexpected = [unit.unexpected, integration.unexpected].concat();
     ensure!(

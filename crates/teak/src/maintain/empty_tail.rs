@@ -70,6 +70,8 @@ pub(crate) fn empty_tail(txn: &mut WriteTransaction) -> Result<()> {
     if id.0.is_multiple_of(MAP_MOVE_INTERVAL_COMMITS) {
         writer.space.leave_tail(goal.boundary);
     }
+    txn.pages.give_up_zone_after(goal.boundary);
+    let writer = &mut *txn.pages.writer;
     let mut work = policy.tail_work(taken, percent, writer.shrink.tail.value_pages);
     let lowered = relocate(txn, &mut work);
     if lowered.is_err() {

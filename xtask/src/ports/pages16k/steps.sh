@@ -57,7 +57,7 @@ make() {
         ;;
     ext4) truncate -s 128M "$image" && mkfs.ext4 -q -F -m 0 -b 4096 "$image" ;;
     xfs) truncate -s 320M "$image" && mkfs.xfs -q -f "$image" ;;
-    btrfs) truncate -s 160M "$image" && mkfs.btrfs -q -f "$image" ;;
+    btrfs) truncate -s 320M "$image" && mkfs.btrfs -q -f "$image" ;;
     esac
     mount -o loop "$image" "$at"
 }

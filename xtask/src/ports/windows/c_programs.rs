@@ -1,6 +1,10 @@
-//! Programs in C that use the library for Windows: as a DLL, and held within.
+//! Programs in C and C++ that use the library for Windows: as a DLL, and held within.
 
-use super::{mingw::FOR_C, target::TARGET, wine::Wine};
+use super::{
+    mingw::{FOR_C, Program},
+    target::TARGET,
+    wine::Wine,
+};
 use crate::{Context, Result, built, commands};
 use std::{
     env, fs,
@@ -10,20 +14,41 @@ use std::{
 
 /// The DLL, its import library, and the static library, as installed.
 const SHARED: &str = "bin/teak_c.dll";
-const IMPORTS: &str = "lib/libteak.dll.a";
+pub(super) const IMPORTS: &str = "lib/libteak.dll.a";
 const STATIC: &str = "lib/libteak.a";
 /// The tests of the library that need nothing of Unix.
 const PROGRAMS: &[&str] = &[
     "records", "orders", "cursors", "pairs", "flat", "loading", "misuse",
 ];
 
+/// The tests of the headers for C++ that need nothing of Unix, each with its flags. They use the
+/// DLL.
+const CPP_PROGRAMS: &[(&str, &[&str])] = &[
+    ("records", &[]),
+    ("walks", &[]),
+    ("results", &["-DTEAK_RESULTS", "-fno-exceptions"]),
+];
+
+/// Where the libraries are installed, in the directory of the step.
+pub(super) fn prefix(directory: &Path) -> PathBuf {
+    directory.join("c/installed")
+}
+
+/// Puts the DLL beside programs, which look for it in their own directory.
+pub(super) fn copy_library(prefix: &Path, to: &Path) -> Result {
+    let shared = prefix.join(SHARED);
+    let name = shared.file_name().context("the DLL has no name")?;
+    fs::copy(&shared, to.join(name))?;
+    Ok(())
+}
+
 /// Installs the libraries, builds all programs with each, and runs them. Returns how many ran.
 pub(super) fn run(wine: &Wine, directory: &Path) -> Result<usize> {
+    let installed = prefix(directory);
     let directory = directory.join("c");
     if directory.exists() {
         fs::remove_dir_all(&directory)?;
     }
-    let installed = directory.join("installed");
     let mut install = Command::new(env::current_exe()?);
     install.args([
         "install-c",
@@ -34,12 +59,7 @@ pub(super) fn run(wine: &Wine, directory: &Path) -> Result<usize> {
         "--prefix",
     ]);
     commands::output(install.arg(&installed))?;
-    // Programs look for it in their own directory.
-    let shared = installed.join(SHARED);
-    fs::copy(
-        &shared,
-        directory.join(shared.file_name().unwrap_or_default()),
-    )?;
+    copy_library(&installed, &directory)?;
     let mut count = 0;
     for name in PROGRAMS {
         for library in [IMPORTS, STATIC] {
@@ -50,7 +70,27 @@ pub(super) fn run(wine: &Wine, directory: &Path) -> Result<usize> {
             count += 1;
         }
     }
+    for (name, flags) in CPP_PROGRAMS {
+        let program = compile_cpp(name, flags, [&installed, &directory])?;
+        let files = program.with_extension("files");
+        fs::create_dir(&files)?;
+        commands::output(wine.command(&program, &directory).arg(&files))?;
+        count += 1;
+    }
     Ok(count)
+}
+
+/// Compiles a program of the tests in C++.
+fn compile_cpp(name: &str, flags: &[&str], [installed, directory]: [&Path; 2]) -> Result<PathBuf> {
+    let tests = built::workspace().join("crates/teak-c/tests/cpp");
+    let headers = installed.join("include");
+    let imports = installed.join(IMPORTS).to_string_lossy().into_owned();
+    let program = Program {
+        source: tests.join(format!("{name}.cpp")),
+        words: flags.iter().copied().chain([&*imports]).collect(),
+        headers: vec![&headers],
+    };
+    program.compile(directory, "cpp")
 }
 
 /// Compiles a program of the tests and links it with an installed library.

@@ -66,11 +66,6 @@ pub(super) const INTEGRATION: &KnownTests = &KnownTests {
             ],
         },
         ExpectedFailures {
-            reason: "pages of a file that does not become shorter are used again; not examined",
-            message: "12582912 bytes are left of 12582912",
-            names: &["space::the_rest_of_a_large_database_moves_to_the_front"],
-        },
-        ExpectedFailures {
             reason: DELETED,
             message: "assertion failed: names_in(&path).is_empty()",
             names: &[

@@ -1,16 +1,15 @@
 //! Programs in C and C++ that are compiled for Windows, and what they print under wine.
 
 use super::wine::Wine;
-use crate::{Failure, Result, commands};
+use crate::{Failure, Result, commands, ports::targets::mingw_for_cpp};
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// The compilers. The one for C also links programs of Rust.
+/// The compiler for C, which also links programs of Rust.
 pub(super) const FOR_C: &str = "x86_64-w64-mingw32-gcc";
-pub(super) const FOR_CPP: &str = "x86_64-w64-mingw32-g++";
 /// Numbers are printed as elsewhere.
 const STRICT: &[&str] = &["-D__USE_MINGW_ANSI_STDIO=1", "-Wall", "-Werror"];
 
@@ -29,7 +28,7 @@ impl Program<'_> {
         let is_c = self.source.extension().is_some_and(|suffix| suffix == "c");
         let stem = self.source.file_stem().unwrap_or_default();
         let program = directory.join(format!("{}-{kind}.exe", stem.to_string_lossy()));
-        let mut compile = Command::new(if is_c { FOR_C } else { FOR_CPP });
+        let mut compile = Command::new(if is_c { FOR_C } else { mingw_for_cpp() });
         compile.arg(if is_c { "-std=gnu11" } else { "-std=c++17" });
         compile.args(STRICT).arg("-static");
         for headers in &self.headers {

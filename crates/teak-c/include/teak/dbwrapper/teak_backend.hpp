@@ -195,7 +195,7 @@ private:
     const std::filesystem::path directory = options.path;
     std::filesystem::create_directories(directory);
     refuse_others(directory);
-    const std::string file = teak_file(directory);
+    const std::string file = teak_file(directory).string();
     if (options.wipe) delete_database(file);
     return database::open(file, settings.file_mode(0644));
   }

@@ -145,6 +145,16 @@ impl WritePages {
         is_plain && self.limits.slow_readers.is_none() && !self.writer.zone.has_grown
     }
 
+    /// Gives up a zone that ends after `boundary`, for a while: the end of the file is emptied.
+    /// Commits of all kinds do that, and only durable ones look at the zone.
+    pub(crate) fn give_up_zone_after(&mut self, boundary: u64) {
+        let zone = &mut self.writer.zone;
+        if zone.pages.end > boundary {
+            zone.pages = 0..0;
+            zone.rests_until = TransactionId(self.transaction.0.saturating_add(RENEWED_APART));
+        }
+    }
+
     /// Uses no zone from now on: relocation decides the positions of pages itself.
     pub(crate) fn leave_zone(&mut self) {
         self.supply.has_no_zone = true;

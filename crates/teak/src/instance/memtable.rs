@@ -24,11 +24,13 @@ use crate::{
     read::snapshot::Snapshot, record::durability::Durability,
 };
 use crate::{
-    instance::wal::{Change, LeftWal, Wal},
+    instance::{
+        memtable_records::{MemtableRecords, MemtableView, SmallChange},
+        wal::{LeftWal, Wal},
+    },
     sync::lock,
 };
 use std::{
-    collections::BTreeMap,
     mem,
     path::PathBuf,
     sync::{
@@ -65,26 +67,6 @@ pub(crate) fn is_plain(root: &TreeRoot) -> bool {
     is_of_bytes && !root.is_special() && !root.kind.fixed && !root.kind.first_decides
 }
 
-/// A change of a small transaction.
-#[derive(Clone, Debug)]
-pub(crate) struct SmallChange {
-    pub(crate) handle: usize,
-    pub(crate) table: Arc<[u8]>,
-    pub(crate) key: Box<[u8]>,
-    /// `None` removes the record.
-    pub(crate) value: Option<Box<[u8]>>,
-}
-
-impl SmallChange {
-    pub(crate) fn as_logged(&self) -> Change<'_> {
-        Change {
-            table: &self.table,
-            key: &self.key,
-            value: self.value.as_deref(),
-        }
-    }
-}
-
 /// The memtable of a database.
 #[derive(Debug)]
 pub(crate) struct Memtable {
@@ -100,8 +82,8 @@ pub(crate) struct Memtable {
 /// The commits in a memtable, and its log.
 #[derive(Default, Debug)]
 pub(crate) struct MemtableState {
-    /// The commit in the trees that those here follow. It is the newest one there, except at the end
-    /// of a merge.
+    /// The commit in the trees that those here follow. It is the newest one there, except at the
+    /// end of a merge.
     base: Option<Arc<Snapshot>>,
     /// Commits that a thread is merging.
     merging: Option<Arc<MemtableRecords>>,
@@ -123,35 +105,12 @@ pub(crate) struct MemtableState {
     path: Option<PathBuf>,
 }
 
-/// The changed records of some commits.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct MemtableRecords {
-    tables: BTreeMap<usize, TableRecords>,
-    pub(crate) commit_count: u64,
-    change_count: usize,
-}
-
-/// The changed records of a table.
-#[derive(Clone, Debug)]
-struct TableRecords {
-    name: Arc<[u8]>,
-    /// `None` for removed ones.
-    records: BTreeMap<Box<[u8]>, Option<Box<[u8]>>>,
-}
-
-/// What was in the memtable at some time.
-#[derive(Debug)]
-pub(crate) struct MemtableView {
-    newer: Arc<MemtableRecords>,
-    merging: Option<Arc<MemtableRecords>>,
-}
-
-/// Who merges the memtable now.
+/// The thread that has to merge the memtable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MergeBy {
-    Nobody,
-    AnotherThread,
-    ThisThread,
+    None,
+    Another,
+    This,
 }
 
 /// The commits to merge.
@@ -243,9 +202,9 @@ impl Memtable {
         self.is_filled.store(true, Release);
     }
 
-    /// Notes that the commits of [`MemtableState::begin_merge`] are in the trees, whose newest state
-    /// is `merged`. `is_for_reader` says that a reader has asked for that. Returns whether no later
-    /// commits are left.
+    /// Notes that the commits of [`MemtableState::begin_merge`] are in the trees, whose newest
+    /// state is `merged`. `is_for_reader` says that a reader has asked for that. Returns whether no
+    /// later commits are left.
     pub(crate) fn end_merge(
         &self,
         state: &mut MemtableState,
@@ -324,15 +283,15 @@ impl MemtableState {
         self.wal.as_ref().map_or(0, Wal::fill)
     }
 
-    /// Who merges it now, after a commit.
+    /// The thread that has to merge it after a commit.
     pub(crate) fn merge_by(&mut self) -> MergeBy {
         if self.is_overfull() {
-            MergeBy::ThisThread
+            MergeBy::This
         } else if self.is_full() && !self.is_asked {
             self.is_asked = true;
-            MergeBy::AnotherThread
+            MergeBy::Another
         } else {
-            MergeBy::Nobody
+            MergeBy::None
         }
     }
 
@@ -347,7 +306,7 @@ impl MemtableState {
         Some(TransactionId(base.transaction().0 + self.commit_count()))
     }
 
-    /// What is in it now. It stays the same while the view lives.
+    /// The present content. It stays the same while the view lives.
     pub(crate) fn view(&self) -> MemtableView {
         MemtableView {
             newer: Arc::clone(&self.newer),
@@ -450,59 +409,5 @@ impl MemtableState {
         {
             wal.remove();
         }
-    }
-}
-
-impl MemtableRecords {
-    /// All changes, by table and key.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &[u8], &[u8], Option<&[u8]>)> {
-        self.tables.iter().flat_map(|(handle, table)| {
-            (table.records.iter())
-                .map(|(key, value)| (*handle, &*table.name, &**key, value.as_deref()))
-        })
-    }
-
-    fn get(&self, handle: usize, key: &[u8]) -> Option<Option<&[u8]>> {
-        let found = self.tables.get(&handle)?.records.get(key)?;
-        Some(found.as_deref())
-    }
-
-    fn put(&mut self, change: SmallChange) {
-        let table = self.tables.entry(change.handle);
-        let table = table.or_insert_with(|| TableRecords {
-            name: change.table,
-            records: BTreeMap::new(),
-        });
-        table.records.insert(change.key, change.value);
-        self.change_count += 1;
-    }
-
-    /// Adds later commits.
-    fn append(&mut self, later: &Self) {
-        for (handle, table) in &later.tables {
-            for (key, value) in &table.records {
-                self.put(SmallChange {
-                    handle: *handle,
-                    table: Arc::clone(&table.name),
-                    key: key.clone(),
-                    value: value.clone(),
-                });
-            }
-        }
-        self.commit_count += later.commit_count;
-    }
-}
-
-impl MemtableView {
-    /// The change of a record: its new value, or a removal.
-    pub(crate) fn get(&self, handle: usize, key: &[u8]) -> Option<Option<&[u8]>> {
-        let older = || self.merging.as_ref()?.get(handle, key);
-        self.newer.get(handle, key).or_else(older)
-    }
-
-    /// Whether records of the table are changed.
-    pub(crate) fn changes(&self, handle: usize) -> bool {
-        let mut all = self.merging.iter().chain([&self.newer]);
-        all.any(|records| records.tables.contains_key(&handle))
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod engine;
 pub(crate) mod held_writer_lock;
 pub(crate) mod high_water;
 pub(crate) mod memtable;
+pub(crate) mod memtable_records;
 pub(crate) mod merger;
 pub(crate) mod opening;
 pub(crate) mod openings;

@@ -2,8 +2,8 @@
 //! in the memtable. It is written by a call of the system and not flushed, so its commits survive
 //! the death of the process, as lazy commits do.
 //!
-//! The file has two halves. Each begins with a header, and has the entries of some commits in order.
-//! While those of one half are merged, commits follow in the other one.
+//! The file has two halves. Each begins with a header, and has the entries of some commits in
+//! order. While those of one half are merged, commits follow in the other one.
 //!
 //! | from byte | content of the header |
 //! |---|---|
@@ -57,7 +57,7 @@ pub(crate) struct Change<'c> {
     pub(crate) value: Option<&'c [u8]>,
 }
 
-/// What the entries of a half follow.
+/// The commit that the entries of a half follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Predecessor {
     transaction: TransactionId,

@@ -173,7 +173,7 @@ fn keys_after(path: &Path, record: &Record) -> Vec<String> {
 }
 
 #[test]
-fn commits_follow_what_is_being_merged_in_the_other_half() {
+fn commits_during_a_merge_go_to_the_other_half() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.teak-wal");
     let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();

@@ -83,8 +83,8 @@ impl CrossProcessWriterLock {
         }
     }
 
-    /// Ends the use by a thread. Releases the lock unless deferred commits remain, or the memtable has
-    /// some.
+    /// Ends the use by a thread. Releases the lock unless deferred commits remain, or commits in
+    /// the memtable.
     pub(crate) fn end_use(&self, commit_state: &CommitStateLock) {
         if self.shared.is_some() {
             let mut state = self.lock();

@@ -44,8 +44,8 @@ impl Engine {
         }
     }
 
-    /// Merges the commits that are in the memtable now. The caller may have the writer lock, but not
-    /// the writer's state.
+    /// Merges the commits that are in the memtable now. The caller may have the writer lock, but
+    /// not the writer's state.
     ///
     /// # Errors
     ///
@@ -114,6 +114,11 @@ impl Engine {
         txn.apply(&merging)?;
         let merged = txn.write()?;
         mem::forget(unfinished);
+        assert_eq!(
+            merged.transaction(),
+            txn.id(),
+            "a merge makes the last of its commits"
+        );
         // Still with the writer's state: no writer collects pins before small transactions pin the
         // new state.
         self.end_merge(merged, reason, &txn.pages.writer);
@@ -174,6 +179,7 @@ impl Engine {
 
     /// Lets other processes join and write.
     fn release_memtable(&self) {
+        debug_assert!(!self.generation.is_past(), "a forked child has no memtable");
         if let Some(shared) = &self.committer.shared {
             shared.region.set_memtable_owner(0);
         }
@@ -202,12 +208,13 @@ fn begin_merge(
         merging = Some(memtable.begin_merge());
         count
     })?;
+    debug_assert!(txn.tables.open.is_empty(), "it has done nothing yet");
     let merging = merging.expect("a transaction that begins has asked for its commits");
     Ok((txn, merging))
 }
 
-/// Undoes a merge that did not succeed. Dropped before the transaction: that has the writer's state,
-/// and its events may let an application begin to read.
+/// Undoes a merge that did not succeed. Dropped before the transaction: that has the writer's
+/// state, and its events may let an application begin to read.
 struct UndoneMerge<'e>(&'e Engine);
 
 impl Drop for UndoneMerge<'_> {

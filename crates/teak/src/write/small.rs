@@ -3,8 +3,8 @@
 //! A transaction is small while it only opens tables, looks records up, and inserts and removes a
 //! few. Anything else makes it a whole [`WriteTransaction`], which merges the memtable first. Until
 //! then it only collects its changes, and holds the writer lock. So no other transaction changes
-//! the newest state meanwhile, but another thread may merge the memtable. The transaction sees the
-//! memtable as it was, and the state that it followed.
+//! the newest state meanwhile, but another thread may merge the memtable. The transaction keeps the
+//! commits that were in it, and the state that they follow.
 
 use crate::{
     Error, Result, TransactionId,
@@ -23,9 +23,8 @@ use crate::{
     instance::{
         dropped_trees::DropBacklog,
         engine::Engine,
-        memtable::{
-            MemtableView, MergeBy, SMALL_BYTES_MAX, SMALL_CHANGES_MAX, SmallChange, is_plain,
-        },
+        memtable::{MergeBy, SMALL_BYTES_MAX, SMALL_CHANGES_MAX, is_plain},
+        memtable_records::{MemtableView, SmallChange},
         writer_permit::WriterPermit,
     },
     read::{
@@ -83,7 +82,7 @@ impl Begun {
 #[derive(Debug)]
 pub(crate) struct SmallTransaction {
     // Dropped before the permit, so that the next commit is added in place.
-    /// What was in the memtable after `base`; `None` once the commit is added.
+    /// The commits in the memtable after `base`; `None` once that of this transaction is added.
     memtable: Option<MemtableView>,
     /// `None` after [`Self::to_whole`], which then has it, and after the commit.
     permit: Mutex<Option<WriterPermit>>,
@@ -125,8 +124,8 @@ impl SmallTransaction {
             "commits in the memtable follow those in the trees"
         );
         let view = memtable.view();
-        // While the memtable is locked, no merge ends. So no writer has collected pins since another
-        // state became the newest one.
+        // While the memtable is locked, no merge ends. So no writer has collected pins since
+        // another state became the newest one.
         let unique_id = unique_id();
         lock(&engine.committer.small_pins).push((unique_id, base.transaction()));
         drop(memtable);
@@ -377,12 +376,12 @@ impl SmallTransaction {
         let reason = match merge_by {
             // After the last opening, nobody waits for the thread that merges.
             _ if self.engine.openings.is_unopened() => MergeReason::Limits,
-            MergeBy::ThisThread => MergeReason::Full,
-            MergeBy::AnotherThread => {
+            MergeBy::This => MergeReason::Full,
+            MergeBy::Another => {
                 self.engine.merger.hurry();
                 return Ok(self.id);
             }
-            MergeBy::Nobody => return Ok(self.id),
+            MergeBy::None => return Ok(self.id),
         };
         // Others may commit meanwhile, and wakers of the application may want to.
         drop(lock(&self.permit).take());
@@ -394,9 +393,14 @@ impl SmallTransaction {
     /// Commits as a whole transaction. The state that this one has begun with is not pinned while
     /// that waits for the disk.
     fn commit_whole(self) -> Result<TransactionId> {
-        let whole = self.to_whole()?;
+        let (whole, id) = (self.to_whole()?, self.id);
         drop(self);
-        whole.commit()
+        let committed = whole.commit()?;
+        assert!(
+            committed <= id,
+            "a transaction makes at most the next state"
+        );
+        Ok(committed)
     }
 
     /// The whole transaction that this one becomes. No other function may change this one from now

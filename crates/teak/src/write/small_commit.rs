@@ -3,7 +3,8 @@
 use crate::instance::{
     engine::Engine,
     held_writer_lock::HeldWriterLock,
-    memtable::{CHANGES_MAX, MemtableState, MergeBy, SmallChange},
+    memtable::{CHANGES_MAX, MemtableState, MergeBy},
+    memtable_records::SmallChange,
 };
 use crate::{
     Result, TransactionId,
@@ -57,6 +58,7 @@ pub(super) fn add_to_memtable(
     }
     (engine.memtable).add(&mut memtable, mem::take(changes));
     debug_assert_eq!(memtable.last(), Some(id), "commits are numbered in order");
+    debug_assert!(changes.is_empty(), "the memtable has taken the changes");
     if is_first {
         // The thread was there when the memtable began. It may have looked before the commit was
         // added.

@@ -213,6 +213,15 @@ fn durable_commits_give_up_a_zone_at_the_end() {
     });
 }
 
+/// Removes all records up to `count` but those whose numbers end in 3.
+fn remove_nine_of_ten(database: &Database, table: &Numbers, count: u64) {
+    let mut txn = database.begin_write().unwrap();
+    for number in (0..count).filter(|number| number % 10 != 3) {
+        table.remove(&mut txn, number).unwrap();
+    }
+    txn.commit().unwrap();
+}
+
 fn assert_rest_moves(
     options: &Options,
     value_len: usize,
@@ -222,11 +231,7 @@ fn assert_rest_moves(
     let database = options.clone().open(&path).unwrap();
     let count = 8_000_000 / value_len as u64;
     let table = fill(&database, 0..count, value_len).unwrap();
-    let mut txn = database.begin_write().unwrap();
-    for number in (0..count).filter(|number| number % 10 != 3) {
-        table.remove(&mut txn, number).unwrap();
-    }
-    txn.commit().unwrap();
+    remove_nine_of_ten(&database, &table, count);
     let full = len(&path);
     let reader = database.begin_read().unwrap();
     small_commits(&database, &table, 3000);
@@ -279,11 +284,7 @@ fn nothing_is_moved_if_that_is_disabled() {
     let (_directory, path) = temporary_path();
     let database = Options::new().move_percent(0).open(&path).unwrap();
     let table = fill(&database, 0..10_000, 400).unwrap();
-    let mut txn = database.begin_write().unwrap();
-    for number in (0..10_000).filter(|number| number % 10 != 3) {
-        table.remove(&mut txn, number).unwrap();
-    }
-    txn.commit().unwrap();
+    remove_nine_of_ten(&database, &table, 10_000);
     let full = len(&path);
     many_small_commits(&database, &table, 1000);
     assert!(len(&path) > full / 2);
@@ -320,11 +321,7 @@ fn compacting_makes_the_file_as_short_as_it_can_be() {
         let database = Options::new().move_percent(0).open(&path).unwrap();
         let count = 12_000_000 / value_len as u64;
         let table = fill(&database, 0..count, value_len).unwrap();
-        let mut txn = database.begin_write().unwrap();
-        for number in (0..count).filter(|number| number % 10 != 3) {
-            table.remove(&mut txn, number).unwrap();
-        }
-        txn.commit().unwrap();
+        remove_nine_of_ten(&database, &table, count);
         let reader = database.begin_read().unwrap();
         let mut calls = 0;
         let done = database.compact(&CompactOptions::new(), &mut |progress| {

@@ -26,7 +26,7 @@ struct MergeSignal {
     changed: Condvar,
 }
 
-#[derive(Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct MergeSignalState {
     is_asked: bool,
     /// Whether it should not wait first.
@@ -85,9 +85,14 @@ impl Merger {
 }
 
 impl MergeSignal {
+    /// Changes the state, and wakes the thread unless it is the same as before.
     fn set(&self, change: impl FnOnce(&mut MergeSignalState)) {
-        change(&mut lock(&self.state));
-        self.changed.notify_one();
+        let mut state = lock(&self.state);
+        let before = *state;
+        change(&mut state);
+        if *state != before {
+            self.changed.notify_one();
+        }
     }
 
     /// Waits until the thread is asked, and then for `delay`. Returns `false` if it has to end.

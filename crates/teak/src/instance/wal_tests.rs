@@ -19,12 +19,18 @@ fn change<'c>(key: &'c str, value: Option<&'c str>) -> Change<'c> {
     }
 }
 
-/// A log with two commits, and its path.
-fn written() -> (tempfile::TempDir, PathBuf) {
+/// A log that has begun after the commit of [`record`], and its path.
+fn begun() -> (tempfile::TempDir, PathBuf, Wal) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.teak-wal");
     let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
     wal.begin(&record());
+    (directory, path, wal)
+}
+
+/// A log with two commits, and its path.
+fn written() -> (tempfile::TempDir, PathBuf) {
+    let (directory, path, mut wal) = begun();
     let first = [change("ash", Some("1")), change("elm", None)];
     wal.append(first.into_iter()).unwrap();
     wal.append([change("", Some(""))].into_iter()).unwrap();
@@ -101,10 +107,7 @@ fn a_log_that_was_cut_has_its_whole_entries() {
 
 #[test]
 fn entries_of_before_do_not_count_after_a_new_beginning() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("x.teak-wal");
-    let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
-    wal.begin(&record());
+    let (_directory, path, mut wal) = begun();
     for _ in 0..3 {
         wal.append([change("ash", Some("1"))].into_iter()).unwrap();
     }
@@ -174,10 +177,7 @@ fn keys_after(path: &Path, record: &Record) -> Vec<String> {
 
 #[test]
 fn commits_during_a_merge_go_to_the_other_half() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("x.teak-wal");
-    let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
-    wal.begin(&record());
+    let (_directory, path, mut wal) = begun();
     let append = |wal: &mut Wal, key| wal.append([change(key, None)].into_iter()).unwrap();
     append(&mut wal, "1");
     append(&mut wal, "2");
@@ -208,10 +208,7 @@ fn commits_during_a_merge_go_to_the_other_half() {
 /// An entry may be there although appending it failed. The commit is then in the trees only.
 #[test]
 fn commits_follow_an_entry_in_the_middle_of_a_half() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("x.teak-wal");
-    let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
-    wal.begin(&record());
+    let (_directory, path, mut wal) = begun();
     wal.append([change("1", None)].into_iter()).unwrap();
     let merge = merged(&wal, 1);
     wal.append([change("2", None)].into_iter()).unwrap();
@@ -225,10 +222,7 @@ fn commits_follow_an_entry_in_the_middle_of_a_half() {
 
 #[test]
 fn a_half_without_entries_is_used_again() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("x.teak-wal");
-    let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
-    wal.begin(&record());
+    let (_directory, path, mut wal) = begun();
     wal.turn_over(record().transaction);
     wal.begin(&record());
     wal.append([change("1", None)].into_iter()).unwrap();
@@ -238,10 +232,7 @@ fn a_half_without_entries_is_used_again() {
 
 #[test]
 fn a_half_takes_entries_while_there_is_room() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("x.teak-wal");
-    let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
-    wal.begin(&record());
+    let (_directory, path, mut wal) = begun();
     let value = "v".repeat(8000);
     let mut counts = [0; 2];
     for count in &mut counts {

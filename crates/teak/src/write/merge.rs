@@ -30,6 +30,13 @@ pub(crate) enum MergeReason {
     Limits,
 }
 
+impl MergeReason {
+    /// Whether another thread has merged, as far as that was the reason.
+    fn is_met(self, memtable: &MemtableState) -> bool {
+        self == Self::Full && !memtable.is_overfull()
+    }
+}
+
 impl Engine {
     /// Makes all commits so far visible to readers that begin now.
     ///
@@ -58,10 +65,8 @@ impl Engine {
             return Ok(());
         };
         let guard = loop {
-            if !self.memtable.is_filled()
-                || self.committer.published.visible() >= last
-                || self.is_relieved(reason)
-            {
+            let is_merged = self.committer.published.visible() >= last;
+            if is_merged || reason.is_met(&self.memtable.lock()) {
                 return Ok(());
             }
             // Another thread merges. A whole transaction keeps the writer's state until it ends; it
@@ -76,14 +81,9 @@ impl Engine {
         self.named(merged)
     }
 
-    /// Whether another thread has made room in a full memtable.
-    fn is_relieved(&self, reason: MergeReason) -> bool {
-        reason == MergeReason::Full && !self.memtable.lock().is_overfull()
-    }
-
     fn merge_with(self: &Arc<Self>, writer: HeldWriterLock, reason: MergeReason) -> Result<()> {
         let mut memtable = self.memtable.lock();
-        if memtable.is_empty() {
+        if memtable.is_empty() || reason.is_met(&memtable) {
             return Ok(());
         }
         let usable = self.refuse_poisoned();
@@ -94,24 +94,20 @@ impl Engine {
             return Err(refused);
         }
         drop(memtable);
-        if self.is_relieved(reason) {
-            return Ok(());
-        }
-        self.merge_then(writer, || {}, reason)
+        let (txn, merging) = begin_merge(self, writer)?;
+        self.finish_merge(txn, &merging, reason)
     }
 
-    /// Merges. Other threads may add commits from when `begun` is called.
-    pub(crate) fn merge_then(
+    /// Finishes what [`begin_merge`] has begun.
+    pub(crate) fn finish_merge(
         self: &Arc<Self>,
-        writer: HeldWriterLock,
-        begun: impl FnOnce(),
+        mut txn: WriteTransaction,
+        merging: &ToMerge,
         reason: MergeReason,
     ) -> Result<()> {
-        let (mut txn, merging) = begin_merge(self, writer)?;
         let unfinished = UndoneMerge(self);
-        begun();
         txn.event_delivery.disarm();
-        txn.apply(&merging)?;
+        txn.apply(merging)?;
         let merged = txn.write()?;
         mem::forget(unfinished);
         assert_eq!(
@@ -122,7 +118,6 @@ impl Engine {
         // Still with the writer's state: no writer collects pins before small transactions pin the
         // new state.
         self.end_merge(merged, reason, &txn.pages.writer);
-        drop(txn);
         Ok(())
     }
 
@@ -196,8 +191,9 @@ fn merge_old(engine: &Arc<Engine>) {
     }
 }
 
-/// Begins a transaction that merges the commits in the memtable, which is not empty.
-fn begin_merge(
+/// Begins a transaction that merges the commits in the memtable, which is not empty. Others can be
+/// added from then on.
+pub(crate) fn begin_merge(
     engine: &Arc<Engine>,
     writer: HeldWriterLock,
 ) -> Result<(WriteTransaction, ToMerge)> {

@@ -1,7 +1,10 @@
 use super::*;
 use crate::{
-    Database, Options, Recovery, Table, Transaction, codec::Bytes, instance::memtable::CHANGES_MAX,
-    io::can, write::merge::MergeReason,
+    Database, Options, Recovery, Table, Transaction,
+    codec::Bytes,
+    instance::memtable::CHANGES_MAX,
+    io::can,
+    write::merge::{MergeReason, begin_merge},
 };
 use std::{fs, ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
@@ -585,20 +588,14 @@ fn commits_after_those_that_were_merged_survive() {
     let (directory, database, words) = database();
     let engine = Arc::clone(database.opening.engine());
     let first = commit_small(&database, &words, "fir", b"new");
-    let merging = engine.writer_lock.as_ref().unwrap().take(None).unwrap();
+    let guard = engine.writer_lock.as_ref().unwrap().take(None).unwrap();
     if !is_filled(&database) {
         return;
     }
-    let writer = engine.held_writer_lock(merging);
-    engine
-        .merge_then(
-            writer,
-            || {
-                commit_small(&database, &words, "yew", b"new");
-            },
-            MergeReason::Limits,
-        )
-        .unwrap();
+    let (txn, merging) = begin_merge(&engine, engine.held_writer_lock(guard)).unwrap();
+    commit_small(&database, &words, "yew", b"new");
+    let merged = engine.finish_merge(txn, &merging, MergeReason::Limits);
+    merged.unwrap();
     assert!(is_filled(&database));
     let held = engine.take_writer_state().unwrap();
     assert_eq!(held.newest.transaction.0, first);

@@ -55,12 +55,12 @@ final class GroupCommit {
         Pending<R> pending = new Pending<>(change);
         queue.add(pending);
         boolean wasInterrupted = false;
-        int yields = durability.get() == Durability.LAZY ? 0 : YIELDS;
+        int yieldsLeft = durability.get() == Durability.LAZY ? YIELDS : 0;
         while (!pending.isDone) {
             if (leader.get() == null && leader.compareAndSet(null, Thread.currentThread())) {
                 lead(pending);
-            } else if (yields < YIELDS) {
-                yields++;
+            } else if (yieldsLeft > 0) {
+                yieldsLeft--;
                 Thread.yield();
             } else {
                 pending.sleep(leader);

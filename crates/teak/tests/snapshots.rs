@@ -6,7 +6,9 @@ use std::{
     ops::ControlFlow,
     path::Path,
 };
-use teak::{Database, Durability, Error, Result, Table, Transaction, WriteTxn, codec::Bytes};
+use teak::{
+    Database, Durability, Error, Result, Table, TableTypes, Transaction, WriteTxn, codec::Bytes,
+};
 
 type Numbers = Table<u64, Bytes>;
 type Model = BTreeMap<u64, Vec<u8>>;
@@ -620,5 +622,22 @@ fn a_reader_of_a_dropped_snapshot_is_found_among_many() {
             assert!(table.iter(&held).unwrap().all(is_same), "round {round}");
         }
     }
+    assert_clean(&database);
+}
+
+/// The root page stays the same, with other names of types.
+#[test]
+fn types_can_be_set_after_a_snapshot() {
+    let (_directory, path) = temporary_path();
+    let database = open(&path);
+    let mut txn = database.begin_write().unwrap();
+    let numbers: Numbers = txn.create_table("numbers").unwrap();
+    fill(&mut txn, &numbers, 0..10, 1);
+    txn.commit().unwrap();
+    database.create_snapshot("before").unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let types = TableTypes::default();
+    txn.set_table_types("numbers", &types).unwrap();
+    txn.commit().unwrap();
     assert_clean(&database);
 }

@@ -337,7 +337,10 @@ impl<'s> FaultEpisode<'s> {
         is_kept: bool,
     ) -> Result<bool> {
         let describe = "a savepoint";
-        let savepoint = txn.savepoint().context(describe)?;
+        // The first step that needs the trees begins to write to them.
+        let CallOutcome::Done(savepoint) = self.classify_growing(txn.savepoint())? else {
+            return Ok(false);
+        };
         let before = next.clone();
         let mut is_whole = true;
         for step in steps {

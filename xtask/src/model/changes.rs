@@ -173,15 +173,26 @@ fn nested(
         outcome = nested(txn, table, &mut inner, within);
         match keep {
             true => Ok(()),
-            false => Err(Error::InvalidArgument("not kept".to_owned())),
+            false => Err(not_kept()),
         }
     });
     outcome?;
+    expect_kept(result, *keep)?;
+    if *keep {
+        *model = inner;
+    }
+    Ok(())
+}
+
+/// The error with which a nested transaction ends that is not to be kept.
+pub(crate) fn not_kept() -> Error {
+    Error::InvalidArgument("not kept".to_owned())
+}
+
+/// Fails unless a nested transaction ended as it should.
+pub(crate) fn expect_kept(result: teak::Result<()>, keep: bool) -> ModelResult {
     match result {
-        Ok(()) if *keep => {
-            *model = inner;
-            Ok(())
-        }
+        Ok(()) if keep => Ok(()),
         Err(Error::InvalidArgument(text)) if !keep && text == "not kept" => Ok(()),
         Err(error) => Err(error.into()),
         Ok(()) => Err(failure!("a nested transaction was kept").into()),

@@ -409,11 +409,14 @@ impl ModelEpisode {
 
     /// Compares everything once more, before and after closing.
     fn finish(mut self) -> ModelResult {
-        if let Some(writing) = &self.writing {
-            super::reads::verify(&writing.txn, &writing.tables)?;
-        }
-        match self.commit(None) {
-            Err(ModelViolation::Full(_)) if self.settings.size_limit_bytes.is_some() => (),
+        let read = match &self.writing {
+            Some(writing) => super::reads::verify(&writing.txn, &writing.tables),
+            None => Ok(()),
+        };
+        match read.and_then(|()| self.commit(None)) {
+            Err(ModelViolation::Full(_)) if self.settings.size_limit_bytes.is_some() => {
+                self.abort();
+            }
             outcome => outcome?,
         }
         self.check()?;

@@ -142,10 +142,10 @@ impl<'a> CheckAudit<'a> {
     /// Notes the kind of a tree. Returns `false` if another state has a tree of another kind with
     /// the same root page, so that its findings do not apply to this tree.
     pub(super) fn note_kind(&mut self, root: &TreeRoot) -> bool {
-        let kind = TreeRoot {
-            sequence: 0,
-            ..root.emptied()
-        };
+        let mut kind = root.emptied();
+        // These can change while the root page stays the same.
+        kind.sequence = 0;
+        kind.kind.typed = false;
         // Less is known of a dropped tree.
         let is_kept = self.has_past && !root.is_empty() && !root.kind.dropped;
         !is_kept || *self.kinds.entry(root.page).or_insert(kind) == kind

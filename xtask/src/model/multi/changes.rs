@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        changes::{expect_kept, not_kept},
         key_range::{KeyRange, borrowed},
         shape::ModelKey,
         violation::{ModelResult, expect_bytes, expect_refused, expect_same},
@@ -240,11 +241,11 @@ fn nested(
         outcome = changes.try_for_each(|change| perform(txn, table, &mut inner, change));
         match keep && outcome.is_ok() {
             true => Ok(()),
-            false => Err(Error::InvalidArgument("not kept".to_owned())),
+            false => Err(not_kept()),
         }
     });
     outcome?;
-    expect_same("whether a nested transaction is kept", result.is_ok(), keep)?;
+    expect_kept(result, keep)?;
     if keep {
         *model = inner;
     }

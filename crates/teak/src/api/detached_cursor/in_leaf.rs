@@ -52,11 +52,9 @@ impl DetachedCursor {
         let TreePath::Record(position) = &hint.path else {
             return None;
         };
-        let is_known = hint.is_valid_for_reader(txn)
-            || self
-                .table
-                .root(txn)
-                .is_ok_and(|root| hint.version.is_valid_for(txn, &self.table, &root));
+        let is_valid = |root: RootRef<'_>| hint.version.is_valid_for(txn, &self.table, &root);
+        let is_known =
+            hint.is_valid_for_reader(txn) || self.root_in_trees(txn).is_some_and(is_valid);
         is_known.then_some(position)
     }
 
@@ -68,8 +66,19 @@ impl DetachedCursor {
         let TreePath::Pair(_) = &hint.path else {
             return None;
         };
-        let root = self.table.root(txn).ok()?;
+        let root = self.root_in_trees(txn)?;
         hint.is_valid_for(txn, &self.table, &root).then_some(root)
+    }
+
+    /// Returns the root of the table, unless the transaction has changes of the table that are not
+    /// in the trees yet: bringing them there may fail, and fails only once.
+    #[inline]
+    fn root_in_trees<'t, T: Transaction>(&self, txn: &'t T) -> Option<RootRef<'t>> {
+        let buffered = txn.buffered();
+        match buffered.is_some_and(|small| small.is_changed(self.table.handle(txn))) {
+            true => None,
+            false => self.table.root(txn).ok(),
+        }
     }
 
     /// Returns the path to the current record, in whichever version.

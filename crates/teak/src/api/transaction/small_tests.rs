@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    Database, Options, Recovery, Table, Transaction,
+    Database, DetachedCursor, Options, Recovery, Table, Transaction,
     codec::Bytes,
     instance::memtable::CHANGES_MAX,
     io::can,
@@ -605,5 +605,42 @@ fn commits_after_those_that_were_merged_survive() {
         let read = database.begin_read().unwrap();
         assert_eq!(read.id().0, first + 1);
         assert_eq!(words.len(&read).unwrap(), 5);
+    }
+}
+
+/// The changes of a small transaction need pages once a cursor reads them in the trees.
+#[test]
+fn a_cursor_reports_that_the_file_is_full() {
+    let (_directory, database, words) = database();
+    let mut txn = database.begin_write().unwrap();
+    let limit = 64 << 10;
+    let geometry = database.geometry().unwrap().upper_limit_bytes(limit);
+    txn.set_geometry(geometry).unwrap();
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let numbers: Table<u64, Bytes> = txn.create_table("numbers").unwrap();
+    txn.commit().unwrap();
+    let text = vec![7; 900];
+    let fill = |number| {
+        let mut txn = database.begin_write()?;
+        numbers.insert(&mut txn, number, &text)?;
+        txn.commit()
+    };
+    let full = (0..1000).map(fill).find_map(Result::err);
+    assert!(matches!(full, Some(Error::Full { .. })), "{full:?}");
+    let mut cursor = DetachedCursor::new(&numbers);
+    assert!(cursor.first(&database.begin_read().unwrap()).unwrap());
+    for is_value in [false, true] {
+        let mut txn = small(&database);
+        // Each in another leaf.
+        for number in (0..32).step_by(8) {
+            numbers.insert(&mut txn, number, &[8; 900]).unwrap();
+        }
+        assert!(txn.small().is_some());
+        let read = match is_value {
+            true => cursor.value(&txn).map(drop),
+            false => cursor.clone().next(&txn).map(drop),
+        };
+        assert!(matches!(read, Err(Error::Full { .. })), "{read:?}");
     }
 }

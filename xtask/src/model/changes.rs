@@ -7,7 +7,7 @@ use super::{
     points,
     reading::RawTable,
     shape::{ModelRecord, ModelValue},
-    violation::{ModelResult, expect_refused, expect_same},
+    violation::{ModelResult, expect_kept, expect_refused, expect_same, not_kept},
 };
 use std::path::Path;
 use teak::{BulkOptions, Error, WriteTxn};
@@ -182,21 +182,6 @@ fn nested(
         *model = inner;
     }
     Ok(())
-}
-
-/// The error with which a nested transaction ends that is not to be kept.
-pub(crate) fn not_kept() -> Error {
-    Error::InvalidArgument("not kept".to_owned())
-}
-
-/// Fails unless a nested transaction ended as it should.
-pub(crate) fn expect_kept(result: teak::Result<()>, keep: bool) -> ModelResult {
-    match result {
-        Ok(()) if keep => Ok(()),
-        Err(Error::InvalidArgument(text)) if !keep && text == "not kept" => Ok(()),
-        Err(error) => Err(error.into()),
-        Ok(()) => Err(failure!("a nested transaction was kept").into()),
-    }
 }
 
 fn slices(records: &[ModelRecord]) -> impl Iterator<Item = (&[u8], &[u8])> {

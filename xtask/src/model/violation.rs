@@ -88,6 +88,21 @@ pub(crate) fn expect_error<T>(
     }
 }
 
+/// The error with which a nested transaction ends that is not to be kept.
+pub(crate) fn not_kept() -> teak::Error {
+    teak::Error::InvalidArgument("not kept".to_owned())
+}
+
+/// Fails unless a nested transaction ended as it should.
+pub(crate) fn expect_kept(result: teak::Result<()>, keep: bool) -> ModelResult {
+    match result {
+        Ok(()) if keep => Ok(()),
+        Err(teak::Error::InvalidArgument(text)) if !keep && text == "not kept" => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(()) => Err(failure!("a nested transaction was kept").into()),
+    }
+}
+
 /// Fails unless the engine refused, with an error of this pattern.
 macro_rules! expect_refused {
     ($description:expr, $result:expr, $($pattern:tt)+) => {

@@ -124,7 +124,7 @@ impl ReadTxn {
     ) -> Result<BackupProgress> {
         self.engine().make_durable(self.id())?;
         self.until_cancelled(progress, |progress| {
-            backup::write((self.snapshot(), named), out, progress)
+            backup::write((self.snapshot()?, named), out, progress)
         })
     }
 
@@ -162,7 +162,7 @@ impl ReadTxn {
         self.engine().make_durable(self.id())?;
         since.until_cancelled(progress, |progress| {
             self.until_cancelled(progress, |progress| {
-                delta::write((self.snapshot(), named), since.snapshot(), out, progress)
+                delta::write((self.snapshot()?, named), since.snapshot()?, out, progress)
             })
         })
     }
@@ -276,7 +276,7 @@ impl ReadTxn {
 
     /// Creates a new database with the options of the one that is read.
     fn create_alike(&self, path: &Path) -> Result<Database> {
-        let state = self.snapshot();
+        let state = self.snapshot()?;
         let (durability, limits) = state.defaults();
         Options::new()
             .create(Create::New)
@@ -294,8 +294,9 @@ impl ReadTxn {
     /// Holds the states of the named snapshots that the copy contains beside the newest state.
     fn hold_named(&self) -> Result<NamedReaders> {
         self.engine().refuse_forked()?;
-        backup::refuse_past(self.snapshot())?;
-        match self.engine().hold_named(self.snapshot()) {
+        let state = self.snapshot()?;
+        backup::refuse_past(state)?;
+        match self.engine().hold_named(state) {
             Err(Error::SnapshotNotFound(name)) => {
                 let text = format!(
                     "the snapshot {name:?} was dropped since this transaction began; begin a new one"

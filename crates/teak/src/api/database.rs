@@ -113,7 +113,8 @@ impl Database {
     /// or [`Error::Poisoned`] if small lazy commits cannot be merged into the tables
     /// ([`Options::memtable`](crate::Options::memtable)).
     pub fn begin_read(&self) -> Result<ReadTxn> {
-        self.opening.readable()?.begin_read().map(ReadTxn::new)
+        let begun = self.opening.readable()?.begin_read_buffered();
+        begun.map(ReadTxn::buffered)
     }
 
     /// Stops everything this process does from reaching other processes; `false` if no other

@@ -266,9 +266,9 @@ impl ReadTxn {
     pub fn changed_tables(&self, older: &Self) -> Result<Vec<(Vec<u8>, TableChange)>> {
         refuse_other_database(older.engine(), self.engine())?;
         older.engine().refuse_forked()?;
-        let state = |txn: &Self| *txn.snapshot().catalog();
+        let (old, new) = (older.snapshot()?.catalog(), self.snapshot()?.catalog());
         let (low, high) = (Bound::Unbounded, Bound::Unbounded);
-        let (old, new) = ((older.source(), state(older)), (self.source(), state(self)));
+        let (old, new) = ((older.source(), *old), (self.source(), *new));
         let mut walk = DifferenceWalk::new(old, new, low, high);
         let mut tables = Vec::new();
         while let Some(kind) = walk.next()? {

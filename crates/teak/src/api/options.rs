@@ -192,9 +192,9 @@ impl Options {
     /// of the process in a write-ahead log, `NAME-wal` next to the database, which exists from the
     /// first such commit until the database is closed. See `docs/durability.md`.
     ///
-    /// A reader that begins may merge them, which takes up to some milliseconds, and returns the
-    /// errors of a commit: [`Error::Io`](crate::Error::Io) or [`Error::Full`](crate::Error::Full) if
-    /// there is no space.
+    /// Read transactions look records up in both. One that scans a table may merge them, which
+    /// takes up to some milliseconds, and then that operation returns the errors of a commit:
+    /// [`Error::Io`](crate::Error::Io) or [`Error::Full`](crate::Error::Full) if there is no space.
     ///
     /// Without a memtable each commit changes the tables itself, and there is no such file.
     ///

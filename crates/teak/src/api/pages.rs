@@ -37,7 +37,7 @@ impl ReadTxn {
         visit: &mut dyn FnMut(PageVisit<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         self.refuse_cancelled()?;
-        page_walk::walk_pages(self.snapshot(), visit)
+        page_walk::walk_pages(self.snapshot()?, visit)
     }
 }
 

@@ -13,14 +13,13 @@ use crate::Error;
 use crate::{
     Result,
     btree::{
-        PageSource, count,
+        PageSource, TreeRoot, count,
         insert::{Existing, Inserted},
         lookup,
         position::Position,
         reading::{reading, reading_twice},
     },
     page::value::StoredValue,
-    write::small::SmallTransaction,
 };
 
 impl<K: Codec, V: Codec> Table<K, V> {
@@ -36,29 +35,38 @@ impl<K: Codec, V: Codec> Table<K, V> {
         key: impl EncodeAs<K>,
     ) -> Result<Option<V::Item<'t>>> {
         let key = key.encode_as()?;
-        if let Some(small) = txn.buffered()
-            && let Some(found) = self.get_buffered(small, txn, key.as_ref())?
-        {
+        if txn.is_buffered() {
+            return self.get_buffered(txn, key.as_ref());
+        }
+        let root = self.of_this_kind(txn.root_in_trees(self.handle(txn), self.name())?)?;
+        self.get_in_tree(txn, (txn.source_of_trees(), &root), key.as_ref())
+    }
+
+    #[cold]
+    fn get_buffered<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        key: &[u8],
+    ) -> Result<Option<V::Item<'t>>> {
+        if let Some(found) = txn.get_buffered(self.handle(txn), self.name(), key)? {
             return found.map(V::decode).transpose();
         }
         let root = self.root(txn)?;
-        let source = txn.source();
-        let value = reading_twice(source, || match lookup::get(source, &root, key.as_ref())? {
+        self.get_in_tree(txn, (txn.source(), &root), key)
+    }
+
+    #[inline(always)]
+    fn get_in_tree<'t, T: Transaction>(
+        &self,
+        txn: &'t T,
+        (source, root): (&'t impl PageSource, &TreeRoot),
+        key: &[u8],
+    ) -> Result<Option<V::Item<'t>>> {
+        let value = reading_twice(source, || match lookup::get(source, root, key)? {
             Some(value) => V::decode(lookup::load(source, root.page, value)?).map(Some),
             None => Ok(None),
         });
-        value.map_err(|error| self.located(error, txn, &root, Some(key.as_ref())))
-    }
-
-    /// The value of a key in a small transaction; `None` if it has to be read as in a whole one.
-    #[inline(never)]
-    fn get_buffered<'t>(
-        &self,
-        small: &'t SmallTransaction,
-        txn: &impl Transaction,
-        key: &[u8],
-    ) -> Result<Option<Option<&'t [u8]>>> {
-        small.get(self.handle(txn), self.name(), key)
+        value.map_err(|error| self.located(error, txn, root, Some(key)))
     }
 
     /// Like [`Table::get`], for keys that are looked up in their order, or mostly: if the last two

@@ -219,11 +219,12 @@ fn apply(
     {
         let copy = Options::new().read_only(true).open(path)?;
         let state = copy.begin_read()?;
-        let record = state.snapshot().record();
+        let snapshot = state.snapshot()?;
+        let record = snapshot.record();
         let is_next = record.database_id == head.database_id
             && record.page_size == head.page_size
             && (head.since..=head.transaction).contains(&record.transaction)
-            && head.continues(state.snapshot())?;
+            && head.continues(snapshot)?;
         if !is_next {
             let text = format!(
                 "the increment leads from transaction {} to {}, and the copy so far is of transaction {}: it is of another \

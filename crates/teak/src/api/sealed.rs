@@ -8,7 +8,6 @@ use crate::{
     btree::{PageSource, RootRef},
     instance::engine::Engine,
     types::TypeNames,
-    write::small::SmallTransaction,
 };
 use std::sync::Arc;
 
@@ -31,10 +30,38 @@ pub trait Sealed {
     /// results mean the same state.
     #[doc(hidden)]
     fn committed(&self) -> Option<(u64, TransactionId)>;
-    /// The transaction, if it may have changes that are in no tree.
+    /// Like [`Sealed::root_of`], if it is not [buffered](Sealed::is_buffered).
     #[doc(hidden)]
     #[inline(always)]
-    fn buffered(&self) -> Option<&SmallTransaction> {
-        None
+    fn root_in_trees(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
+        self.root_of(handle, name)
+    }
+    /// Like [`Sealed::source`], if it is not [buffered](Sealed::is_buffered).
+    #[doc(hidden)]
+    #[inline(always)]
+    fn source_of_trees(&self) -> &(impl PageSource + Sync) {
+        self.source()
+    }
+    /// Whether it may see changes that are in none of its trees. [`Sealed::root_of`] brings those
+    /// of a table there.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn is_buffered(&self) -> bool {
+        false
+    }
+    /// Whether it sees such changes of a table.
+    #[doc(hidden)]
+    fn has_buffered(&self, _handle: usize) -> bool {
+        false
+    }
+    /// The value of a record; the outer `None` if it has to be read in the trees.
+    #[doc(hidden)]
+    fn get_buffered(
+        &self,
+        _handle: usize,
+        _name: &[u8],
+        _key: &[u8],
+    ) -> Result<Option<Option<&[u8]>>> {
+        Ok(None)
     }
 }

@@ -38,9 +38,15 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     /// an integer of another length than the keys of a multi-value table.
     #[inline]
     pub fn contains_key<T: Transaction>(&self, txn: &T, key: impl EncodeAs<K>) -> Result<bool> {
-        let root = self.root(txn)?;
         let key = key.encode_as()?;
         let key = key.as_ref();
+        if !M::IS_MULTI
+            && txn.is_buffered()
+            && let Some(found) = txn.get_buffered(self.handle(txn), self.name(), key)?
+        {
+            return Ok(found.is_some());
+        }
+        let root = self.root(txn)?;
         if M::IS_MULTI {
             check_probe(&root, key)?;
         }

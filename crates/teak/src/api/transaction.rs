@@ -78,17 +78,34 @@ pub trait Transaction: Sealed {
 impl Transaction for ReadTxn {
     #[inline]
     fn id(&self) -> TransactionId {
-        self.reader.transaction()
+        self.state_id()
+    }
+
+    fn open_table<K: Codec, V: Codec>(&self, name: impl AsRef<[u8]>) -> Result<Table<K, V>> {
+        match self.of_held() {
+            Some(held) => open_table(&held, name.as_ref()),
+            None => open_table(self, name.as_ref()),
+        }
+    }
+
+    fn open_multi_table<K: Codec, V: Codec>(
+        &self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<MultiTable<K, V>> {
+        match self.of_held() {
+            Some(held) => open_table(&held, name.as_ref()),
+            None => open_table(self, name.as_ref()),
+        }
     }
 
     fn marks(&self) -> Marks {
-        self.reader.marks()
+        self.held().marks()
     }
 
     fn tables(&self) -> Result<Vec<TableInfo>> {
         self.refuse_cancelled()?;
         let mut tables = Vec::new();
-        self.reader.for_each_table(|name, entry, types| {
+        self.trees()?.for_each_table(|name, entry, types| {
             tables.push(TableInfo::new(name, &entry, types));
             Ok(())
         })?;

@@ -1,6 +1,6 @@
 //! Beginning to write, with options.
 
-use super::{Database, Durability, ReadTxn, WriteTxn, sealed::Sealed};
+use super::{Database, Durability, ReadTxn, Transaction, WriteTxn, sealed::Sealed};
 use crate::{
     Error, Result,
     write::{small::Begun, transaction::WriteTransaction},
@@ -146,7 +146,7 @@ impl Database {
             }
             read.refuse_cancelled()?;
         }
-        let state = options.state.map(|read| read.snapshot().transaction());
+        let state = options.state.map(Transaction::id);
         let begun = match state {
             None => Begun::begin(engine, options.timeout, options.durability)?,
             Some(_) => {

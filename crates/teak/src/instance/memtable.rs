@@ -2,14 +2,18 @@
 //!
 //! A small lazy transaction only adds its changes to the memtable, and to its write-ahead log, so
 //! that they survive the death of the process. Many such commits are then *merged*: one transaction
-//! applies all their changes to the trees, in the order of the keys, and commits. Readers see only
-//! what is in the trees, so the memtable is merged before a reader begins, and before anything else
-//! that needs the newest state: a transaction that does not fit it, a flush, a close. It is also
-//! merged when it is full, and when its oldest commit is [`AGE_MAX`] old.
+//! applies all their changes to the trees, in the order of the keys, and commits. The memtable is
+//! merged before anything that needs the newest state in the trees: a transaction that does not fit
+//! it, a flush, a close. It is also merged when it is full, and when its oldest commit is
+//! [`AGE_MAX`] old.
 //!
 //! Only a process that has the database open alone uses its memtable: another process would not
 //! know of the commits in it. A process that joins waits until the owner of the memtable has merged
 //! it (`share/region.rs`).
+//!
+//! A reader that begins keeps the commits so far, and looks records up in them, and then in the
+//! trees. Only for more than that it needs trees with those commits ([`ReadTarget`]): a merge stops
+//! at the states of such readers, and gives them theirs.
 //!
 //! A thread that merges takes the commits so far, which stay visible to small transactions until
 //! they are in the trees. Meanwhile new commits follow them, in the other half of the log.
@@ -25,7 +29,8 @@ use crate::{
 };
 use crate::{
     instance::{
-        memtable_records::{MemtableRecords, MemtableView, SmallChange},
+        memtable_records::{CommitBatch, MemtableRecords, MemtableView, SmallChange},
+        read_target::ReadTarget,
         wal::{LeftWal, Wal},
     },
     sync::lock,
@@ -55,6 +60,8 @@ pub(crate) const SMALL_CHANGES_MAX: usize = 16;
 pub(crate) const SMALL_BYTES_MAX: usize = 8 << 10;
 /// How long a commit stays in the memtable.
 pub(crate) const AGE_MAX: Duration = Duration::from_millis(10);
+/// At how many states before its last one a merge stops for readers.
+const TARGETS_MAX: usize = 16;
 /// If readers ask for a merge after fewer commits than this, merging saves little.
 const WORTHWHILE: u64 = 4;
 /// How many transactions go to the trees at once after that.
@@ -86,9 +93,11 @@ pub(crate) struct MemtableState {
     /// end of a merge.
     base: Option<Arc<Snapshot>>,
     /// Commits that a thread is merging.
-    merging: Option<Arc<MemtableRecords>>,
+    merging: Option<CommitBatch>,
     /// The commits after those.
-    newer: Arc<MemtableRecords>,
+    newer: CommitBatch,
+    /// Commits that readers end with, in order, and that are not in the trees.
+    targets: Vec<Arc<ReadTarget>>,
     /// With this many changes it should be merged.
     change_limit: usize,
     /// The most changes for which there is room in the file and on the disk.
@@ -116,9 +125,18 @@ pub(crate) enum MergeBy {
 /// The commits to merge.
 pub(crate) struct ToMerge {
     pub(crate) records: Arc<MemtableRecords>,
+    /// The commit in the trees that they follow.
+    pub(crate) base: TransactionId,
+    /// The states to make of them: one for each reader that ends in the middle, and the last.
+    pub(crate) parts: Vec<MergePart>,
     /// Whether they come from the log of an earlier process.
     pub(crate) is_left: bool,
-    /// How the other half of the log names the last of them; zero if it does not.
+}
+
+/// A part of the commits to merge.
+pub(crate) struct MergePart {
+    /// The last of them, and how the log names it; zero if it does not.
+    pub(crate) last: TransactionId,
     pub(crate) log_end: Checksum,
 }
 
@@ -173,16 +191,17 @@ impl Memtable {
         number: impl Fn(&[u8]) -> usize,
     ) {
         let mut state = self.lock();
-        let records = Arc::make_mut(&mut state.newer);
+        let last = left.last(base.transaction());
         for change in left.changes() {
-            records.put(SmallChange {
+            let change = SmallChange {
                 handle: number(change.table),
                 table: change.table.into(),
                 key: change.key.into(),
                 value: change.value.map(Into::into),
-            });
+            };
+            state.newer.records.put(last, change);
         }
-        records.commit_count = left.commit_count();
+        state.newer.commit_count = left.commit_count();
         let is_filled = !state.is_empty();
         state.base = is_filled.then_some(base);
         state.is_closed = is_filled;
@@ -195,10 +214,9 @@ impl Memtable {
 
     /// Adds a commit. Its changes are in the log.
     pub(crate) fn add(&self, state: &mut MemtableState, changes: Vec<SmallChange>) {
-        debug_assert!(state.base.is_some(), "a memtable with commits has a base");
-        let records = Arc::make_mut(&mut state.newer);
-        changes.into_iter().for_each(|change| records.put(change));
-        records.commit_count += 1;
+        let last = state.last();
+        let last = last.expect("a memtable that takes commits has a base");
+        state.newer.add(last.next(), changes);
         self.is_filled.store(true, Release);
     }
 
@@ -211,8 +229,8 @@ impl Memtable {
         merged: Arc<Snapshot>,
         is_for_reader: bool,
     ) -> bool {
-        let records = (state.merging.take()).expect("a merge has taken the commits");
-        if is_for_reader && records.commit_count < WORTHWHILE {
+        let merged_batch = (state.merging.take()).expect("a merge has taken the commits");
+        if is_for_reader && merged_batch.commit_count < WORTHWHILE {
             self.direct_count.store(DIRECT, Relaxed);
         }
         state.change_limit = match is_for_reader {
@@ -246,7 +264,7 @@ impl MemtableState {
     /// Number of commits in it.
     pub(crate) fn commit_count(&self) -> u64 {
         let merging = self.merging.as_ref();
-        self.newer.commit_count + merging.map_or(0, |records| records.commit_count)
+        self.newer.commit_count + merging.map_or(0, |batch| batch.commit_count)
     }
 
     /// Takes no more commits. Those that it has stay in the log.
@@ -306,49 +324,103 @@ impl MemtableState {
         Some(TransactionId(base.transaction().0 + self.commit_count()))
     }
 
-    /// The present content. It stays the same while the view lives.
-    pub(crate) fn view(&self) -> MemtableView {
+    /// The commits so far. They stay the same while the view lives.
+    pub(crate) fn view(&self, last: TransactionId) -> MemtableView {
+        let merging = self.merging.as_ref();
         MemtableView {
-            newer: Arc::clone(&self.newer),
-            merging: self.merging.clone(),
+            newer: Arc::clone(&self.newer.records),
+            merging: merging.map(|batch| Arc::clone(&batch.records)),
+            last,
         }
+    }
+
+    /// The target of a reader that ends with the last commit; `None` if there are too many others.
+    pub(crate) fn target(&mut self) -> Option<Arc<ReadTarget>> {
+        let last = self.last()?;
+        if let Some(target) = self.targets.last()
+            && target.transaction == last
+        {
+            return Some(Arc::clone(target));
+        }
+        self.targets.retain(|target| Arc::strong_count(target) > 1);
+        let log_end = self.wal.as_ref().map(Wal::last_entry)?;
+        let target = Arc::new(ReadTarget::new(last, log_end));
+        (self.targets.len() < TARGETS_MAX).then(|| self.targets.push(Arc::clone(&target)))?;
+        Some(target)
+    }
+
+    /// Takes the target of the readers that end with this commit, and forgets those before.
+    pub(crate) fn take_target(&mut self, merged: TransactionId) -> Option<Arc<ReadTarget>> {
+        let after = self
+            .targets
+            .partition_point(|target| target.transaction <= merged);
+        let last = self.targets.drain(..after).last()?;
+        debug_assert!(
+            last.transaction == merged || Arc::strong_count(&last) == 1,
+            "a merge stops at the state of each reader"
+        );
+        (last.transaction == merged && Arc::strong_count(&last) > 1).then_some(last)
     }
 
     /// Takes all commits, to merge them. Others can be added meanwhile. The caller has the writer's
     /// state until [`Memtable::end_merge`] or [`Self::undo_merge`].
     pub(crate) fn begin_merge(&mut self) -> ToMerge {
         assert!(self.merging.is_none(), "one thread merges at a time");
+        let base = self.base.as_ref().map(|base| base.transaction());
         let last = self.last().unwrap_or_default();
         self.is_asked = false;
-        let records = mem::take(&mut self.newer);
-        self.merging = Some(Arc::clone(&records));
+        let batch = mem::take(&mut self.newer);
+        let records = Arc::clone(&batch.records);
+        self.merging = Some(batch);
         let is_left = self.left.commit_count() > 0;
         let mut log_end = Checksum(0);
         if let Some(wal) = &mut self.wal
             && !is_left
         {
-            log_end = wal.last();
+            log_end = wal.last_entry();
             if !self.is_closed {
                 wal.turn_over(last);
             }
         }
+        let is_live = |target: &&Arc<ReadTarget>| Arc::strong_count(target) > 1;
+        let within = self.targets.iter().filter(is_live);
+        let mut parts: Vec<_> = within
+            .map(|target| MergePart {
+                last: target.transaction,
+                log_end: target.log_end,
+            })
+            .filter(|part| part.last < last)
+            .collect();
+        parts.push(MergePart { last, log_end });
         ToMerge {
             records,
+            base: base.unwrap_or_default(),
+            parts,
             is_left,
-            log_end,
         }
+    }
+
+    /// Notes that the commits up to `merged` are in the trees, while the others are being merged.
+    pub(crate) fn end_part(&mut self, merged: Arc<Snapshot>) {
+        let base = self.base.as_ref().map(|base| base.transaction());
+        let before = base.unwrap_or_default();
+        let batch = self.merging.as_mut();
+        let batch = batch.expect("a merge has taken the commits");
+        batch.commit_count -= merged.transaction().0 - before.0;
+        assert!(batch.commit_count > 0, "the last part ends the merge");
+        self.base = Some(merged);
     }
 
     /// Notes that the commits of [`Self::begin_merge`] are not in the trees. Until they are, no
     /// other is added: both halves of the log are in use.
     pub(crate) fn undo_merge(&mut self) {
-        let Some(mut records) = self.merging.take() else {
+        let Some(mut batch) = self.merging.take() else {
             return;
         };
-        if self.newer.commit_count > 0 {
-            Arc::make_mut(&mut records).append(&self.newer);
-        }
-        self.newer = records;
+        batch.records.append(&self.newer.records);
+        batch.commit_count += self.newer.commit_count;
+        batch.change_count += self.newer.change_count;
+        self.newer = batch;
         self.is_closed = true;
     }
 

@@ -1,14 +1,17 @@
 //! The changed records of the commits in the memtable.
 
-use crate::instance::wal::Change;
-use std::{collections::BTreeMap, sync::Arc};
+use crate::{TransactionId, instance::wal::Change};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::{Arc, PoisonError, RwLock},
+};
 
 /// A change of a small transaction.
 #[derive(Clone, Debug)]
 pub(crate) struct SmallChange {
     pub(crate) handle: usize,
     pub(crate) table: Arc<[u8]>,
-    pub(crate) key: Box<[u8]>,
+    pub(crate) key: Arc<[u8]>,
     /// `None` removes the record.
     pub(crate) value: Option<Box<[u8]>>,
 }
@@ -23,80 +26,147 @@ impl SmallChange {
     }
 }
 
-/// The changed records of some commits.
-#[derive(Clone, Default, Debug)]
+/// The changed records of some commits. Changes are only added, so that readers find those of their
+/// state, and borrow their values, while others commit.
+#[derive(Default, Debug)]
 pub(crate) struct MemtableRecords {
-    tables: BTreeMap<usize, TableRecords>,
-    pub(crate) commit_count: u64,
+    versions: boxcar::Vec<RecordVersion>,
+    /// By the handles of tables.
+    index: RwLock<BTreeMap<usize, TableIndex>>,
+}
+
+/// A change, and the commit that made it.
+#[derive(Debug)]
+struct RecordVersion {
+    commit: TransactionId,
+    change: SmallChange,
+    /// The change of the same record before this one.
+    older: Option<usize>,
+}
+
+#[derive(Debug)]
+struct TableIndex {
+    /// The first commit that changed the table.
+    first: TransactionId,
+    /// The last change of each record.
+    newest: BTreeMap<Arc<[u8]>, usize>,
+}
+
+impl MemtableRecords {
+    /// Adds a change. The caller has locked the memtable, or is the only owner.
+    pub(super) fn put(&self, commit: TransactionId, change: SmallChange) {
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let table = index.entry(change.handle).or_insert_with(|| TableIndex {
+            first: commit,
+            newest: BTreeMap::new(),
+        });
+        let newest = table.newest.entry(Arc::clone(&change.key));
+        let older = match &newest {
+            Entry::Vacant(_) => None,
+            Entry::Occupied(newest) => Some(*newest.get()),
+        };
+        let added = self.versions.push(RecordVersion {
+            commit,
+            change,
+            older,
+        });
+        assert!(older < Some(added), "changes are added in order");
+        newest.insert_entry(added);
+    }
+
+    /// Adds later commits.
+    pub(super) fn append(&self, later: &Self) {
+        for (_, version) in &later.versions {
+            self.put(version.commit, version.change.clone());
+        }
+    }
+
+    /// The last change of a record in the commits up to `last`.
+    fn find(&self, handle: usize, key: &[u8], last: TransactionId) -> Option<&SmallChange> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        let newest = *index.get(&handle)?.newest.get(key)?;
+        drop(index);
+        let version = self.version_at(newest, last)?;
+        Some(&version.change)
+    }
+
+    /// The newest one of these versions of a record that is not after `last`.
+    fn version_at(&self, newest: usize, last: TransactionId) -> Option<&RecordVersion> {
+        let mut next = Some(newest);
+        while let Some(version) = self.versions.get(next?) {
+            if version.commit <= last {
+                return Some(version);
+            }
+            next = version.older;
+        }
+        None
+    }
+
+    /// Whether commits up to `last` change records of the table.
+    fn changes(&self, handle: usize, last: TransactionId) -> bool {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.get(&handle).is_some_and(|table| table.first <= last)
+    }
+
+    /// The changes of the commits after `after`, up to `last`: the last one of each record, by
+    /// table and key.
+    pub(crate) fn changes_between(
+        &self,
+        after: TransactionId,
+        last: TransactionId,
+    ) -> Vec<&SmallChange> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        let newest = index.values().flat_map(|table| table.newest.values());
+        newest
+            .filter_map(|newest| self.version_at(*newest, last))
+            .filter(|version| version.commit > after)
+            .map(|version| &version.change)
+            .collect()
+    }
+}
+
+/// Successive commits in the memtable.
+#[derive(Default, Debug)]
+pub(super) struct CommitBatch {
+    pub(super) records: Arc<MemtableRecords>,
+    pub(super) commit_count: u64,
     pub(super) change_count: usize,
 }
 
-/// The changed records of a table.
-#[derive(Clone, Debug)]
-struct TableRecords {
-    name: Arc<[u8]>,
-    /// `None` for removed ones.
-    records: BTreeMap<Box<[u8]>, Option<Box<[u8]>>>,
+impl CommitBatch {
+    pub(super) fn add(&mut self, commit: TransactionId, changes: Vec<SmallChange>) {
+        self.commit_count += 1;
+        self.change_count += changes.len();
+        for change in changes {
+            self.records.put(commit, change);
+        }
+    }
 }
 
-/// The content of the memtable at some time.
+/// The commits in the memtable up to one of them.
 #[derive(Debug)]
 pub(crate) struct MemtableView {
     pub(super) newer: Arc<MemtableRecords>,
     pub(super) merging: Option<Arc<MemtableRecords>>,
-}
-
-impl MemtableRecords {
-    /// All changes, by table and key.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &[u8], &[u8], Option<&[u8]>)> {
-        self.tables.iter().flat_map(|(handle, table)| {
-            (table.records.iter())
-                .map(|(key, value)| (*handle, &*table.name, &**key, value.as_deref()))
-        })
-    }
-
-    fn get(&self, handle: usize, key: &[u8]) -> Option<Option<&[u8]>> {
-        let found = self.tables.get(&handle)?.records.get(key)?;
-        Some(found.as_deref())
-    }
-
-    /// Adds a change.
-    pub(super) fn put(&mut self, change: SmallChange) {
-        let table = self.tables.entry(change.handle);
-        let table = table.or_insert_with(|| TableRecords {
-            name: change.table,
-            records: BTreeMap::new(),
-        });
-        table.records.insert(change.key, change.value);
-        self.change_count += 1;
-    }
-
-    /// Adds later commits.
-    pub(super) fn append(&mut self, later: &Self) {
-        for (handle, table) in &later.tables {
-            for (key, value) in &table.records {
-                self.put(SmallChange {
-                    handle: *handle,
-                    table: Arc::clone(&table.name),
-                    key: key.clone(),
-                    value: value.clone(),
-                });
-            }
-        }
-        self.commit_count += later.commit_count;
-    }
+    pub(super) last: TransactionId,
 }
 
 impl MemtableView {
     /// The change of a record: its new value, or a removal.
     pub(crate) fn get(&self, handle: usize, key: &[u8]) -> Option<Option<&[u8]>> {
-        let older = || self.merging.as_ref()?.get(handle, key);
-        self.newer.get(handle, key).or_else(older)
+        let older = || self.merging.as_ref()?.find(handle, key, self.last);
+        let found = self.newer.find(handle, key, self.last).or_else(older);
+        found.map(|change| change.value.as_deref())
     }
 
     /// Whether records of the table are changed.
     pub(crate) fn changes(&self, handle: usize) -> bool {
         let mut all = self.merging.iter().chain([&self.newer]);
-        all.any(|records| records.tables.contains_key(&handle))
+        all.any(|records| records.changes(handle, self.last))
+    }
+
+    /// The last of its commits.
+    pub(crate) fn last(&self) -> TransactionId {
+        self.last
     }
 }

@@ -15,6 +15,8 @@ pub(crate) mod merger;
 pub(crate) mod opening;
 pub(crate) mod openings;
 pub(crate) mod policies;
+pub(crate) mod read_buffer;
+pub(crate) mod read_target;
 pub(crate) mod recovered;
 pub(crate) mod shrink_state;
 pub(crate) mod table_handles;

@@ -79,6 +79,7 @@ pub(crate) struct Wal {
     end: usize,
     half_end: usize,
     last: Checksum,
+    last_entry: Checksum,
     buffer: Vec<u8>,
 }
 
@@ -99,6 +100,7 @@ impl Wal {
             end: 0,
             half_end: WAL_LEN,
             last: Checksum(0),
+            last_entry: Checksum(0),
             buffer: Vec::new(),
         })
     }
@@ -141,9 +143,9 @@ impl Wal {
         used * 100 / HALF_LEN
     }
 
-    /// The checksum of the last entry, or of the header if there is none.
-    pub(crate) fn last(&self) -> Checksum {
-        self.last
+    /// The checksum of the last entry.
+    pub(crate) fn last_entry(&self) -> Checksum {
+        self.last_entry
     }
 
     /// Whether there is room for an entry with these changes.
@@ -193,6 +195,7 @@ impl Wal {
         self.header = None;
         self.end += len;
         self.last = checksum;
+        self.last_entry = checksum;
         Ok(())
     }
 

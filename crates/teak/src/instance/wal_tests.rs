@@ -162,7 +162,7 @@ fn a_log_without_entries_is_replaced() {
 fn merged(wal: &Wal, count: u64) -> Record {
     Record {
         transaction: TransactionId(record().transaction.0 + count),
-        log_end: wal.last(),
+        log_end: wal.last_entry(),
         catalog_root: [9; 64],
         ..record()
     }

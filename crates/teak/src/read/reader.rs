@@ -214,6 +214,20 @@ impl Reader {
 }
 
 impl Reset {
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        match &self.0 {
+            ResetHold::Kept(hold) => &hold.engine,
+            ResetHold::None(engine) => engine,
+        }
+    }
+
+    /// Leaves its slot to the next reader of this thread.
+    pub(crate) fn release(self) {
+        if let ResetHold::Kept(hold) = self.0 {
+            put_cached(hold);
+        }
+    }
+
     /// Begins to read the visible state.
     #[inline]
     pub(crate) fn begin(self) -> Result<Reader> {

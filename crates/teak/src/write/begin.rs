@@ -138,6 +138,11 @@ impl WriteTransaction {
 
     /// Begins again on the newest state, keeping the writer lock. The transaction must have ended.
     pub(crate) fn begin_again(&mut self) -> Result<()> {
+        self.begin_again_for(1)
+    }
+
+    /// Like [`Self::begin_again`], to commit several commits as one.
+    pub(crate) fn begin_again_for(&mut self, commit_count: u64) -> Result<()> {
         assert!(
             self.status.is_ended,
             "a transaction begins again when all that it did is committed or undone"
@@ -148,7 +153,7 @@ impl WriteTransaction {
         let spans = mem::take(&mut self.timing.spans);
         let (engine, writer) = (Arc::clone(&self.engine), self.pages.writer.take());
         self.event_delivery.disarm();
-        *self = Self::of(&engine, beginning, writer, 1);
+        *self = Self::of(&engine, beginning, writer, commit_count);
         self.set_durability(durability);
         (self.timing.began_ms, self.timing.spans) = (began_ms, spans);
         Ok(())

@@ -25,6 +25,7 @@ impl WriteTransaction {
         }
         let unfinished = EndedByPanic(self);
         let committed = unfinished.0.commit_and_stay();
+        let committed = committed.map(|state| state.transaction());
         mem::forget(unfinished);
         let note = self.timing.commit_note.take();
         if let (Ok(transaction), Some(note)) = (&committed, note) {
@@ -52,12 +53,12 @@ impl WriteTransaction {
         }
     }
 
-    fn commit_and_stay(&mut self) -> Result<TransactionId> {
+    /// Commits, and keeps the writer lock. The transaction has ended.
+    pub(super) fn commit_and_stay(&mut self) -> Result<Arc<Snapshot>> {
         let _span = (self.timing.spans).enter_commit(self.pages.limits.durability);
-        let transaction = self
-            .write()
-            .map_err(|error| error.at(&self.engine.file.path))?
-            .transaction();
+        let written = self.write();
+        let state = written.map_err(|error| error.at(&self.engine.file.path))?;
+        let transaction = state.transaction();
         assert!(
             transaction == self.base.transaction() || self.status.is_ended,
             "a transaction that was committed has ended"
@@ -68,7 +69,7 @@ impl WriteTransaction {
                 .named(self.engine.committer.wait_without_waking(transaction))?;
         }
         self.timing.spans.end_commit();
-        Ok(transaction)
+        Ok(state)
     }
 
     /// Undoes what can be undone, and refuses everything except a rollback: it is uncertain how

@@ -1,7 +1,7 @@
 //! Merging the memtable into the trees.
 
 use crate::{
-    Error, PageNumber, Result,
+    Error, PageNumber, Result, TransactionId,
     page::{max_key_len, value::StoredValue},
     read::snapshot::Snapshot,
     record::durability::Durability,
@@ -11,7 +11,9 @@ use crate::{
     instance::{
         engine::Engine,
         held_writer_lock::HeldWriterLock,
-        memtable::{AGE_MAX, MemtableState, ToMerge, is_plain},
+        memtable::{AGE_MAX, MemtableState, MergePart, ToMerge, is_plain},
+        memtable_records::SmallChange,
+        read_buffer::give_trees,
     },
     write::{small_commit::memtable_capacity, transaction::WriteTransaction},
 };
@@ -107,7 +109,7 @@ impl Engine {
     ) -> Result<()> {
         let unfinished = UndoneMerge(self);
         txn.event_delivery.disarm();
-        txn.apply(merging)?;
+        txn.merge_parts(merging)?;
         let merged = txn.write()?;
         mem::forget(unfinished);
         assert_eq!(
@@ -143,6 +145,7 @@ impl Engine {
         writer: &HeldWriterLock,
     ) {
         let mut memtable = self.memtable.lock();
+        give_trees(self, &mut memtable, merged.transaction());
         let is_for_reader = reason == MergeReason::Reader;
         let is_all = (self.memtable).end_merge(&mut memtable, merged, is_for_reader);
         if is_all {
@@ -159,6 +162,13 @@ impl Engine {
         if is_full {
             self.merger.hurry();
         }
+    }
+
+    /// Notes that the first commits that are being merged are in the trees.
+    fn end_part(self: &Arc<Self>, merged: Arc<Snapshot>) {
+        let mut memtable = self.memtable.lock();
+        give_trees(self, &mut memtable, merged.transaction());
+        memtable.end_part(merged);
     }
 
     /// Has another thread merge when the commits are old enough.
@@ -199,10 +209,8 @@ pub(crate) fn begin_merge(
 ) -> Result<(WriteTransaction, ToMerge)> {
     let mut merging = None;
     let txn = WriteTransaction::begin_for(engine, writer, || {
-        let mut memtable = engine.memtable.lock();
-        let count = memtable.commit_count();
-        merging = Some(memtable.begin_merge());
-        count
+        let begun = merging.insert(engine.memtable.lock().begin_merge());
+        begun.parts[0].last.0 - begun.base.0
     })?;
     debug_assert!(txn.tables.open.is_empty(), "it has done nothing yet");
     let merging = merging.expect("a transaction that begins has asked for its commits");
@@ -231,8 +239,8 @@ impl WriteTransaction {
         let unfinished = UndoneMerge(engine);
         let limits = &txn.pages.limits;
         let (durability, expected) = (limits.durability, limits.expected);
+        txn.merge_parts(&merging)?;
         let last = txn.id();
-        txn.apply(&merging)?;
         let merged = txn.checkpoint()?;
         assert_eq!(merged, last, "a merge makes the last of its commits");
         mem::forget(unfinished);
@@ -253,28 +261,52 @@ impl WriteTransaction {
         Ok(txn)
     }
 
-    /// Applies all changes of the memtable.
-    fn apply(&mut self, merging: &ToMerge) -> Result<()> {
-        debug_assert_eq!(
-            self.commit_count, merging.records.commit_count,
-            "a merge is as many commits as the memtable has"
-        );
+    /// Applies all changes of the memtable. Commits those before its last part.
+    pub(crate) fn merge_parts(&mut self, merging: &ToMerge) -> Result<()> {
+        let mut after = merging.base;
+        let mut parts = merging.parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            debug_assert_eq!(self.id(), part.last, "a part makes the last of its commits");
+            self.merge_part(merging, after, part)?;
+            after = part.last;
+            if let Some(next) = parts.peek() {
+                let merged = self.commit_and_stay()?;
+                self.engine.end_part(merged);
+                self.begin_again_for(next.last.0 - after.0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the changes of the commits after `after`.
+    fn merge_part(
+        &mut self,
+        merging: &ToMerge,
+        after: TransactionId,
+        part: &MergePart,
+    ) -> Result<()> {
         self.set_durability(Durability::Lazy);
         self.status.is_merging = true;
-        self.status.log_end = merging.log_end;
+        self.status.log_end = part.log_end;
         // The file grows instead: a hook of the application may begin to read.
         self.pages.limits.slow_readers = None;
-        for (handle, name, key, value) in merging.records.iter() {
+        for change in merging.records.changes_between(after, part.last) {
+            let SmallChange {
+                handle,
+                table,
+                key,
+                value,
+            } = change;
             if merging.is_left {
-                self.refuse_unfit(handle, name, key)?;
+                self.refuse_unfit(*handle, table, key)?;
             }
             match value {
                 Some(value) => {
                     let value = StoredValue::inline(value);
-                    self.insert(handle, name, key, value, Existing::Replace)?;
+                    self.insert(*handle, table, key, value, Existing::Replace)?;
                 }
                 None => {
-                    self.remove(handle, name, key)?;
+                    self.remove(*handle, table, key)?;
                 }
             }
         }

@@ -81,9 +81,8 @@ impl Begun {
 /// A transaction that has made a few changes of single records, or none.
 #[derive(Debug)]
 pub(crate) struct SmallTransaction {
-    // Dropped before the permit, so that the next commit is added in place.
-    /// The commits in the memtable after `base`; `None` once that of this transaction is added.
-    memtable: Option<MemtableView>,
+    /// The commits in the memtable after `base`.
+    memtable: MemtableView,
     /// `None` after [`Self::to_whole`], which then has it, and after the commit.
     permit: Mutex<Option<WriterPermit>>,
     engine: Arc<Engine>,
@@ -123,14 +122,14 @@ impl SmallTransaction {
             last >= base.transaction(),
             "commits in the memtable follow those in the trees"
         );
-        let view = memtable.view();
+        let view = memtable.view(last);
         // While the memtable is locked, no merge ends. So no writer has collected pins since
         // another state became the newest one.
         let unique_id = unique_id();
         lock(&engine.committer.small_pins).push((unique_id, base.transaction()));
         drop(memtable);
         Ok(Begun::Small(Self {
-            memtable: Some(view),
+            memtable: view,
             permit: Mutex::new(Some(permit)),
             engine: Arc::clone(engine),
             base,
@@ -212,8 +211,7 @@ impl SmallTransaction {
     /// Whether the table has changes that [`Self::state`] does not have.
     pub(crate) fn is_changed(&self, handle: usize) -> bool {
         let has_change = |change: &SmallChange| change.handle == handle;
-        let mut view = self.memtable.iter();
-        self.changes.iter().any(has_change) || view.any(|view| view.changes(handle))
+        self.changes.iter().any(has_change) || self.memtable.changes(handle)
     }
 
     /// The newest state in the trees when the transaction began.
@@ -266,8 +264,7 @@ impl SmallTransaction {
         if let Some(change) = self.change_of(handle, key) {
             return Ok(change.value.as_deref());
         }
-        let view = self.memtable.as_ref();
-        if let Some(found) = view.and_then(|view| view.get(handle, key)) {
+        if let Some(found) = self.memtable.get(handle, key) {
             return Ok(found);
         }
         let state = self.state();
@@ -367,8 +364,6 @@ impl SmallTransaction {
         if self.changes.is_empty() {
             return Ok(TransactionId(self.id.0 - 1));
         }
-        // Nobody else has a view by now, so the commit is added in place.
-        self.memtable = None;
         let Added::Yes(merge_by) = add_to_memtable(&self.engine, self.id, &mut self.changes)?
         else {
             return self.commit_whole();

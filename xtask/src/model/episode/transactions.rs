@@ -95,7 +95,7 @@ impl ModelEpisode {
     pub(super) fn commit_in_turn(&mut self, txn: WriteTxn) -> ModelResult<TransactionId> {
         self.commits += 1;
         let id = txn.id();
-        let committed = match self.commits % 4 {
+        let committed = match self.commits % 8 {
             0 => {
                 let ticket = txn.commit_async()?;
                 ticket.wait()?;

@@ -2,10 +2,11 @@
 
 use super::{
     super::{
-        changes::{expect_kept, not_kept},
         key_range::{KeyRange, borrowed},
         shape::ModelKey,
-        violation::{ModelResult, expect_bytes, expect_refused, expect_same},
+        violation::{
+            ModelResult, expect_bytes, expect_kept, expect_refused, expect_same, not_kept,
+        },
     },
     RawMultiTable,
     oracle::{MultiModel, Pair, PairRange, borrowed_pairs},

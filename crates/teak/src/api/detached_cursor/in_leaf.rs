@@ -74,8 +74,7 @@ impl DetachedCursor {
     /// in the trees yet: bringing them there may fail, and fails only once.
     #[inline]
     fn root_in_trees<'t, T: Transaction>(&self, txn: &'t T) -> Option<RootRef<'t>> {
-        let buffered = txn.buffered();
-        match buffered.is_some_and(|small| small.is_changed(self.table.handle(txn))) {
+        match txn.is_buffered() && txn.has_buffered(self.table.handle(txn)) {
             true => None,
             false => self.table.root(txn).ok(),
         }

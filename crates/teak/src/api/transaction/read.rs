@@ -4,7 +4,10 @@ use crate::{
     Error, Result, TransactionId,
     api::{ReaderInfo, lookup_hint::LookupHint, sealed::Sealed},
     btree::{PageSource, RootRef},
-    instance::engine::Engine,
+    instance::{
+        engine::Engine,
+        read_buffer::{ReadBuffer, begin_again},
+    },
     read::{
         reader::{ParkedReader, Reader, Reset},
         snapshot::PinnedSnapshot,
@@ -47,14 +50,17 @@ use std::{fmt, sync::Arc};
 /// ```
 #[derive(Clone)]
 pub struct ReadTxn {
-    pub(super) reader: Reader,
+    /// Holds the newest state in the trees when the transaction began.
+    reader: Reader,
+    /// Later commits that it sees.
+    buffer: Option<Arc<ReadBuffer>>,
     pub(in crate::api) lookup_hint: LookupHint,
 }
 
 impl fmt::Debug for ReadTxn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadTxn")
-            .field("id", &self.reader.transaction())
+            .field("id", &self.state_id())
             .finish_non_exhaustive()
     }
 }
@@ -62,15 +68,48 @@ impl fmt::Debug for ReadTxn {
 impl ReadTxn {
     #[inline]
     pub(in crate::api) fn new(reader: Reader) -> Self {
+        Self::buffered((reader, None))
+    }
+
+    #[inline]
+    pub(in crate::api) fn buffered((reader, buffer): (Reader, Option<Arc<ReadBuffer>>)) -> Self {
         let lookup_hint = LookupHint::default();
         Self {
             reader,
+            buffer,
             lookup_hint,
         }
     }
 
-    pub(in crate::api) fn snapshot(&self) -> &PinnedSnapshot {
+    #[inline]
+    pub(super) fn state_id(&self) -> TransactionId {
+        match &self.buffer {
+            Some(buffer) => buffer.transaction(),
+            None => self.reader.transaction(),
+        }
+    }
+
+    /// The reader, whose trees have all that the transaction sees.
+    pub(super) fn trees(&self) -> Result<&Reader> {
+        match &self.buffer {
+            Some(buffer) => buffer.trees(&self.reader),
+            None => Ok(&self.reader),
+        }
+    }
+
+    /// The state that it holds. The memtable changes only records.
+    pub(super) fn held(&self) -> &Reader {
         &self.reader
+    }
+
+    /// A transaction that sees only that state, unless this is one.
+    pub(super) fn of_held(&self) -> Option<Self> {
+        let is_buffered = self.buffer.is_some();
+        is_buffered.then(|| Self::new(self.reader.clone()))
+    }
+
+    pub(in crate::api) fn snapshot(&self) -> Result<&PinnedSnapshot> {
+        Ok(self.trees()?)
     }
 
     /// Fails if the transaction has been cancelled.
@@ -133,13 +172,13 @@ impl ReadTxn {
     pub fn refresh(&mut self) -> Result<bool> {
         let engine = self.reader.engine();
         engine.refuse_forked()?;
-        let is_current = engine.visible() == self.reader.transaction() && !self.reader.is_named();
+        let is_current = engine.visible() == self.state_id() && !self.reader.is_named();
         if is_current && self.refuse_cancelled().is_ok() {
             return Ok(false);
         }
-        let newest = engine.begin_read()?;
-        let is_other = newest.transaction() != self.reader.transaction();
-        *self = Self::new(newest);
+        let newest = Self::buffered(engine.begin_read_buffered()?);
+        let is_other = newest.state_id() != self.state_id();
+        *self = newest;
         Ok(is_other)
     }
 
@@ -159,7 +198,7 @@ impl ReadTxn {
     #[must_use]
     pub fn lag(&self) -> u64 {
         let visible = self.reader.engine().visible();
-        visible.0.saturating_sub(self.reader.transaction().0)
+        visible.0.saturating_sub(self.state_id().0)
     }
 
     /// Returns the entry of this transaction in [`Database::readers`](crate::Database::readers):
@@ -183,7 +222,12 @@ impl ReadTxn {
     pub fn info(&self) -> Result<ReaderInfo> {
         let engine = self.reader.engine();
         engine.refuse_forked()?;
-        engine.reader_info(&self.reader)
+        let info = engine.reader_info(&self.reader)?;
+        Ok(ReaderInfo {
+            transaction: self.state_id(),
+            lag: self.lag(),
+            ..info
+        })
     }
 }
 
@@ -241,7 +285,12 @@ impl ReadTxn {
     /// cancelled.
     pub fn park(self) -> Result<ParkedReadTxn> {
         self.refuse_cancelled()?;
-        self.reader.park().map(ParkedReadTxn).map_err(|_| {
+        let reader = match self.buffer {
+            Some(buffer) => buffer.into_trees(&self.reader)?,
+            None => Some(self.reader),
+        };
+        let parked = reader.and_then(|reader| reader.park().ok());
+        parked.map(ParkedReadTxn).ok_or_else(|| {
             let text =
                 "a read transaction of which there are clones cannot be parked; end them first";
             Error::InvalidArgument(text.into())
@@ -268,7 +317,7 @@ impl ResetReadTxn {
     /// [`Error::InvalidArgument`] if the database has been closed; [`Error::TooManyReaders`] or
     /// [`Error::Forked`].
     pub fn renew(self) -> Result<ReadTxn> {
-        self.0.begin().map(ReadTxn::new)
+        begin_again(self.0).map(ReadTxn::buffered)
     }
 }
 
@@ -300,6 +349,17 @@ impl Sealed for ReadTxn {
 
     #[inline(always)]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
+        match &self.buffer {
+            Some(buffer) => {
+                self.refuse_cancelled()?;
+                buffer.root_of(&self.reader, handle, name)
+            }
+            None => self.root_in_trees(handle, name),
+        }
+    }
+
+    #[inline(always)]
+    fn root_in_trees(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.reader.engine().refuse_forked()?;
         self.refuse_cancelled()?;
         self.reader.root_of(handle, name)
@@ -311,7 +371,10 @@ impl Sealed for ReadTxn {
 
     #[inline]
     fn source(&self) -> &(impl PageSource + Sync) {
-        self.reader.hold()
+        match &self.buffer {
+            Some(buffer) => buffer.known_trees(&self.reader).hold(),
+            None => self.reader.hold(),
+        }
     }
 
     fn version_of(&self, _handle: usize) -> Option<(u64, u64)> {
@@ -322,6 +385,36 @@ impl Sealed for ReadTxn {
     fn committed(&self) -> Option<(u64, TransactionId)> {
         let engine = self.reader.engine();
         let may_read = engine.refuse_forked().is_ok() && self.refuse_cancelled().is_ok();
-        may_read.then(|| (engine.id(), self.reader.transaction()))
+        may_read.then(|| (engine.id(), self.state_id()))
+    }
+
+    #[inline]
+    fn source_of_trees(&self) -> &(impl PageSource + Sync) {
+        self.reader.hold()
+    }
+
+    #[inline]
+    fn is_buffered(&self) -> bool {
+        self.buffer.is_some()
+    }
+
+    fn has_buffered(&self, handle: usize) -> bool {
+        let buffer = self.buffer.as_ref();
+        buffer.is_some_and(|buffer| buffer.is_changed(handle))
+    }
+
+    #[cold]
+    fn get_buffered(
+        &self,
+        handle: usize,
+        name: &[u8],
+        key: &[u8],
+    ) -> Result<Option<Option<&[u8]>>> {
+        let Some(buffer) = self.buffer.as_ref().filter(|_| self.has_buffered(handle)) else {
+            return Ok(None);
+        };
+        self.reader.engine().refuse_forked()?;
+        self.refuse_cancelled()?;
+        buffer.get(&self.reader, handle, name, key).map(Some)
     }
 }

@@ -79,8 +79,25 @@ impl Sealed for WriteTxn {
     }
 
     #[inline]
-    fn buffered(&self) -> Option<&SmallTransaction> {
-        self.small()
+    fn is_buffered(&self) -> bool {
+        self.small().is_some()
+    }
+
+    fn has_buffered(&self, handle: usize) -> bool {
+        self.small().is_some_and(|small| small.is_changed(handle))
+    }
+
+    #[inline(never)]
+    fn get_buffered(
+        &self,
+        handle: usize,
+        name: &[u8],
+        key: &[u8],
+    ) -> Result<Option<Option<&[u8]>>> {
+        match self.small() {
+            Some(small) => small.get(handle, name, key),
+            None => Ok(None),
+        }
     }
 }
 

@@ -1,0 +1,172 @@
+//! Readers of commits that are in the memtable and not in the trees.
+
+use crate::{
+    Error, Result, TransactionId,
+    btree::{RootRef, lookup, reading::reading_twice},
+};
+use crate::{
+    instance::{
+        engine::Engine, memtable::MemtableState, memtable_records::MemtableView,
+        read_target::ReadTarget,
+    },
+    read::{
+        located::located,
+        reader::{Reader, Reset},
+    },
+};
+use std::sync::Arc;
+
+/// The commits that a reader sees besides the trees of the state that it holds: those after it that
+/// were in the memtable. Clones of the reader share it.
+#[derive(Debug)]
+pub(crate) struct ReadBuffer {
+    view: MemtableView,
+    target: Arc<ReadTarget>,
+}
+
+impl ReadBuffer {
+    /// The state that the reader sees.
+    pub(crate) fn transaction(&self) -> TransactionId {
+        self.view.last()
+    }
+
+    /// Whether the table has changes that are not in the trees of the state that the reader holds.
+    pub(crate) fn is_changed(&self, handle: usize) -> bool {
+        self.view.changes(handle)
+    }
+
+    /// The value of a record of a changed table. `held` is the reader.
+    pub(crate) fn get<'t>(
+        &'t self,
+        held: &'t Reader,
+        handle: usize,
+        name: &[u8],
+        key: &[u8],
+    ) -> Result<Option<&'t [u8]>> {
+        if let Some(found) = self.view.get(handle, key) {
+            return Ok(found);
+        }
+        let Some(root) = held.root_of(handle, name)? else {
+            return Ok(None);
+        };
+        let source = held.hold();
+        let found = reading_twice(source, || match lookup::get(source, &root, key)? {
+            Some(value) => lookup::load(source, root.page, value).map(Some),
+            None => Ok(None),
+        });
+        found.map_err(|error| {
+            let error = located(error, source, &root, name, Some(key));
+            error.at(&held.engine().file.path)
+        })
+    }
+
+    /// The root of a table.
+    #[cold]
+    pub(crate) fn root_of<'t>(
+        &'t self,
+        held: &'t Reader,
+        handle: usize,
+        name: &[u8],
+    ) -> Result<Option<RootRef<'t>>> {
+        held.engine().refuse_forked()?;
+        match self.is_changed(handle) {
+            true => self.trees(held)?.root_of(handle, name),
+            false => held.root_of(handle, name),
+        }
+    }
+
+    /// The reader whose trees have the tables that were asked for.
+    #[cold]
+    pub(crate) fn known_trees<'t>(&'t self, held: &'t Reader) -> &'t Reader {
+        self.merged().unwrap_or(held)
+    }
+
+    /// A reader of the same state in the trees, into which it is merged if it is not there.
+    pub(crate) fn trees<'t>(&'t self, held: &Reader) -> Result<&'t Reader> {
+        if self.merged().is_none() {
+            held.engine().show_memtable()?;
+        }
+        // Without a slot for another reader, the thread that merged could not begin.
+        self.merged().ok_or(Error::SnapshotLost)
+    }
+
+    fn merged(&self) -> Option<&Reader> {
+        self.target.reader()
+    }
+
+    /// Like [`Self::trees`], for the only owner; `None` if there are clones.
+    pub(crate) fn into_trees(self: Arc<Self>, held: &Reader) -> Result<Option<Reader>> {
+        self.trees(held)?;
+        let target = Arc::into_inner(self).map(|buffer| buffer.target);
+        let target = target.and_then(Arc::into_inner);
+        let reader = target.and_then(ReadTarget::into_reader::<Reader>);
+        Ok(reader.map(|reader| *reader))
+    }
+}
+
+/// Begins again like [`Engine::begin_read_buffered`].
+pub(crate) fn begin_again(reset: Reset) -> Result<(Reader, Option<Arc<ReadBuffer>>)> {
+    if !reset.engine().memtable.is_filled() {
+        return Ok((reset.begin()?, None));
+    }
+    let engine = Arc::clone(reset.engine());
+    reset.release();
+    engine.begin_read_buffered()
+}
+
+/// Gives the readers that end with this commit its state, which is the newest one in the trees.
+pub(crate) fn give_trees(
+    engine: &Arc<Engine>,
+    memtable: &mut MemtableState,
+    merged: TransactionId,
+) {
+    if let Some(target) = memtable.take_target(merged) {
+        let reader = Reader::begin(engine).ok();
+        target.give(reader.filter(|reader| reader.transaction() == merged));
+    }
+}
+
+impl Engine {
+    /// Begins to read the newest commit, which may be in the memtable only.
+    #[inline]
+    pub(crate) fn begin_read_buffered(
+        self: &Arc<Self>,
+    ) -> Result<(Reader, Option<Arc<ReadBuffer>>)> {
+        self.refuse_closed()?;
+        match self.memtable.is_filled() {
+            true => self.begin_filled(),
+            false => Ok((Reader::begin(self)?, None)),
+        }
+    }
+
+    #[cold]
+    fn begin_filled(self: &Arc<Self>) -> Result<(Reader, Option<Arc<ReadBuffer>>)> {
+        match self.begin_buffered()? {
+            Some((reader, buffer)) => Ok((reader, Some(buffer))),
+            None => Ok((self.begin_read()?, None)),
+        }
+    }
+
+    /// Begins with the commits in the memtable; `None` if they have to be merged instead.
+    fn begin_buffered(self: &Arc<Self>) -> Result<Option<(Reader, Arc<ReadBuffer>)>> {
+        self.refuse_forked()?;
+        let mut memtable = self.memtable.lock();
+        let Some(base) = memtable.base().map(|base| base.transaction()) else {
+            return Ok(None);
+        };
+        let target = match memtable.is_usable() {
+            true => memtable.target(),
+            false => None,
+        };
+        let Some(target) = target else {
+            return Ok(None);
+        };
+        let reader = Reader::begin(self)?;
+        // A merge ends now.
+        if reader.transaction() != base {
+            return Ok(None);
+        }
+        let view = memtable.view(target.transaction());
+        Ok(Some((reader, Arc::new(ReadBuffer { view, target }))))
+    }
+}

@@ -97,8 +97,11 @@ impl<K: Codec, V: Codec> Table<K, V> {
         txn: &'t ReadTxn,
         key: impl EncodeAs<K>,
     ) -> Result<Option<V::Item<'t>>> {
-        let (root, handle) = (self.root(txn)?, self.handle(txn));
         let key = key.encode_as()?;
+        if txn.is_buffered() {
+            return self.get_buffered(txn, key.as_ref());
+        }
+        let (root, handle) = (self.root(txn)?, self.handle(txn));
         let source = txn.source();
         let mut hint = txn.lookup_hint.of(handle);
         let found = reading_twice(source, || {

@@ -20,6 +20,8 @@ pub(crate) struct LogFile {
     path: PathBuf,
 }
 
+const PIECE_LEN: usize = 4096;
+
 impl LogFile {
     /// Creates a file of `len` zeros, all of which have blocks on the disk.
     ///
@@ -32,7 +34,7 @@ impl LogFile {
         refuse_file_len(len as u64)?;
         let file = sys::create_new(path, mode.bits() & 0o777)?;
         let made = set_permissions(&file, mode)
-            .and_then(|()| file.write_all_at(&vec![0; len], 0))
+            .and_then(|()| fill_with_zeros(&file, len))
             .and_then(|()| HeldFile::new(file, Access::ReadWrite));
         if made.is_err() {
             let _ = sys::remove_file(path);
@@ -85,4 +87,15 @@ impl LogFile {
         file.take(len_max as u64).read_to_end(&mut content)?;
         Ok(Some(content))
     }
+}
+
+/// Writes small pieces. One large write makes Linux cache the file in large folios, and file systems
+/// with buffer heads (ext4) walk all of those of a folio at each later write into it.
+fn fill_with_zeros(file: &File, len: usize) -> io::Result<()> {
+    let zeros = [0; PIECE_LEN];
+    for start in (0..len).step_by(PIECE_LEN) {
+        let piece = &zeros[..PIECE_LEN.min(len - start)];
+        file.write_all_at(piece, start as u64)?;
+    }
+    Ok(())
 }

@@ -172,8 +172,9 @@ fn many_readers_of_the_memtable_stay() {
     for (index, read) in reads.iter().enumerate() {
         let value = [index as u8 / 2];
         assert_eq!(words.get(read, "fir").unwrap(), Some(&value[..]));
-        let in_trees = words.get_in_order(read, "fir").unwrap();
-        assert_eq!(in_trees, Some(&value[..]));
+        assert_eq!(words.get_in_order(read, "fir").unwrap(), Some(&value[..]));
+        let in_trees = words.get_many(read, &["fir"]).unwrap();
+        assert_eq!(in_trees, [Some(&value[..])]);
     }
     check(&database);
 }

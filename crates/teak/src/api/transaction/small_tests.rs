@@ -645,5 +645,26 @@ fn a_cursor_reports_that_the_file_is_full() {
     }
 }
 
+/// Programs create their tables in each transaction, in case they are missing.
+#[test]
+fn a_transaction_that_creates_existing_tables_is_small() {
+    let (_directory, database, words) = database();
+    let mut txn = small(&database);
+    words.insert(&mut txn, "yew", b"new").unwrap();
+    let same: Words = txn.create_table("words").unwrap();
+    let other = txn.create_table::<u64, u64>("words");
+    assert!(matches!(other, Err(Error::TableTypeMismatch { .. })));
+    let other = txn.create_multi_table::<&str, Bytes>("words");
+    assert!(matches!(other, Err(Error::TableMismatch { .. })));
+    assert_eq!(same.get(&txn, "yew").unwrap(), Some(&b"new"[..]));
+    assert!(same.contains_key(&txn, "ash").unwrap());
+    assert!(txn.small().is_some());
+    txn.create_table::<&str, Bytes>("others").unwrap();
+    assert!(txn.small().is_none());
+    assert_eq!(same.get(&txn, "yew").unwrap(), Some(&b"new"[..]));
+    txn.commit().unwrap();
+    check(&database);
+}
+
 #[path = "small_reader_tests.rs"]
 mod readers;

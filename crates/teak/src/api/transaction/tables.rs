@@ -1,6 +1,6 @@
 //! Creating, renaming and dropping tables.
 
-use super::write::WriteTxn;
+use super::{write::WriteTxn, write_reading::Catalog};
 use crate::api::sealed::Sealed;
 use crate::{
     Error, Result, TableTypes,
@@ -82,16 +82,15 @@ impl WriteTxn {
         if len > max {
             return Err(Error::ValueTooLong { len, max });
         }
-        let handle = self.engine().handle(name);
-        let existing = self.whole()?.root_of(handle, name)?.as_deref().copied();
-        let Some(root) = existing else {
-            self.whole_mut()?.create_table(handle, name, root, types)?;
-            return Ok(root);
+        let existing = match self.small() {
+            Some(small) => existing(&Catalog(small), name, options, types)?,
+            None => existing(self, name, options, types)?,
         };
-        options.refuse_others(name, TableOptions::of_root(&root))?;
-        refuse_other_types(self, &root, name, types)?;
-        let (engine, pages) = (self.engine(), self.whole()?.pages());
-        engine.refuse_disorder(pages, &root, (handle, name))?;
+        if let Some(root) = existing {
+            return Ok(root);
+        }
+        let handle = self.engine().handle(name);
+        self.whole_mut()?.create_table(handle, name, root, types)?;
         Ok(root)
     }
 
@@ -177,4 +176,22 @@ impl WriteTxn {
             None => Ok(false),
         }
     }
+}
+
+/// The root of a table, if it exists. It must have these options and types.
+fn existing<T: Sealed>(
+    txn: &T,
+    name: &[u8],
+    options: TableOptions,
+    types: TypeNames<'_>,
+) -> Result<Option<TreeRoot>> {
+    let engine = txn.engine();
+    let handle = engine.handle(name);
+    let Some(root) = txn.root_of(handle, name)? else {
+        return Ok(None);
+    };
+    options.refuse_others(name, TableOptions::of_root(&root))?;
+    refuse_other_types(txn, &root, name, types)?;
+    engine.refuse_disorder(txn.source(), &root, (handle, name))?;
+    Ok(Some(*root))
 }

@@ -221,7 +221,7 @@ impl PageSource for WriteTxn {
 }
 
 /// The catalog that a small transaction has begun with. It changes no tables.
-struct Catalog<'t>(&'t SmallTransaction);
+pub(super) struct Catalog<'t>(pub(super) &'t SmallTransaction);
 
 impl Sealed for Catalog<'_> {
     fn engine(&self) -> &Arc<Engine> {

@@ -1,5 +1,6 @@
 package teak;
 
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
@@ -13,6 +14,8 @@ final class DbCore extends ScratchOwner {
 
     final String name;
     private final Set<TxnCore> transactions = ConcurrentHashMap.newKeySet();
+    /** Whether keys have several values, by the numbers of tables. Other kinds have others. */
+    final Map<Long, Boolean> areMulti = new ConcurrentHashMap<>();
     /** Virtual threads that wait to write. */
     final WriterQueue writers = new WriterQueue();
     private volatile long handle;

@@ -44,14 +44,24 @@ final class Tables {
         if (number == 0) {
             return 0;
         }
+        if (isMulti(core, number) != isMulti) {
+            throw new ExistsException(TABLE_MISMATCH, "the table \"" + name + "\" has "
+                    + (isMulti ? "one value" : "several values") + " for each key; open it with "
+                    + (isMulti ? "table" : "multiTable"));
+        }
+        return number;
+    }
+
+    private static boolean isMulti(TxnCore core, long number) {
+        Boolean known = core.db.areMulti.get(number);
+        if (known != null) {
+            return known;
+        }
         Scratch scratch = core.take();
         try {
-            if ((stat(core, number, scratch, 8) != 0) != isMulti) {
-                throw new ExistsException(TABLE_MISMATCH, "the table \"" + name + "\" has "
-                        + (isMulti ? "one value" : "several values") + " for each key; open it with "
-                        + (isMulti ? "table" : "multiTable"));
-            }
-            return number;
+            boolean isMulti = stat(core, number, scratch, 8) != 0;
+            core.db.areMulti.put(number, isMulti);
+            return isMulti;
         } finally {
             core.give(scratch);
         }

@@ -89,8 +89,8 @@ impl LogFile {
     }
 }
 
-/// Writes small pieces. One large write makes Linux cache the file in large folios, and file systems
-/// with buffer heads (ext4) walk all of those of a folio at each later write into it.
+/// Writes small pieces. One large write makes Linux cache the file in large folios, and file
+/// systems with buffer heads (ext4) walk all of those of a folio at each later write into it.
 fn fill_with_zeros(file: &File, len: usize) -> io::Result<()> {
     let zeros = [0; PIECE_LEN];
     for start in (0..len).step_by(PIECE_LEN) {

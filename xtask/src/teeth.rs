@@ -52,7 +52,11 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
     let all = match error {
         Planted::CheckNewest => HOSTILE_CAMPAIGNS,
         Planted::LocksOfProcess => STORM,
-        Planted::LogIgnored | Planted::SharedMemtable | Planted::MemtableUnlogged => MEMTABLE,
+        Planted::LogIgnored
+        | Planted::SharedMemtable
+        | Planted::MemtableUnlogged
+        | Planted::SeeLater
+        | Planted::PartUnnamed => MEMTABLE,
         _ => CAMPAIGNS,
     };
     let soonest = match error {

@@ -77,6 +77,8 @@ errors! {
     AnyEntry "any-entry" "A journal entry counts regardless of the entry before it."
     SharedMemtable "shared-memtable" "Commits go to the memtable while other processes have the database open."
     MemtableUnlogged "memtable-unlogged" "Commits in the memtable have no entry in the log."
+    SeeLater "see-later" "A reader of the memtable sees commits after its state."
+    PartUnnamed "part-unnamed" "A merge that stops for a reader does not name the entry in the log."
     LogIgnored "log-ignored" "Recovery ignores the log of the memtable."
     RedoNothing "redo-nothing" "Recovery ignores the journal."
     RedoDead "redo-dead" "Recovery also restores journaled pages that later entries no longer use."

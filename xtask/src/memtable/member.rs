@@ -1,21 +1,24 @@
 //! A program that makes small lazy commits, and what they leave.
 
-use crate::Result;
+use crate::{Context, Result};
 use fastrand::Rng;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     io::{self, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering::SeqCst},
     thread,
 };
-use teak::{Database, Durability, Options, Table, Transaction, WriteTxn, codec::Bytes};
+use teak::{Database, Durability, Options, ReadTxn, Table, Transaction, WriteTxn, codec::Bytes};
 
 /// The key that has the number of the last commit.
 const NUMBER: &[u8] = b"number";
 const TABLE: &str = "records";
 const KEYS: u32 = 300;
 const THREADS: usize = 2;
+/// After how many commits a thread begins to read, and how many of its readers it keeps.
+const READ_EVERY: u64 = 20;
+const READERS_MAX: usize = 3;
 
 /// One of the programs that `memtable` kills
 #[derive(clap::Args)]
@@ -85,7 +88,7 @@ impl Expected {
 fn changes(seed: u64, number: u64) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
     let mut rng = Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let change = |_| {
-        let key = format!("key {}", rng.u32(0..KEYS)).into_bytes();
+        let key = key(rng.u32(0..KEYS));
         let len = rng.usize(0..300);
         let value = (rng.u8(0..4) > 0).then(|| vec![rng.u8(..); len]);
         (key, value)
@@ -99,13 +102,16 @@ pub(super) fn open(path: &Path) -> Result<Database> {
 
 /// The content of the table of a database.
 pub(super) fn state_of(database: &Database) -> Result<RecordsFound> {
-    let txn = database.begin_read()?;
+    state_in(&database.begin_read()?)
+}
+
+fn state_in(txn: &ReadTxn) -> Result<RecordsFound> {
     let mut state = RecordsFound::default();
     let records: Records = match txn.open_table(TABLE) {
         Err(teak::Error::TableNotFound(_)) => return Ok(state),
         opened => opened?,
     };
-    for record in records.range(..).iter(&txn)? {
+    for record in records.range(..).iter(txn)? {
         let (key, value) = record?;
         match key == NUMBER {
             true => state.number = u64::from_le_bytes(value.try_into()?),
@@ -113,6 +119,56 @@ pub(super) fn state_of(database: &Database) -> Result<RecordsFound> {
         }
     }
     Ok(state)
+}
+
+/// A reader that stays while others commit and merge, and what it found at first.
+struct KeptReader {
+    txn: ReadTxn,
+    found: RecordsFound,
+}
+
+impl KeptReader {
+    fn begin(database: &Database) -> Result<Self> {
+        let txn = database.begin_read()?;
+        let found = Self::find_all(&txn).context("a reader looks up")?;
+        Ok(Self { txn, found })
+    }
+
+    /// The content of the table, by lookups alone.
+    fn find_all(txn: &ReadTxn) -> Result<RecordsFound> {
+        let table: Records = txn.open_table(TABLE)?;
+        let mut found = RecordsFound::default();
+        if let Some(number) = table.get(txn, NUMBER)? {
+            found.number = u64::from_le_bytes(number.try_into()?);
+        }
+        for key in (0..KEYS).map(key) {
+            if let Some(value) = table.get(txn, &key[..])? {
+                found.records.insert(key, value.to_vec());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Fails unless it finds what it found before.
+    fn end(self, scans: bool) -> Result {
+        let again = Self::find_all(&self.txn).context("a reader looks up again")?;
+        ensure!(
+            again == self.found,
+            "a reader finds other records than before"
+        );
+        if scans {
+            let scanned = state_in(&self.txn).context("a reader scans")?;
+            ensure!(
+                scanned == self.found,
+                "a reader scans other records than it finds"
+            );
+        }
+        Ok(())
+    }
+}
+
+fn key(number: u32) -> Vec<u8> {
+    format!("key {number}").into_bytes()
 }
 
 /// Whether a program only makes small lazy commits, so that they go on while others are merged.
@@ -140,23 +196,32 @@ pub(crate) fn run(arguments: &SmallCommitsArguments) -> Result {
 /// last commit that has returned.
 fn write(seed: u64, database: &Database, last: &AtomicU64) -> Result {
     let mut output = io::stdout();
+    let mut readers = VecDeque::new();
     loop {
         let returned = last.load(SeqCst);
-        let mut txn = database.begin_write()?;
+        let mut txn = database.begin_write().context("beginning to write")?;
         let records: Records = txn.open_table(TABLE)?;
         let number = commit(seed, &records, &mut txn)?;
         ensure!(
             number > returned,
             "commit {returned} had returned, and {number} is the next one"
         );
-        txn.commit()?;
+        txn.commit().context("committing")?;
         last.fetch_max(number, SeqCst);
         // One call of the system, so that no line is printed in part.
         output.write_all(format!("{number}\n").as_bytes())?;
+        if number.is_multiple_of(READ_EVERY) {
+            readers.push_back(KeptReader::begin(database)?);
+        }
+        if readers.len() > READERS_MAX
+            && let Some(reader) = readers.pop_front()
+        {
+            reader.end(!is_steady(seed))?;
+        }
         match number % 97 {
             _ if is_steady(seed) => {}
             13 => {
-                let seen = state_of(database)?.number;
+                let seen = state_of(database).context("a new reader")?.number;
                 ensure!(seen >= number, "a reader sees commit {seen} after {number}");
             }
             40 => database.sync()?,
@@ -167,21 +232,23 @@ fn write(seed: u64, database: &Database, last: &AtomicU64) -> Result {
 
 /// Makes the changes of the next commit, and returns its number.
 fn commit(seed: u64, records: &Records, txn: &mut WriteTxn) -> Result<u64> {
-    let number = match records.get(&*txn, NUMBER)? {
+    let number = match records.get(&*txn, NUMBER).context("the number")? {
         Some(before) => u64::from_le_bytes(before.try_into()?) + 1,
         None => 1,
     };
     for (key, value) in changes(seed, number) {
         match value {
-            Some(value) => records.insert(txn, &key[..], &value[..])?,
-            None => drop(records.remove(txn, &key[..])?),
+            Some(value) => records
+                .insert(txn, &key[..], &value[..])
+                .context("inserting")?,
+            None => drop(records.remove(txn, &key[..]).context("removing")?),
         }
     }
     match number % 61 {
         _ if is_steady(seed) => {}
         7 => txn.set_durability(Durability::Durable),
         // Makes it a whole transaction.
-        23 => drop(records.len(&*txn)?),
+        23 => drop(records.len(&*txn).context("the length")?),
         _ => {}
     }
     records.insert(txn, NUMBER, &number.to_le_bytes()[..])?;

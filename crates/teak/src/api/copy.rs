@@ -4,7 +4,6 @@ use super::{
     Iter, Range, Table, WriteTxn,
     codec::{Codec, Raw},
     kind::Kind,
-    sealed::Sealed,
 };
 use crate::{
     Error, KeyRange, Result,
@@ -184,7 +183,7 @@ impl<M: Kind> Table<Raw, Raw, M> {
         low: PairBound<'_>,
         high: PairBound<'_>,
     ) -> Result<Batch> {
-        let state = (txn.source() as _, *self.root(txn)?);
+        let state = self.tree_of(txn)?;
         let (mut records, mut len) = (Vec::new(), 0);
         for record in Iter::<Raw, Raw, M>::new(state, self.shared_name(), low, high)? {
             let (key, value) = record?;

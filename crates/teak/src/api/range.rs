@@ -234,8 +234,7 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// Returns the root of the table, if the table can have such bounds.
     fn root<'t, T: Sealed>(&self, txn: &'t T) -> Result<RootRef<'t>> {
         let root = self.table.root(txn)?;
-        self.check(&root)?;
-        Ok(root)
+        self.check(&root).map(|()| root)
     }
 
     /// Returns an iterator over the records, from both ends: in key order, and the values of a key
@@ -246,7 +245,8 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
     /// an integer of another length than the keys or the values.
     pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Iter<'t, K, V, M>> {
-        let state = (txn.source() as _, *self.root(txn)?);
+        let state = self.table.tree_of(txn)?;
+        self.check(&state.1)?;
         Iter::new(state, self.table.shared_name(), self.low(), self.high())
     }
 
@@ -292,7 +292,8 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// [`Error::TableNotFound`] or [`Error::Corrupted`]; [`Error::InvalidArgument`] if a bound is
     /// an integer of another length than the keys or the values.
     pub fn keys<'t, T: Transaction>(&self, txn: &'t T) -> Result<Keys<'t, K, M>> {
-        let state = (txn.source() as _, *self.root(txn)?);
+        let state = self.table.tree_of(txn)?;
+        self.check(&state.1)?;
         Keys::new(state, self.table.shared_name(), self.low(), self.high())
     }
 
@@ -305,8 +306,7 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
     /// # let mut txn = database.begin_write()?;
     /// let squares = txn.create_table::<u64, u64>("squares")?;
     /// squares.insert_many(&mut txn, &[(1, 1), (2, 4), (3, 9)])?;
-    /// let sum: u64 = squares.range(2..).values(&txn)?.sum::<teak::Result<_>>()?;
-    /// assert_eq!(sum, 13);
+    /// assert_eq!(squares.range(2..).values(&txn)?.sum::<teak::Result<u64>>()?, 13);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -319,10 +319,11 @@ impl<'r, K: Codec, V: Codec, M: Kind> Range<'r, K, V, M> {
         txn: &'t T,
     ) -> Result<impl DoubleEndedIterator<Item = Result<M::Value<'t, V>>> + use<'t, K, V, M, T>>
     {
-        let state = (txn.source() as _, *self.root(txn)?);
-        let name = self.table.shared_name();
-        let records = Iter::<Ignored, V, M>::new(state, name, self.low(), self.high())?;
-        Ok(records.map(|record| record.map(|((), value)| value)))
+        let state = self.table.tree_of(txn)?;
+        self.check(&state.1)?;
+        let (name, low, high) = (self.table.shared_name(), self.low(), self.high());
+        Ok(Iter::<Ignored, V, M>::new(state, name, low, high)?
+            .map(|record| record.map(|((), value)| value)))
     }
 
     /// Returns an iterator over the records that holds the transaction, for other threads.

@@ -99,7 +99,7 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     ///
     /// [`Error::TableNotFound`] or [`Error::Corrupted`].
     pub fn iter<'t, T: Transaction>(&self, txn: &'t T) -> Result<Iter<'t, K, V, M>> {
-        let state = (txn.source() as _, *self.root(txn)?);
+        let state = self.tree_of(txn)?;
         Iter::new(
             state,
             self.shared_name(),
@@ -326,7 +326,8 @@ impl<K, V, M: Kind> Table<K, V, M> {
         txn: &'t T,
         read: impl Fn(Source<'t>, &TreeRoot) -> Result<R>,
     ) -> Result<R> {
-        let (source, root) = (txn.source(), self.root(txn)?);
+        let root = self.root(txn)?;
+        let source = txn.source();
         let result = reading_twice(source, || read(source, &root));
         result.map_err(|error| self.located(error, txn, &root, None))
     }

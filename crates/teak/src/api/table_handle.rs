@@ -3,6 +3,7 @@
 use super::{
     codec::Codec,
     kind::{Kind, Multi, Single},
+    range_cursor::Source,
     sealed::Sealed,
 };
 use crate::{
@@ -187,6 +188,13 @@ impl<K, V, M: Kind> Table<K, V, M> {
     #[inline(always)]
     pub(super) fn root<'t, T: Sealed + ?Sized>(&self, txn: &'t T) -> Result<RootRef<'t>> {
         self.of_this_kind(txn.root_of(self.handle(txn), &self.name)?)
+    }
+
+    /// Returns the tree of the table. The pages of the root are found in this source only if it is
+    /// asked for after the root, which may bring the tree there.
+    pub(super) fn tree_of<'t, T: Sealed>(&self, txn: &'t T) -> Result<(Source<'t>, TreeRoot)> {
+        let root = *self.root(txn)?;
+        Ok((txn.source(), root))
     }
 
     /// The root, if it is of this kind.

@@ -8,7 +8,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | readers | take no lock, and never wait for a transaction. If the only process has collected small lazy commits ([`Options::memtable`]), its first reader that scans merges them |
+//! | readers | never wait for a transaction, and take no lock unless the memtable has commits. If the only process has collected small lazy commits ([`Options::memtable`]), its first reader that scans merges them |
 //! | writers | one transaction at a time over all processes, about in order of arrival |
 //! | commits | seen by all processes at the same moment |
 //! | flushes | shared: a flush of one process makes the earlier commits of all durable |

@@ -229,8 +229,8 @@ impl Memtable {
         merged: Arc<Snapshot>,
         is_for_reader: bool,
     ) -> bool {
-        let merged_batch = (state.merging.take()).expect("a merge has taken the commits");
-        if is_for_reader && merged_batch.commit_count < WORTHWHILE {
+        let batch = (state.merging.take()).expect("a merge has taken the commits");
+        if is_for_reader && batch.merged_count + batch.commit_count < WORTHWHILE {
             self.direct_count.store(DIRECT, Relaxed);
         }
         state.change_limit = match is_for_reader {
@@ -334,32 +334,36 @@ impl MemtableState {
         }
     }
 
-    /// The target of a reader that ends with the last commit; `None` if there are too many others.
+    /// The target of a reader that ends with the last commit; `None` if those of other readers end
+    /// with too many others.
     pub(crate) fn target(&mut self) -> Option<Arc<ReadTarget>> {
         let last = self.last()?;
-        if let Some(target) = self.targets.last()
-            && target.transaction == last
-        {
-            return Some(Arc::clone(target));
-        }
         self.targets.retain(|target| Arc::strong_count(target) > 1);
-        let log_end = self.wal.as_ref().map(Wal::last_entry)?;
+        let ends = self.targets.chunk_by(|a, b| a.transaction == b.transaction);
+        let is_new = (self.targets.last()).is_none_or(|target| target.transaction < last);
+        if is_new && ends.count() >= TARGETS_MAX {
+            return None;
+        }
+        let mut log_end = self.wal.as_ref().map(Wal::last_entry)?;
+        planted!(PartUnnamed => log_end = Checksum(0));
         let target = Arc::new(ReadTarget::new(last, log_end));
-        (self.targets.len() < TARGETS_MAX).then(|| self.targets.push(Arc::clone(&target)))?;
+        self.targets.push(Arc::clone(&target));
         Some(target)
     }
 
-    /// Takes the target of the readers that end with this commit, and forgets those before.
-    pub(crate) fn take_target(&mut self, merged: TransactionId) -> Option<Arc<ReadTarget>> {
-        let after = self
-            .targets
-            .partition_point(|target| target.transaction <= merged);
-        let last = self.targets.drain(..after).last()?;
+    /// Takes the targets of the readers that end with this commit, and forgets those of readers
+    /// that have ended.
+    pub(crate) fn take_targets(&mut self, merged: TransactionId) -> Vec<Arc<ReadTarget>> {
+        self.targets.retain(|target| Arc::strong_count(target) > 1);
+        let is_merged = |target: &Arc<ReadTarget>| target.transaction <= merged;
+        let after = self.targets.partition_point(is_merged);
+        let taken: Vec<_> = self.targets.drain(..after).collect();
+        let mut ends = taken.iter().map(|target| target.transaction);
         debug_assert!(
-            last.transaction == merged || Arc::strong_count(&last) == 1,
+            ends.all(|end| end == merged),
             "a merge stops at the state of each reader"
         );
-        (last.transaction == merged && Arc::strong_count(&last) > 1).then_some(last)
+        taken
     }
 
     /// Takes all commits, to merge them. Others can be added meanwhile. The caller has the writer's
@@ -391,6 +395,7 @@ impl MemtableState {
             })
             .filter(|part| part.last < last)
             .collect();
+        parts.dedup_by_key(|part| part.last);
         parts.push(MergePart { last, log_end });
         ToMerge {
             records,
@@ -406,7 +411,9 @@ impl MemtableState {
         let before = base.unwrap_or_default();
         let batch = self.merging.as_mut();
         let batch = batch.expect("a merge has taken the commits");
-        batch.commit_count -= merged.transaction().0 - before.0;
+        let count = merged.transaction().0 - before.0;
+        batch.commit_count -= count;
+        batch.merged_count += count;
         assert!(batch.commit_count > 0, "the last part ends the merge");
         self.base = Some(merged);
     }

@@ -1,6 +1,6 @@
 //! The changed records of the commits in the memtable.
 
-use crate::{TransactionId, instance::wal::Change};
+use crate::{TransactionId, instance::wal::Change, planted::planted};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     sync::{Arc, PoisonError, RwLock},
@@ -61,17 +61,24 @@ impl MemtableRecords {
             newest: BTreeMap::new(),
         });
         let newest = table.newest.entry(Arc::clone(&change.key));
-        let older = match &newest {
-            Entry::Vacant(_) => None,
-            Entry::Occupied(newest) => Some(*newest.get()),
+        let add = |older| {
+            self.versions.push(RecordVersion {
+                commit,
+                change,
+                older,
+            })
         };
-        let added = self.versions.push(RecordVersion {
-            commit,
-            change,
-            older,
-        });
-        assert!(older < Some(added), "changes are added in order");
-        newest.insert_entry(added);
+        match newest {
+            Entry::Vacant(newest) => {
+                newest.insert(add(None));
+            }
+            Entry::Occupied(mut newest) => {
+                let older = *newest.get();
+                let added = newest.get_mut();
+                *added = add(Some(older));
+                assert!(older < *added, "changes are added in order");
+            }
+        }
     }
 
     /// Adds later commits.
@@ -94,7 +101,7 @@ impl MemtableRecords {
     fn version_at(&self, newest: usize, last: TransactionId) -> Option<&RecordVersion> {
         let mut next = Some(newest);
         while let Some(version) = self.versions.get(next?) {
-            if version.commit <= last {
+            if version.commit <= last || planted!(SeeLater) {
                 return Some(version);
             }
             next = version.older;
@@ -130,6 +137,8 @@ impl MemtableRecords {
 pub(super) struct CommitBatch {
     pub(super) records: Arc<MemtableRecords>,
     pub(super) commit_count: u64,
+    /// Earlier commits in the records, which are in the trees by now.
+    pub(super) merged_count: u64,
     pub(super) change_count: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result, TransactionId,
-    btree::{RootRef, lookup, reading::reading_twice},
+    btree::{PageSource, RootRef, lookup, reading::reading_twice},
 };
 use crate::{
     instance::{
@@ -30,37 +30,41 @@ impl ReadBuffer {
         self.view.last()
     }
 
-    /// Whether the table has changes that are not in the trees of the state that the reader holds.
-    pub(crate) fn is_changed(&self, handle: usize) -> bool {
-        self.view.changes(handle)
+    /// Whether the trees of its state are not there, as far as this reader knows.
+    pub(crate) fn is_without_trees(&self) -> bool {
+        self.merged().is_none()
     }
 
-    /// The value of a record of a changed table. `held` is the reader.
+    /// The value of a record, read without the trees of its state; `None` if the table has several
+    /// values for a key, or there is no such table. `held` is the reader.
     pub(crate) fn get<'t>(
         &'t self,
         held: &'t Reader,
         handle: usize,
         name: &[u8],
         key: &[u8],
-    ) -> Result<Option<&'t [u8]>> {
-        if let Some(found) = self.view.get(handle, key) {
-            return Ok(found);
-        }
-        let Some(root) = held.root_of(handle, name)? else {
+    ) -> Result<Option<Option<&'t [u8]>>> {
+        held.engine().refuse_forked()?;
+        let root = held.root_of(handle, name)?;
+        let Some(root) = root.filter(|root| !root.is_multi()) else {
             return Ok(None);
         };
+        if let Some(found) = self.view.get(handle, key) {
+            return Ok(Some(found));
+        }
         let source = held.hold();
         let found = reading_twice(source, || match lookup::get(source, &root, key)? {
             Some(value) => lookup::load(source, root.page, value).map(Some),
             None => Ok(None),
         });
-        found.map_err(|error| {
+        let found = found.map_err(|error| {
             let error = located(error, source, &root, name, Some(key));
             error.at(&held.engine().file.path)
-        })
+        });
+        found.map(Some)
     }
 
-    /// The root of a table.
+    /// The root of a table in the trees of its state. From then on all pages are read there.
     #[cold]
     pub(crate) fn root_of<'t>(
         &'t self,
@@ -69,13 +73,10 @@ impl ReadBuffer {
         name: &[u8],
     ) -> Result<Option<RootRef<'t>>> {
         held.engine().refuse_forked()?;
-        match self.is_changed(handle) {
-            true => self.trees(held)?.root_of(handle, name),
-            false => held.root_of(handle, name),
-        }
+        self.trees(held)?.root_of(handle, name)
     }
 
-    /// The reader whose trees have the tables that were asked for.
+    /// The reader whose trees have the roots that [`Self::root_of`] has returned.
     #[cold]
     pub(crate) fn known_trees<'t>(&'t self, held: &'t Reader) -> &'t Reader {
         self.merged().unwrap_or(held)
@@ -83,20 +84,35 @@ impl ReadBuffer {
 
     /// A reader of the same state in the trees, into which it is merged if it is not there.
     pub(crate) fn trees<'t>(&'t self, held: &Reader) -> Result<&'t Reader> {
-        if self.merged().is_none() {
-            held.engine().show_memtable()?;
+        if let Some(merged) = self.target.reader()? {
+            return Ok(merged);
         }
-        // Without a slot for another reader, the thread that merged could not begin.
-        self.merged().ok_or(Error::SnapshotLost)
+        held.engine().show_memtable()?;
+        self.target.reader()?.ok_or(Error::SnapshotLost)
     }
 
     fn merged(&self) -> Option<&Reader> {
-        self.target.reader()
+        self.target.reader().ok().flatten()
+    }
+
+    /// Fails if the reader was cancelled, by either of its states.
+    pub(crate) fn refuse_cancelled(&self) -> Result<()> {
+        match self.merged() {
+            Some(merged) => merged.hold().refuse_cancelled(),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts the reads that failed in the trees of its state.
+    pub(crate) fn read_faults(&self) -> u64 {
+        self.merged().map_or(0, |merged| merged.read_faults())
     }
 
     /// Like [`Self::trees`], for the only owner; `None` if there are clones.
     pub(crate) fn into_trees(self: Arc<Self>, held: &Reader) -> Result<Option<Reader>> {
         self.trees(held)?;
+        // The thread that merged has let go of the target when it unlocks the memtable.
+        drop(held.engine().memtable.lock());
         let target = Arc::into_inner(self).map(|buffer| buffer.target);
         let target = target.and_then(Arc::into_inner);
         let reader = target.and_then(ReadTarget::into_reader::<Reader>);
@@ -106,6 +122,7 @@ impl ReadBuffer {
 
 /// Begins again like [`Engine::begin_read_buffered`].
 pub(crate) fn begin_again(reset: Reset) -> Result<(Reader, Option<Arc<ReadBuffer>>)> {
+    reset.engine().refuse_closed()?;
     if !reset.engine().memtable.is_filled() {
         return Ok((reset.begin()?, None));
     }
@@ -120,9 +137,13 @@ pub(crate) fn give_trees(
     memtable: &mut MemtableState,
     merged: TransactionId,
 ) {
-    if let Some(target) = memtable.take_target(merged) {
-        let reader = Reader::begin(engine).ok();
-        target.give(reader.filter(|reader| reader.transaction() == merged));
+    for target in memtable.take_targets(merged) {
+        let reader = Reader::begin(engine);
+        debug_assert!(
+            (reader.as_ref()).is_ok_and(|reader| reader.transaction() == merged) || reader.is_err(),
+            "the thread that merges has the writer's state"
+        );
+        target.give(reader);
     }
 }
 
@@ -166,7 +187,7 @@ impl Engine {
         if reader.transaction() != base {
             return Ok(None);
         }
-        let view = memtable.view(target.transaction());
+        let view = memtable.view(target.transaction);
         Ok(Some((reader, Arc::new(ReadBuffer { view, target }))))
     }
 }

@@ -1,18 +1,18 @@
-//! The state of readers that began while its last commits were in the memtable only.
+//! The state of a reader that began while its last commits were in the memtable only.
 
-use crate::{Checksum, TransactionId};
+use crate::{Checksum, Error, Result, TransactionId};
 use std::{any::Any, sync::OnceLock};
 
-/// A state that readers may need in the trees. The merge that makes it there gives it to them, if
-/// one of them is left.
+/// The state of a reader, which the reader may need in the trees. The merge that makes it there
+/// gives it to the reader, if that has not ended.
 #[derive(Debug)]
 pub(crate) struct ReadTarget {
     pub(super) transaction: TransactionId,
     /// How the log names that commit.
     pub(super) log_end: Checksum,
-    /// A [`Reader`](crate::read::reader::Reader) of the state; `None` if it could not begin. Its
-    /// type has the engine, which has this.
-    reader: OnceLock<Option<Box<dyn Any + Send + Sync>>>,
+    /// A [`Reader`](crate::read::reader::Reader) of the state, or why it could not begin. Its type
+    /// has the engine, which has this.
+    reader: OnceLock<Result<Box<dyn Any + Send + Sync>>>,
 }
 
 impl ReadTarget {
@@ -24,23 +24,29 @@ impl ReadTarget {
         }
     }
 
-    pub(crate) fn transaction(&self) -> TransactionId {
-        self.transaction
-    }
-
-    /// Gives its readers the state.
-    pub(super) fn give<R: Any + Send + Sync>(&self, reader: Option<R>) {
+    /// Gives its reader the state.
+    pub(super) fn give<R: Any + Send + Sync>(&self, reader: Result<R>) {
         let given = self.reader.set(reader.map(|reader| Box::new(reader) as _));
         assert!(given.is_ok(), "a commit is merged once");
     }
 
-    /// The reader of the state, if it is in the trees.
-    pub(super) fn reader<R: Any>(&self) -> Option<&R> {
-        self.reader.get()?.as_ref()?.downcast_ref()
+    /// The reader of the state; `None` if that is not in the trees.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooManyReaders`]; [`Error::SnapshotLost`] if the reader could not begin for another
+    /// reason.
+    pub(super) fn reader<R: Any>(&self) -> Result<Option<&R>> {
+        match self.reader.get() {
+            None => Ok(None),
+            Some(Ok(reader)) => Ok(reader.downcast_ref()),
+            Some(Err(Error::TooManyReaders(slots))) => Err(Error::TooManyReaders(*slots)),
+            Some(Err(_)) => Err(Error::SnapshotLost),
+        }
     }
 
     /// Like [`Self::reader`], for the only owner.
     pub(super) fn into_reader<R: Any>(self) -> Option<Box<R>> {
-        self.reader.into_inner()??.downcast().ok()
+        self.reader.into_inner()?.ok()?.downcast().ok()
     }
 }

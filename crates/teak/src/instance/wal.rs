@@ -351,7 +351,8 @@ impl Half {
     }
 
     /// The index of the first entry after the commit of a record. The commit is in the middle of a
-    /// half only if appending an entry failed, which is there nevertheless.
+    /// half if a merge stopped there for a reader, or if appending an entry failed, which is there
+    /// nevertheless.
     fn first_after(&self, record: &Record) -> Option<usize> {
         let is_merged = |&(index, &(_, checksum)): &(usize, &(usize, Checksum))| {
             checksum == record.log_end && self.transaction(index) == record.transaction

@@ -67,10 +67,13 @@ impl Engine {
             return Ok(());
         };
         let guard = loop {
-            let is_merged = self.committer.published.visible() >= last;
-            if is_merged || reason.is_met(&self.memtable.lock()) {
+            // Not by the newest state in the trees: that is there before its readers get it.
+            let memtable = self.memtable.lock();
+            let base = memtable.base();
+            if base.is_none_or(|base| base.transaction() >= last) || reason.is_met(&memtable) {
                 return Ok(());
             }
+            drop(memtable);
             // Another thread merges. A whole transaction keeps the writer's state until it ends; it
             // has merged before.
             if let Some(guard) = writer_lock.take(Some(CHECK_INTERVAL)) {
@@ -110,6 +113,8 @@ impl Engine {
         let unfinished = UndoneMerge(self);
         txn.event_delivery.disarm();
         txn.merge_parts(merging)?;
+        // It was armed again after each part.
+        txn.event_delivery.disarm();
         let merged = txn.write()?;
         mem::forget(unfinished);
         assert_eq!(
@@ -210,6 +215,10 @@ pub(crate) fn begin_merge(
     let mut merging = None;
     let txn = WriteTransaction::begin_for(engine, writer, || {
         let begun = merging.insert(engine.memtable.lock().begin_merge());
+        assert!(
+            begun.parts[0].last > begun.base,
+            "commits to merge follow those in the trees"
+        );
         begun.parts[0].last.0 - begun.base.0
     })?;
     debug_assert!(txn.tables.open.is_empty(), "it has done nothing yet");
@@ -241,21 +250,21 @@ impl WriteTransaction {
         let (durability, expected) = (limits.durability, limits.expected);
         txn.merge_parts(&merging)?;
         let last = txn.id();
-        let merged = txn.checkpoint()?;
-        assert_eq!(merged, last, "a merge makes the last of its commits");
-        mem::forget(unfinished);
-        engine.end_merge(
-            Arc::clone(&txn.base),
-            MergeReason::Limits,
-            &txn.pages.writer,
+        let merged = txn.commit_and_stay()?;
+        assert_eq!(
+            merged.transaction(),
+            last,
+            "a merge makes the last of its commits"
         );
+        mem::forget(unfinished);
+        engine.end_merge(merged, MergeReason::Limits, &txn.pages.writer);
         debug_assert!(
             !engine.memtable.is_filled(),
             "nobody else adds commits to the memtable"
         );
-        if txn.status.is_broken {
-            txn.roll_back()?;
-        }
+        // Wakers may want the writer lock, which is still held here.
+        engine.committer.wake_all_in_background();
+        txn.begin_again()?;
         txn.pages.limits.durability = durability;
         txn.pages.limits.expected = expected;
         Ok(txn)

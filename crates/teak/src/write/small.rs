@@ -211,7 +211,9 @@ impl SmallTransaction {
     /// Whether the table has changes that [`Self::state`] does not have.
     pub(crate) fn is_changed(&self, handle: usize) -> bool {
         let has_change = |change: &SmallChange| change.handle == handle;
-        self.changes.iter().any(has_change) || self.memtable.changes(handle)
+        // In a forked child another thread may have locked the records.
+        self.changes.iter().any(has_change)
+            || self.engine.refuse_forked().is_ok() && self.memtable.changes(handle)
     }
 
     /// The newest state in the trees when the transaction began.

@@ -39,7 +39,8 @@ impl DetachedCursor {
     /// Returns the value of the current record of a plain table.
     #[inline]
     pub(super) fn value_in_leaf<'t, T: Transaction>(&self, txn: &'t T) -> Option<&'t [u8]> {
-        let (source, position) = (txn.source(), self.known_position(txn)?);
+        let position = self.known_position(txn)?;
+        let source = txn.source();
         let value = reading(source, || cursor::value_at(source, position));
         value.ok().flatten()
     }

@@ -115,7 +115,11 @@ impl ReadTxn {
     /// Fails if the transaction has been cancelled.
     #[inline]
     pub(in crate::api) fn refuse_cancelled(&self) -> Result<()> {
-        self.reader.hold().refuse_cancelled()
+        self.reader.hold().refuse_cancelled()?;
+        match &self.buffer {
+            Some(buffer) => buffer.refuse_cancelled(),
+            None => Ok(()),
+        }
     }
 
     /// Returns how often a part of the file could not be read since it was mapped, because of a
@@ -140,7 +144,8 @@ impl ReadTxn {
     /// ```
     #[must_use]
     pub fn read_faults(&self) -> u64 {
-        self.reader.read_faults()
+        let buffer = self.buffer.as_ref();
+        self.reader.read_faults() + buffer.map_or(0, |buffer| buffer.read_faults())
     }
 
     /// Moves to the newest committed state; returns whether that is another one. From then on it
@@ -361,7 +366,7 @@ impl Sealed for ReadTxn {
     #[inline(always)]
     fn root_in_trees(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.reader.engine().refuse_forked()?;
-        self.refuse_cancelled()?;
+        self.reader.hold().refuse_cancelled()?;
         self.reader.root_of(handle, name)
     }
 
@@ -384,7 +389,12 @@ impl Sealed for ReadTxn {
     #[inline(always)]
     fn committed(&self) -> Option<(u64, TransactionId)> {
         let engine = self.reader.engine();
-        let may_read = engine.refuse_forked().is_ok() && self.refuse_cancelled().is_ok();
+        let has_trees = self
+            .buffer
+            .as_ref()
+            .is_none_or(|buffer| !buffer.is_without_trees());
+        let may_read =
+            has_trees && engine.refuse_forked().is_ok() && self.refuse_cancelled().is_ok();
         may_read.then(|| (engine.id(), self.state_id()))
     }
 
@@ -398,9 +408,9 @@ impl Sealed for ReadTxn {
         self.buffer.is_some()
     }
 
-    fn has_buffered(&self, handle: usize) -> bool {
+    fn has_buffered(&self, _handle: usize) -> bool {
         let buffer = self.buffer.as_ref();
-        buffer.is_some_and(|buffer| buffer.is_changed(handle))
+        buffer.is_some_and(|buffer| buffer.is_without_trees())
     }
 
     #[cold]
@@ -410,11 +420,10 @@ impl Sealed for ReadTxn {
         name: &[u8],
         key: &[u8],
     ) -> Result<Option<Option<&[u8]>>> {
-        let Some(buffer) = self.buffer.as_ref().filter(|_| self.has_buffered(handle)) else {
-            return Ok(None);
-        };
-        self.reader.engine().refuse_forked()?;
         self.refuse_cancelled()?;
-        buffer.get(&self.reader, handle, name, key).map(Some)
+        match &self.buffer {
+            Some(buffer) => buffer.get(&self.reader, handle, name, key),
+            None => Ok(None),
+        }
     }
 }

@@ -634,7 +634,7 @@ fn a_cursor_reports_that_the_file_is_full() {
         let mut txn = small(&database);
         // Each in another leaf.
         for number in (0..32).step_by(8) {
-            numbers.insert(&mut txn, number, &[8; 900]).unwrap();
+            numbers.insert(&mut txn, number, [8; 900]).unwrap();
         }
         assert!(txn.small().is_some());
         let read = match is_value {

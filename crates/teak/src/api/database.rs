@@ -111,7 +111,9 @@ impl Database {
     ///
     /// [`Error::InvalidArgument`] if the database has been closed. [`Error::Io`], [`Error::Full`]
     /// or [`Error::Poisoned`] if small lazy commits cannot be merged into the tables
-    /// ([`Options::memtable`](crate::Options::memtable)).
+    /// ([`Options::memtable`](crate::Options::memtable)). The first operation of the transaction
+    /// that is not a lookup may merge them instead. It can then be one of these errors, or
+    /// [`Error::TooManyReaders`], until it succeeds.
     pub fn begin_read(&self) -> Result<ReadTxn> {
         let begun = self.opening.readable()?.begin_read_buffered();
         begun.map(ReadTxn::buffered)

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result, TransactionId,
-    btree::{PageSource, RootRef, lookup, reading::reading_twice},
+    btree::{PageSource, RootRef},
 };
 use crate::{
     instance::{
@@ -10,7 +10,7 @@ use crate::{
         read_target::ReadTarget,
     },
     read::{
-        located::located,
+        located::find_located,
         reader::{Reader, Reset},
     },
 };
@@ -30,9 +30,9 @@ impl ReadBuffer {
         self.view.last()
     }
 
-    /// Whether the trees of its state are not there, as far as this reader knows.
-    pub(crate) fn is_without_trees(&self) -> bool {
-        self.merged().is_none()
+    /// Whether the trees of its state are there, so that all pages are read in them.
+    pub(crate) fn has_trees(&self) -> bool {
+        self.merged().is_some()
     }
 
     /// The value of a record, read without the trees of its state; `None` if the table has several
@@ -52,16 +52,8 @@ impl ReadBuffer {
         if let Some(found) = self.view.get(handle, key) {
             return Ok(Some(found));
         }
-        let source = held.hold();
-        let found = reading_twice(source, || match lookup::get(source, &root, key)? {
-            Some(value) => lookup::load(source, root.page, value).map(Some),
-            None => Ok(None),
-        });
-        let found = found.map_err(|error| {
-            let error = located(error, source, &root, name, Some(key));
-            error.at(&held.engine().file.path)
-        });
-        found.map(Some)
+        let found = find_located(held.hold(), &root, name, key);
+        held.engine().named(found).map(Some)
     }
 
     /// The root of a table in the trees of its state. From then on all pages are read there.
@@ -175,11 +167,10 @@ impl Engine {
         let Some(base) = memtable.base().map(|base| base.transaction()) else {
             return Ok(None);
         };
-        let target = match memtable.is_usable() {
-            true => memtable.target(),
-            false => None,
-        };
-        let Some(target) = target else {
+        if !memtable.is_usable() {
+            return Ok(None);
+        }
+        let Some(target) = memtable.target() else {
             return Ok(None);
         };
         let reader = Reader::begin(self)?;

@@ -3,8 +3,8 @@
 
 use crate::read::catalog::printable;
 use crate::{
-    Error, KeyRange, PageNumber,
-    btree::{PageSource, TreeRoot, locate, lookup, multi},
+    Error, KeyRange, PageNumber, Result,
+    btree::{PageSource, TreeRoot, locate, lookup, multi, reading::reading_twice},
 };
 
 /// Adds table and keys to an error that names a damaged page. `key` is the key of the search, if
@@ -33,6 +33,20 @@ pub(crate) fn located<S: PageSource + ?Sized>(
         },
         error => error,
     }
+}
+
+/// Looks up the value of a record. An error names the table and the keys.
+pub(crate) fn find_located<'s, S: PageSource>(
+    source: &'s S,
+    root: &TreeRoot,
+    name: &[u8],
+    key: &[u8],
+) -> Result<Option<&'s [u8]>> {
+    let found = reading_twice(source, || match lookup::get(source, root, key)? {
+        Some(value) => lookup::load(source, root.page, value).map(Some),
+        None => Ok(None),
+    });
+    found.map_err(|error| located(error, source, root, name, Some(key)))
 }
 
 /// The key range of a page, or the key whose large value begins there.

@@ -11,8 +11,6 @@ use crate::{
     btree::{
         RootRef,
         insert::{Existing, Inserted},
-        lookup,
-        reading::reading_twice,
     },
     io::{Pinned, uptime_ms},
     page::value::StoredValue,
@@ -28,7 +26,7 @@ use crate::{
         writer_permit::WriterPermit,
     },
     read::{
-        located::located,
+        located::find_located,
         snapshot::{PinnedSnapshot, Snapshot},
     },
     sync::lock,
@@ -254,33 +252,19 @@ impl SmallTransaction {
         name: &[u8],
         key: &[u8],
     ) -> Result<Option<Option<&[u8]>>> {
-        match self.root_of(handle, name)? {
-            Some(root) if is_plain(&root) => {}
+        let root = match self.root_of(handle, name)? {
+            Some(root) if is_plain(&root) => root,
             Some(_) => return Ok(None),
             None => return Err(not_found(name)),
-        }
-        self.find(handle, name, key).map(Some)
-    }
-
-    fn find(&self, handle: usize, name: &[u8], key: &[u8]) -> Result<Option<&[u8]>> {
+        };
         if let Some(change) = self.change_of(handle, key) {
-            return Ok(change.value.as_deref());
+            return Ok(Some(change.value.as_deref()));
         }
         if let Some(found) = self.memtable.get(handle, key) {
-            return Ok(found);
+            return Ok(Some(found));
         }
-        let state = self.state();
-        let root = state
-            .root_of(handle, name)?
-            .ok_or_else(|| not_found(name))?;
-        let found = reading_twice(state, || match lookup::get(state, &root, key)? {
-            Some(value) => lookup::load(state, root.page, value).map(Some),
-            None => Ok(None),
-        });
-        found.map_err(|error| {
-            let error = located(error, state, &root, name, Some(key));
-            error.at(&self.engine.file.path)
-        })
+        let found = find_located(self.state(), &root, name, key);
+        self.engine.named(found).map(Some)
     }
 
     /// Inserts a record. Returns `None`, and does nothing, if that needs a whole transaction.

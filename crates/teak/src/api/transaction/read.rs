@@ -389,10 +389,7 @@ impl Sealed for ReadTxn {
     #[inline(always)]
     fn committed(&self) -> Option<(u64, TransactionId)> {
         let engine = self.reader.engine();
-        let has_trees = self
-            .buffer
-            .as_ref()
-            .is_none_or(|buffer| !buffer.is_without_trees());
+        let has_trees = self.buffer.as_ref().is_none_or(|buffer| buffer.has_trees());
         let may_read =
             has_trees && engine.refuse_forked().is_ok() && self.refuse_cancelled().is_ok();
         may_read.then(|| (engine.id(), self.state_id()))
@@ -410,7 +407,7 @@ impl Sealed for ReadTxn {
 
     fn has_buffered(&self, _handle: usize) -> bool {
         let buffer = self.buffer.as_ref();
-        buffer.is_some_and(|buffer| buffer.is_without_trees())
+        buffer.is_some_and(|buffer| !buffer.has_trees())
     }
 
     #[cold]

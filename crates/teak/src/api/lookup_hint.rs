@@ -11,7 +11,9 @@ const MAX_INDEX: usize = (1 << (HANDLE_SHIFT - INDEX_SHIFT)) - 1;
 const MAX_HANDLE: usize = (1 << (63 - HANDLE_SHIFT)) - 1;
 const IS_REPEATED: u64 = 1 << 63;
 /// The bits of the page and of the table.
-const LEAF: u64 = !(IS_REPEATED | (MAX_INDEX as u64) << INDEX_SHIFT);
+const LEAF: u64 = !(IS_REPEATED | INDEX);
+/// The bits of the index. All of them are set if it is not known.
+const INDEX: u64 = (MAX_INDEX as u64) << INDEX_SHIFT;
 
 /// The leaf in which the last lookup ended, the index after the record, and the table; zero for
 /// none. All threads that share the transaction use it, so it is one word.
@@ -29,8 +31,8 @@ impl Clone for LookupHint {
 }
 
 impl LookupHint {
-    /// The leaf of the last lookups, if at least two in this table ended there. Lookups in random
-    /// order hardly ever do, so they do not look into a leaf in vain.
+    /// The leaf of the last lookups, if at least two in this table ended there, or in the leaf
+    /// before it. Lookups in random order hardly ever do, so they do not look into a leaf in vain.
     #[inline]
     pub(super) fn of(&self, handle: usize) -> Option<LookupEnd> {
         let word = self.0.load(Ordering::Relaxed);
@@ -50,7 +52,12 @@ impl LookupHint {
         }
         let leaf = (handle as u64) << HANDLE_SHIFT | u64::from(end.leaf.0);
         let known = self.0.load(Ordering::Relaxed);
-        let is_repeated = match known & LEAF == leaf {
+        // Only a lookup that the hint has helped knows the index. The leaf after such a one is
+        // probably one for several lookups too.
+        let has_helped = || {
+            known & INDEX != INDEX && (known ^ leaf) >> HANDLE_SHIFT == IS_REPEATED >> HANDLE_SHIFT
+        };
+        let is_repeated = match known & LEAF == leaf || has_helped() {
             true => IS_REPEATED,
             false => 0,
         };

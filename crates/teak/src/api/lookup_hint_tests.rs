@@ -17,8 +17,25 @@ fn a_leaf_is_a_hint_after_two_lookups_there() {
     hint.note(7, end(40, 9));
     assert_eq!(hint.of(7), Some(end(40, 9)));
     assert_eq!(hint.clone().of(7), None);
-    hint.note(7, end(41, 9));
+}
+
+/// Lookups in order go on in the next leaf. One lookup there, whose index is not known, does not
+/// make the leaf after it a hint.
+#[test]
+fn the_leaf_after_a_hint_that_helped_is_one() {
+    let unknown = usize::MAX;
+    let hint = LookupHint::default();
+    for next in [unknown, unknown, 3] {
+        hint.note(7, end(40, next));
+    }
+    hint.note(7, end(41, unknown));
+    assert_eq!(hint.of(7), Some(end(41, MAX_INDEX)));
+    hint.note(7, end(42, unknown));
     assert_eq!(hint.of(7), None);
+    hint.note(7, end(42, unknown));
+    hint.note(7, end(42, 1));
+    hint.note(8, end(43, unknown));
+    assert_eq!(hint.of(8), None, "another table");
 }
 
 #[test]

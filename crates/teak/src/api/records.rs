@@ -13,7 +13,7 @@ use crate::Error;
 use crate::{
     Result,
     btree::{
-        PageSource, TreeRoot, count,
+        PageSource, RootRef, TreeRoot, count,
         insert::{Existing, Inserted},
         lookup,
         position::Position,
@@ -261,9 +261,9 @@ impl<K: Codec, V: Codec> Table<K, V> {
                 return Ok(inserted);
             }
         }
-        check_key(&*self.root(txn)?, page_size, key)?;
-        let value = StoredValue::inline(value);
-        (txn.whole_mut()?).insert(handle, self.name(), key, value, existing)
+        let record = (key, StoredValue::inline(value));
+        let check = |root: Option<&TreeRoot>| self.check_key(root, page_size, key);
+        (txn.whole_mut()?).insert((handle, self.name()), check, record, existing)
     }
 
     /// Removes a record; returns whether there was one.
@@ -282,8 +282,8 @@ impl<K: Codec, V: Codec> Table<K, V> {
                 return Ok(is_there);
             }
         }
-        self.root(txn)?;
-        (txn.whole_mut()?).remove(handle, self.name(), key.as_ref())
+        let check = |root: Option<&TreeRoot>| self.of_this_kind(root.map(RootRef::Kept)).map(drop);
+        (txn.whole_mut()?).remove((handle, self.name()), check, key.as_ref())
     }
 
     /// Removes many records, in key order; returns how many there were. A key that occurs twice

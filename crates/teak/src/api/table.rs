@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    btree::{PageSource, TreeRoot, lookup, mutable_tree::Tree, reading::reading_twice},
+    btree::{PageSource, RootRef, TreeRoot, lookup, mutable_tree::Tree, reading::reading_twice},
     page::value::StoredValue,
     write::pages::WritePages,
 };
@@ -237,8 +237,8 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
         })
     }
 
-    /// Inserts a record after the last one. In a table with one value per key this takes no search.
-    /// For many such records [`Table::bulk_load`] is faster: it stays at the last leaf.
+    /// Inserts a record after the last one. In a table with one value per key, and after another
+    /// append, this takes no search. For many such records at once [`Table::bulk_load`] is faster.
     ///
     /// ```
     /// # use teak::{Database, Error};
@@ -268,21 +268,20 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
     ) -> Result<()> {
         let (key, value) = (key.encode_as()?, value.encode_as()?);
         let (key, value) = (key.as_ref(), value.as_ref());
-        match M::IS_MULTI {
-            true => RecordCheck::new(self, txn)?.check(key, value)?,
-            false => check_key(&*self.root(txn)?, txn.source().page_size(), key)?,
-        }
-        let (is_after, index) = self.change_checked(txn, |tree| {
-            let index = tree.root().records;
-            let is_after = match M::IS_MULTI {
-                true => tree.append_pair(key, value)?,
-                false => tree.append(key, StoredValue::inline(value))?,
-            };
-            Ok((is_after, index))
-        })?;
+        let is_after = if M::IS_MULTI {
+            RecordCheck::new(self, txn)?.check(key, value)?;
+            self.change_checked(txn, |tree| tree.append_pair(key, value))?
+        } else {
+            let (handle, page_size) = (self.handle(txn), txn.source().page_size());
+            let record = (key, StoredValue::inline(value));
+            let check = |root: Option<&TreeRoot>| self.check_key(root, page_size, key);
+            (txn.whole_mut()?).append((handle, self.name()), check, record)?
+        };
         match is_after {
             true => Ok(()),
-            false => Err(Error::NotSorted { index }),
+            false => Err(Error::NotSorted {
+                index: self.len(txn)?,
+            }),
         }
     }
 
@@ -318,6 +317,21 @@ impl<K, V, M: Kind> Table<K, V, M> {
     ) -> Result<R> {
         let handle = self.handle(txn);
         txn.whole_mut()?.change(handle, self.name(), change)
+    }
+
+    /// Refuses a key that the table cannot hold, and a table of the other kind or none.
+    #[inline]
+    pub(super) fn check_key(
+        &self,
+        root: Option<&TreeRoot>,
+        page_size: usize,
+        key: &[u8],
+    ) -> Result<()> {
+        check_key(
+            &*self.of_this_kind(root.map(RootRef::Kept))?,
+            page_size,
+            key,
+        )
     }
 
     /// Reads the table's tree; on damage the error names the affected keys of the table.

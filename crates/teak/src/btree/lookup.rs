@@ -7,7 +7,7 @@
 use super::{PageSource, TreeRoot, enter, require_fixed_leaf, visit_inner, visit_leaf};
 use crate::{
     PageNumber, Result,
-    io::prefetch,
+    io::{prefetch, prefetch_lines},
     page::{
         PageDamage,
         header::{Header, PageKind},
@@ -129,6 +129,7 @@ fn get_at<'s, S: PageSource + ?Sized>(
         return Ok(None);
     };
     if let Some(node) = leaf.node_of(hint.next, key)? {
+        prefetch_lines(leaf.page_from_node(hint.next + 2), NODE_LINES);
         return Ok(Some((Some(node.value), hint.next + 1)));
     }
     Ok(match leaf.search_here(root.order, key, false)? {

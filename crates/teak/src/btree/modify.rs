@@ -2,7 +2,10 @@
 //! made on the same path.
 
 use super::{
-    PageSink, PageSource, TreeRoot, cursor::value_at, mutable_tree::Tree, position::Position,
+    PageSink, PageSource, TreeRoot,
+    cursor::value_at,
+    mutable_tree::Tree,
+    position::{PathStep, Position},
     visit_leaf,
 };
 use crate::{
@@ -123,24 +126,29 @@ impl<S: PageSink> Tree<'_, S> {
         Ok(())
     }
 
-    /// Inserts a record after the last one, without a search. If its key is not after the last one,
-    /// returns `false` and changes nothing.
-    pub(crate) fn append(&mut self, key: &[u8], value: StoredValue<'_>) -> Result<bool> {
+    /// Inserts a record after the last one. If its key is not after the last one, returns `false`
+    /// and changes nothing. With the hint of [`Self::insert_with_hint`], which this keeps valid too,
+    /// only the last record is looked at.
+    pub(crate) fn append_with_hint(
+        &mut self,
+        hint: &mut Vec<PathStep>,
+        key: &[u8],
+        value: StoredValue<'_>,
+    ) -> Result<bool> {
+        let mut position = Position::on(mem::take(hint));
         if self.root.is_empty() {
             self.create_root_leaf(key, value)?;
             return Ok(true);
         }
-        let mut position = Position::default();
-        position.last(&*self.sink, self.root)?;
-        let mut path = position.into_path();
-        let end = path.last_mut().expect("a path has a leaf");
-        let leaf = visit_leaf(&*self.sink, end.page, "append")?;
-        let insert_index = leaf.search(self.root.order, key);
-        if insert_index.map_err(|damage| damage.at(end.page, "append"))? != Err(end.count) {
+        let is_there = position.descend_from_hint(&*self.sink, self.root, key)?;
+        let path = position.into_path();
+        let (leaf, above) = path.split_last().expect("a path has a leaf");
+        let is_after = leaf.index == leaf.count && above.iter().all(PathStep::is_last);
+        if is_there || !is_after {
+            *hint = path;
             return Ok(false);
         }
-        end.index = end.count;
-        self.add(path, key, value)?;
+        *hint = self.add(path, key, value)?;
         Ok(true)
     }
 

@@ -62,7 +62,8 @@ fn append(fixture: &mut Fixture, key: &[u8], value: &[u8]) {
     let order = fixture.root.order;
     let last = fixture.model.keys().max_by(|a, b| order.compare(a, b));
     let is_after = last.is_none_or(|last| order.compare(last, key).is_lt());
-    let appended = fixture.tree().append(key, StoredValue::inline(value));
+    let stored = StoredValue::inline(value);
+    let appended = (fixture.tree()).append_with_hint(&mut Vec::new(), key, stored);
     assert_eq!(appended.unwrap(), is_after);
     if is_after {
         fixture.model.insert(key.to_vec(), value.to_vec());
@@ -190,8 +191,17 @@ fn a_change_takes_one_descent() {
     assert_eq!(filled(not_there), insert(not_there));
     assert_eq!(filled(there), insert(there));
     let after = 80_000u32.to_be_bytes();
-    let appended = reads(|fixture| assert!(fixture.tree().append(&after, value).unwrap()));
-    assert_eq!(appended, insert(after) + 1);
+    let append = |fixture: &mut Fixture, hint: &mut Vec<_>, key: [u8; 4]| {
+        assert!(fixture.tree().append_with_hint(hint, &key, value).unwrap());
+    };
+    let first = reads(|fixture| append(fixture, &mut Vec::new(), after));
+    assert_eq!(first, insert(after));
+    let second = reads(|fixture| {
+        let mut hint = Vec::new();
+        append(fixture, &mut hint, after);
+        append(fixture, &mut hint, 80_001u32.to_be_bytes());
+    });
+    assert_eq!(second, first + 1, "the last leaf");
 }
 
 /// Appending fills pages like bulk loading.
@@ -199,8 +209,10 @@ fn a_change_takes_one_descent() {
 fn appended_pages_are_full() {
     let mut fixture = Fixture::new(PAGE_SIZE, bytes_root());
     let value = StoredValue::inline(&[1; 20]);
+    let mut hint = Vec::new();
     for number in 0..20_000u32 {
-        let appended = fixture.tree().append(&number.to_be_bytes(), value);
+        let key = number.to_be_bytes();
+        let appended = fixture.tree().append_with_hint(&mut hint, &key, value);
         assert!(appended.unwrap());
     }
     let records_of_a_page = (PAGE_SIZE - 24) / 34;

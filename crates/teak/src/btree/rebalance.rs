@@ -52,8 +52,7 @@ pub(super) fn rebuild_and_insert<S: PageSink>(
         return Err(PageDamage("a leaf of a tree is empty").at(step.page, "insert"));
     }
     if is_rightmost(path) && step.index == count {
-        let records = tree.records_with(step, key, value)?;
-        return tree.append_leaf(path, records);
+        return tree.append_leaf(path, key, value);
     }
     if depth == 0 {
         return tree.split(path, key, value);
@@ -119,20 +118,20 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// The last record of all did not fit into the last leaf: it begins a new one.
-    fn append_leaf(&mut self, path: &[PathStep], records: RecordList) -> Result<()> {
-        let last = records.len() - 1;
+    fn append_leaf(&mut self, path: &[PathStep], key: &[u8], value: StoredValue<'_>) -> Result<()> {
+        let full = path[path.len() - 1].page;
+        let leaf = visit_leaf(&*self.sink, full, "insert")?;
+        let damaged = |damage: PageDamage| damage.at(full, "insert");
+        let last_key = leaf.key(leaf.count() - 1).map_err(damaged)?;
+        let weight = self.root.weight(&leaf, 0..leaf.count());
+        let left = Child::unsealed(Vec::new(), full, weight.map_err(damaged)?);
+        let mut records = RecordList::default();
+        records.push(key, value);
+        let weight = self.root.weight_of(&records, 0..1).map_err(damaged)?;
         let number = self.new_leaf()?;
         self.sink.note_split();
-        self.build_leaf(number, &records, last..last + 1)?;
-        let separator = self.separator(records.key(last - 1), records.key(last));
-        let weight = |range| {
-            self.root
-                .weight_of(&records, range)
-                .map_err(|damage| damage.at(number, "rebalance"))
-        };
-        let weights = (weight(0..last)?, weight(last..last + 1)?);
-        let left = Child::unsealed(Vec::new(), path[path.len() - 1].page, weights.0);
-        let right = Child::unsealed(separator, number, weights.1);
+        self.build_leaf(number, &records, 0..1)?;
+        let right = Child::unsealed(self.separator(&last_key, key), number, weight);
         self.replace_children(
             path,
             path.len() - 1,

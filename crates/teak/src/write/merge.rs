@@ -312,10 +312,15 @@ impl WriteTransaction {
             match value {
                 Some(value) => {
                     let value = StoredValue::inline(value);
-                    self.insert(*handle, table, key, value, Existing::Replace)?;
+                    self.insert(
+                        (*handle, table),
+                        |_| Ok(()),
+                        (key, value),
+                        Existing::Replace,
+                    )?;
                 }
                 None => {
-                    self.remove(*handle, table, key)?;
+                    self.remove((*handle, table), |_| Ok(()), key)?;
                 }
             }
         }

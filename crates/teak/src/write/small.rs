@@ -417,10 +417,15 @@ impl SmallTransaction {
             match value {
                 Some(value) => {
                     let value = StoredValue::inline(value);
-                    txn.insert(*handle, table, key, value, Existing::Replace)?;
+                    txn.insert(
+                        (*handle, table),
+                        |_| Ok(()),
+                        (key, value),
+                        Existing::Replace,
+                    )?;
                 }
                 None => {
-                    txn.remove(*handle, table, key)?;
+                    txn.remove((*handle, table), |_| Ok(()), key)?;
                 }
             }
         }

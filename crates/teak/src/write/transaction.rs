@@ -199,29 +199,52 @@ impl WriteTransaction {
         name: &[u8],
         change: impl FnOnce(&mut Tree<'_, WritePages>) -> Result<R>,
     ) -> Result<R> {
-        self.change_with_hint(handle, name, |tree, hint| {
-            hint.clear();
-            change(tree)
-        })
+        self.change_with_hint(
+            handle,
+            name,
+            |_| Ok(()),
+            |tree, hint| {
+                hint.clear();
+                change(tree)
+            },
+        )
     }
 
-    /// Inserts a record.
+    /// Inserts a record, after `check` has seen the root of the table.
     pub(crate) fn insert(
         &mut self,
-        handle: usize,
-        name: &[u8],
-        key: &[u8],
-        value: StoredValue<'_>,
+        (handle, name): (usize, &[u8]),
+        check: impl FnOnce(Option<&TreeRoot>) -> Result<()>,
+        (key, value): (&[u8], StoredValue<'_>),
         existing: Existing,
     ) -> Result<Inserted> {
-        self.change_with_hint(handle, name, |tree, hint| {
+        self.change_with_hint(handle, name, check, |tree, hint| {
             tree.insert_with_hint(hint, key, value, existing)
         })
     }
 
+    /// Inserts a record after the last one. Returns whether its key is after it.
+    pub(crate) fn append(
+        &mut self,
+        (handle, name): (usize, &[u8]),
+        check: impl FnOnce(Option<&TreeRoot>) -> Result<()>,
+        (key, value): (&[u8], StoredValue<'_>),
+    ) -> Result<bool> {
+        self.change_with_hint(handle, name, check, |tree, hint| {
+            tree.append_with_hint(hint, key, value)
+        })
+    }
+
     /// Removes a record. Returns whether there was one.
-    pub(crate) fn remove(&mut self, handle: usize, name: &[u8], key: &[u8]) -> Result<bool> {
-        self.change_with_hint(handle, name, |tree, hint| tree.remove_with_hint(hint, key))
+    pub(crate) fn remove(
+        &mut self,
+        (handle, name): (usize, &[u8]),
+        check: impl FnOnce(Option<&TreeRoot>) -> Result<()>,
+        key: &[u8],
+    ) -> Result<bool> {
+        self.change_with_hint(handle, name, check, |tree, hint| {
+            tree.remove_with_hint(hint, key)
+        })
     }
 
     /// The path to the record after the one just removed, if it is in the same leaf. Valid only
@@ -232,12 +255,14 @@ impl WriteTransaction {
         (leaf.index < leaf.count).then(|| Position::on(hint.clone()))
     }
 
-    /// Changes a table, with [`OpenTable::hint`], which `change` must keep valid.
+    /// Changes a table, with [`OpenTable::hint`], which `change` must keep valid. An error of
+    /// `check` changes nothing, and leaves the transaction usable.
     #[inline(always)]
     fn change_with_hint<R>(
         &mut self,
         handle: usize,
         name: &[u8],
+        check: impl FnOnce(Option<&TreeRoot>) -> Result<()>,
         change: impl FnOnce(&mut Tree<'_, WritePages>, &mut Vec<PathStep>) -> Result<R>,
     ) -> Result<R> {
         self.refuse_broken()?;
@@ -247,9 +272,12 @@ impl WriteTransaction {
         );
         self.tables.version += 1;
         let version = self.tables.version;
-        self.open(handle, name)?;
+        if !self.tables.open.contains_key(&handle) {
+            self.open(handle, name)?;
+        }
         let table = self.tables.open.get_mut(&handle);
         let table = table.expect("the table was opened");
+        check(table.root.as_ref())?;
         let Some(root) = &mut table.root else {
             return Err(not_found(name));
         };

@@ -29,14 +29,17 @@ public abstract class ScratchOwner {
         return own != null ? own : Scratch.take();
     }
 
-    /** Keeps the memory for the next call. */
+    /** Keeps the memory for the next call, unless there is some already. */
     public final void give(Scratch used) {
         if (!used.isSmall()) {
             return;
         }
-        Scratch other = (Scratch) SCRATCH.getAndSet(this, used);
-        if (other != null) {
-            other.release();
+        if (SCRATCH.getOpaque(this) == null) {
+            // If another thread does the same now, one memory is left to the garbage collector. An
+            // exchange would cost more than that, in each call.
+            SCRATCH.setRelease(this, used);
+        } else {
+            used.release();
         }
     }
 

@@ -1,10 +1,12 @@
-//! Kills a program that makes small lazy commits, and opens its database beside it.
+//! Kills a program that makes small commits, opens its database beside it, and cuts the power.
 //!
 //! Such commits are in a memtable and its write-ahead log before they are in the tables
 //! (`crates/teak/src/instance/memtable.rs`). After a kill, each commit that returned must be there,
-//! and the table must be exactly as after the last one that is there. A process that opens the
-//! database while the program runs must see each commit that returned before.
+//! and the table must be exactly as after the last one that is there; after a power cut each durable
+//! one. A process that opens the database while the program runs must see each commit that returned
+//! before.
 
+mod cuts;
 mod member;
 
 use crate::{
@@ -29,8 +31,10 @@ use std::{
 const RUN_MAX: Duration = Duration::from_millis(80);
 /// How often a database is used before the next one is made.
 const RUNS_MAX: u64 = 20;
+/// For how many kills there is a database whose power is cut.
+const KILLS_FOR_CUTS: u64 = 10;
 
-/// Kills a program that makes small lazy commits, and opens its database beside it
+/// Kills a program that makes small commits, opens its database beside it, and cuts the power
 #[derive(clap::Args)]
 pub(crate) struct MemtableArguments {
     /// Number of kills
@@ -50,6 +54,9 @@ struct MemtableTally {
     /// Databases that were opened beside the program.
     joined: u64,
     commits: u64,
+    /// Databases whose power was cut again and again, and how often.
+    cut_databases: u64,
+    cuts: u64,
     violations: u64,
 }
 
@@ -72,6 +79,22 @@ pub(crate) fn run(arguments: &MemtableArguments) -> Result {
             }
         }
     }
+    while tally.cut_databases * KILLS_FOR_CUTS < arguments.count {
+        tally.cut_databases += 1;
+        let path = directory
+            .path()
+            .join(format!("cut-{}.teak", tally.cut_databases));
+        match cuts::commit_and_cut(&path, &mut rng) {
+            Ok(cuts) => tally.cuts += cuts,
+            Err(failure) => {
+                tally.violations += 1;
+                println!(
+                    "violation in cut database {}: {failure}",
+                    tally.cut_databases
+                );
+            }
+        }
+    }
     run.finish(
         (tally.kills, "kills"),
         tally.violations,
@@ -79,6 +102,7 @@ pub(crate) fn run(arguments: &MemtableArguments) -> Result {
             ("logged", tally.logged),
             ("joined", tally.joined),
             ("commits", tally.commits),
+            ("cuts", tally.cuts),
         ]),
         "a small commit was lost",
     )

@@ -56,7 +56,9 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
         | Planted::SharedMemtable
         | Planted::MemtableUnlogged
         | Planted::SeeLater
-        | Planted::PartUnnamed => MEMTABLE,
+        | Planted::PartUnnamed
+        | Planted::LogFollowsAny
+        | Planted::LogReused => MEMTABLE,
         _ => CAMPAIGNS,
     };
     let soonest = match error {

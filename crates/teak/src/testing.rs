@@ -35,6 +35,13 @@ pub fn is_writer_awaited(database: &crate::Database) -> bool {
     database.is_writer_awaited()
 }
 
+/// The last commit whose trees are known to be on the disk. Later ones may be durable in the
+/// write-ahead log.
+#[must_use]
+pub fn durable_in_trees(database: &crate::Database) -> u64 {
+    database.durable_in_trees().0
+}
+
 #[cfg(test)]
 mod forged_tests;
 #[cfg(test)]

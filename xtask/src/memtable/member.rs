@@ -1,10 +1,11 @@
-//! A program that makes small lazy commits, and what they leave.
+//! A program that makes small commits, and what they leave.
 
 use crate::{Context, Result};
 use fastrand::Rng;
 use std::{
     collections::{BTreeMap, VecDeque},
     io::{self, Write},
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering::SeqCst},
     thread,
@@ -13,7 +14,7 @@ use teak::{Database, Durability, Options, ReadTxn, Table, Transaction, WriteTxn,
 
 /// The key that has the number of the last commit.
 const NUMBER: &[u8] = b"number";
-const TABLE: &str = "records";
+pub(super) const TABLE: &str = "records";
 const KEYS: u32 = 300;
 const THREADS: usize = 2;
 /// After how many commits a thread begins to read, and how many of its readers it keeps.
@@ -61,9 +62,18 @@ impl Expected {
     /// Fails unless `found` is the content after commit `returned`, the last one that is known to
     /// have returned, or after one of those that had begun.
     pub(super) fn compare(&mut self, found: &RecordsFound, returned: u64) -> Result {
+        self.compare_within(found, returned..=returned + THREADS as u64)
+    }
+
+    /// Fails unless `found` is the content after one of these commits.
+    pub(super) fn compare_within(
+        &mut self,
+        found: &RecordsFound,
+        commits: RangeInclusive<u64>,
+    ) -> Result {
         ensure!(
-            (returned..=returned + THREADS as u64).contains(&found.number),
-            "commit {returned} had returned, and commit {} is there",
+            commits.contains(&found.number),
+            "one of the commits {commits:?} was to be the last, and commit {} is",
             found.number
         );
         for number in self.state.number + 1..=found.number {
@@ -171,10 +181,15 @@ fn key(number: u32) -> Vec<u8> {
     format!("key {number}").into_bytes()
 }
 
-/// Whether a program only makes small lazy commits, so that they go on while others are merged.
+/// Whether a program only makes small commits of one durability, so that they go on while others are merged.
 /// Others read, flush and make whole transactions in between.
 fn is_steady(seed: u64) -> bool {
     seed.is_multiple_of(2)
+}
+
+/// Whether all its commits are durable.
+fn is_durable(seed: u64) -> bool {
+    seed.is_multiple_of(3)
 }
 
 /// Commits until it is killed, and prints the number of each commit that has returned.
@@ -231,7 +246,7 @@ fn write(seed: u64, database: &Database, last: &AtomicU64) -> Result {
 }
 
 /// Makes the changes of the next commit, and returns its number.
-fn commit(seed: u64, records: &Records, txn: &mut WriteTxn) -> Result<u64> {
+pub(super) fn commit(seed: u64, records: &Records, txn: &mut WriteTxn) -> Result<u64> {
     let number = match records.get(&*txn, NUMBER).context("the number")? {
         Some(before) => u64::from_le_bytes(before.try_into()?) + 1,
         None => 1,
@@ -243,6 +258,9 @@ fn commit(seed: u64, records: &Records, txn: &mut WriteTxn) -> Result<u64> {
                 .context("inserting")?,
             None => drop(records.remove(txn, &key[..]).context("removing")?),
         }
+    }
+    if is_durable(seed) {
+        txn.set_durability(Durability::Durable);
     }
     match number % 61 {
         _ if is_steady(seed) => {}

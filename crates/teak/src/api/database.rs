@@ -133,6 +133,12 @@ impl Database {
         committer.process_writer_lock.has_waiters()
     }
 
+    /// The last commit whose trees are known to be on the disk.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn durable_in_trees(&self) -> TransactionId {
+        self.opening.engine().durable_in_trees()
+    }
+
     /// Closes the database: waits for an open write transaction, makes every commit durable,
     /// truncates the free end of the file, and records a clean close. If something was changed, no
     /// other process has the database open, and more than a twelfth of the file is free, it first

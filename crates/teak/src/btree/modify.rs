@@ -127,8 +127,8 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Inserts a record after the last one. If its key is not after the last one, returns `false`
-    /// and changes nothing. With the hint of [`Self::insert_with_hint`], which this keeps valid too,
-    /// only the last record is looked at.
+    /// and changes nothing. `hint` is as in [`Self::insert_with_hint`]; after another append only
+    /// the last record is looked at.
     pub(crate) fn append_with_hint(
         &mut self,
         hint: &mut Vec<PathStep>,

@@ -23,6 +23,11 @@ impl Committer {
         self.fail(&mut self.commit_state.lock(), operation, &error);
     }
 
+    /// Stops accepting writes because the log of the memtable could not be flushed.
+    pub(crate) fn fail_log(&self, operation: &'static str, error: &io::Error) {
+        self.fail(&mut self.commit_state.lock(), operation, error);
+    }
+
     /// Notes a failure. If a flush is under way and succeeds, its target becomes durable. Failed
     /// commits are taken back after that flush.
     pub(super) fn fail(&self, state: &mut CommitState, operation: &'static str, error: &io::Error) {

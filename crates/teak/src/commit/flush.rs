@@ -85,7 +85,8 @@ impl Committer {
         Ok(())
     }
 
-    fn note_flush(&self, bytes: u64, began: Option<Instant>) {
+    /// Notes a flush of the log of the memtable, or of a part of the file.
+    pub(crate) fn note_flush(&self, bytes: u64, began: Option<Instant>) {
         self.counters.note_flush(bytes);
         if let Some(began) = began {
             let duration = began.elapsed();

@@ -139,7 +139,9 @@ impl WriteTransaction {
         self.refuse_broken()?;
         committer.start_for(self.pages.limits.durability)?;
         self.pages.writer.last_durability = Some(self.pages.limits.durability);
-        (self.engine.memtable).note_durability(self.pages.limits.durability);
+        if !self.status.is_merging {
+            (self.engine.memtable).note_durability(self.pages.limits.durability);
+        }
         if let Some(outermost) = self.outermost_savepoint() {
             self.end_savepoint(outermost)?;
         }

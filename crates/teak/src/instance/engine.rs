@@ -10,7 +10,7 @@ use crate::{
     instance::{
         database_file::DatabaseFile,
         held_writer_lock::HeldWriterLock,
-        memtable::Memtable,
+        memtable::{Memtable, MemtableState},
         merger::Merger,
         openings::Openings,
         policies::{ClosePolicy, OpenRequest, Policies, RequestedPolicies, Settings},
@@ -430,23 +430,33 @@ impl Engine {
 
     /// The newest commit, whether or not readers see it yet.
     pub(crate) fn newest(&self) -> TransactionId {
-        let last = self.last_in_memtable();
+        let last = self.in_memtable(MemtableState::last);
         last.unwrap_or_else(|| self.committer.newest())
     }
 
     /// The newest commit that readers see if they begin now.
     pub(crate) fn visible(&self) -> TransactionId {
-        let last = self.last_in_memtable();
-        last.unwrap_or_else(|| self.committer.published.visible())
+        let visible = self.in_memtable(MemtableState::visible);
+        visible.unwrap_or_else(|| self.committer.published.visible())
     }
 
-    fn last_in_memtable(&self) -> Option<TransactionId> {
+    /// A commit in the memtable, if it has commits.
+    fn in_memtable(
+        &self,
+        find: fn(&MemtableState) -> Option<TransactionId>,
+    ) -> Option<TransactionId> {
         let is_filled = self.memtable.is_filled() && !self.generation.is_past();
-        is_filled.then(|| self.memtable.lock().last()).flatten()
+        is_filled.then(|| find(&self.memtable.lock())).flatten()
     }
 
     /// The last commit that is known to be on the disk.
     pub(crate) fn durable(&self) -> TransactionId {
+        self.durable_in_trees()
+            .max(self.memtable.log_flush.flushed())
+    }
+
+    /// The last commit whose trees are known to be on the disk.
+    pub(crate) fn durable_in_trees(&self) -> TransactionId {
         self.committer.commit_state.lock().durable().transaction
     }
 }

@@ -1,7 +1,8 @@
-//! The memtable: small lazy commits that are not in the trees yet.
+//! The memtable: small commits that are not in the trees yet.
 //!
-//! A small lazy transaction only adds its changes to the memtable, and to its write-ahead log, so
-//! that they survive the death of the process. Many such commits are then *merged*: one transaction
+//! A small transaction only adds its changes to the memtable, and to its write-ahead log, so that
+//! they survive the death of the process. A durable one then waits until the log is on the disk
+//! (`log_flush.rs`). Many such commits are then *merged*: one transaction
 //! applies all their changes to the trees, in the order of the keys, and commits. The memtable is
 //! merged before anything that needs the newest state in the trees: a transaction that does not fit
 //! it, a flush, a close. It is also merged when it is full, and when its oldest commit is
@@ -24,14 +25,20 @@
 //! begins and ends. Order: permit, writer's state, memtable, commit state.
 
 use crate::{
-    Checksum, TransactionId, btree::TreeRoot, io::LockMode, page::key::KeyOrder, planted::planted,
-    read::snapshot::Snapshot, record::durability::Durability,
+    Checksum, TransactionId,
+    btree::TreeRoot,
+    io::{LockMode, LogFile},
+    page::key::KeyOrder,
+    planted::planted,
+    read::snapshot::Snapshot,
+    record::durability::Durability,
 };
 use crate::{
     instance::{
+        log_flush::LogFlush,
         memtable_records::{CommitBatch, MemtableRecords, MemtableView, SmallChange},
         read_target::ReadTarget,
-        wal::{LeftWal, Wal},
+        wal::{LeftWal, Wal, WalPosition},
     },
     sync::lock,
 };
@@ -40,7 +47,10 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release},
+        atomic::{
+            AtomicBool, AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed,
+            Ordering::Release,
+        },
     },
     time::Duration,
 };
@@ -66,6 +76,9 @@ const TARGETS_MAX: usize = 16;
 const WORTHWHILE: u64 = 4;
 /// How many transactions go to the trees at once after that.
 const DIRECT: u32 = 64;
+/// After this many durable commits to the trees, small ones go to the log. A program that makes only
+/// a few does not create one.
+const DURABLE_RUN: u32 = 16;
 
 /// Whether the memtable may have changes of a table: each key is compared as bytes, and each value
 /// that is short enough can be stored.
@@ -79,10 +92,13 @@ pub(crate) fn is_plain(root: &TreeRoot) -> bool {
 pub(crate) struct Memtable {
     /// Whether it has commits. Changed with the state locked.
     is_filled: AtomicBool,
-    /// Whether the next commit is expected to be lazy, like the last one.
-    is_lazy_expected: AtomicBool,
+    /// The durability of the last commit, as a byte. That of the next is expected to be the same.
+    expected: AtomicU8,
+    /// How many durable commits went to the trees since one was too large for the memtable.
+    durable_run: AtomicU32,
     /// How many transactions from now on go to the trees at once.
     direct_count: AtomicU32,
+    pub(super) log_flush: LogFlush,
     state: Mutex<MemtableState>,
 }
 
@@ -98,6 +114,13 @@ pub(crate) struct MemtableState {
     newer: CommitBatch,
     /// Commits that readers end with, in order, and that are not in the trees.
     targets: Vec<Arc<ReadTarget>>,
+    /// The last commit that readers see: durable ones after it are not on the disk yet, and no
+    /// merge has begun with them.
+    visible: TransactionId,
+    /// The place after it in the log.
+    visible_position: WalPosition,
+    /// The last durable commit in the log.
+    last_durable: TransactionId,
     /// With this many changes it should be merged.
     change_limit: usize,
     /// The most changes for which there is room in the file and on the disk.
@@ -122,6 +145,13 @@ pub(crate) enum MergeBy {
     This,
 }
 
+/// What a flush of the log makes durable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogFlushTarget {
+    pub(super) last: TransactionId,
+    position: WalPosition,
+}
+
 /// The commits to merge.
 pub(crate) struct ToMerge {
     pub(crate) records: Arc<MemtableRecords>,
@@ -129,6 +159,8 @@ pub(crate) struct ToMerge {
     pub(crate) base: TransactionId,
     /// The states to make of them: one for each reader that ends in the middle, and the last.
     pub(crate) parts: Vec<MergePart>,
+    /// Whether durable commits are among them, or before them in the log.
+    pub(crate) has_durable: bool,
     /// Whether they come from the log of an earlier process.
     pub(crate) is_left: bool,
 }
@@ -146,8 +178,10 @@ impl Memtable {
     pub(crate) fn new(path: Option<PathBuf>, durability: Durability) -> Self {
         Self {
             is_filled: AtomicBool::new(false),
-            is_lazy_expected: AtomicBool::new(durability == Durability::Lazy),
+            expected: AtomicU8::new(durability.to_byte()),
+            durable_run: AtomicU32::new(0),
             direct_count: AtomicU32::new(0),
+            log_flush: LogFlush::default(),
             state: Mutex::new(MemtableState {
                 path,
                 change_limit: CHANGES_MAX_FOR_READERS,
@@ -165,18 +199,33 @@ impl Memtable {
     /// Whether the next transaction should be a small one. `durability` is that of the transaction,
     /// if it is known.
     pub(crate) fn is_wanted(&self, durability: Option<Durability>) -> bool {
-        let is_lazy = match durability {
-            Some(durability) => durability == Durability::Lazy,
-            None => self.is_lazy_expected.load(Relaxed),
-        };
+        let expected = || Durability::from_byte(self.expected.load(Relaxed));
+        let is_small = self.takes(durability.unwrap_or_else(expected));
         let is_direct = |count: u32| count.checked_sub(1);
-        is_lazy && (self.direct_count.fetch_update(Relaxed, Relaxed, is_direct)).is_err()
+        is_small && (self.direct_count.fetch_update(Relaxed, Relaxed, is_direct)).is_err()
     }
 
-    /// Notes the durability of a commit.
+    /// Whether small commits of this durability go to the memtable.
+    pub(crate) fn takes(&self, durability: Durability) -> bool {
+        match durability {
+            Durability::Lazy => true,
+            Durability::Durable => self.durable_run.load(Relaxed) >= DURABLE_RUN,
+            Durability::Async => false,
+        }
+    }
+
+    /// Notes the durability of a commit to the trees.
     pub(crate) fn note_durability(&self, durability: Durability) {
-        self.is_lazy_expected
-            .store(durability == Durability::Lazy, Relaxed);
+        self.expected.store(durability.to_byte(), Relaxed);
+        if durability == Durability::Durable {
+            let next = |run: u32| run.checked_add(1).filter(|run| *run <= DURABLE_RUN);
+            let _ = self.durable_run.fetch_update(Relaxed, Relaxed, next);
+        }
+    }
+
+    /// Notes that a transaction was begun as a small one in vain.
+    pub(crate) fn note_outgrown(&self) {
+        self.durable_run.store(0, Relaxed);
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, MemtableState> {
@@ -213,10 +262,21 @@ impl Memtable {
     }
 
     /// Adds a commit. Its changes are in the log.
-    pub(crate) fn add(&self, state: &mut MemtableState, changes: Vec<SmallChange>) {
+    pub(crate) fn add(
+        &self,
+        state: &mut MemtableState,
+        changes: Vec<SmallChange>,
+        durability: Durability,
+    ) {
         let last = state.last();
-        let last = last.expect("a memtable that takes commits has a base");
-        state.newer.add(last.next(), changes);
+        let id = last
+            .expect("a memtable that takes commits has a base")
+            .next();
+        state.newer.add(id, changes);
+        match durability.is_seen_at_once() {
+            true => state.show(id, state.position()),
+            false => state.last_durable = id,
+        }
         self.is_filled.store(true, Release);
     }
 
@@ -334,17 +394,73 @@ impl MemtableState {
         }
     }
 
-    /// The target of a reader that ends with the last commit; `None` if those of other readers end
-    /// with too many others.
+    /// The last commit that readers see. If it is in the trees, that is the newest one there.
+    pub(crate) fn visible(&self) -> Option<TransactionId> {
+        let base = self.base.as_ref()?;
+        Some(self.visible.max(base.transaction()))
+    }
+
+    /// Shows a commit and all before it to readers.
+    fn show(&mut self, commit: TransactionId, position: WalPosition) {
+        if commit > self.visible {
+            (self.visible, self.visible_position) = (commit, position);
+        }
+    }
+
+    fn position(&self) -> WalPosition {
+        self.wal.as_ref().map(Wal::position).unwrap_or_default()
+    }
+
+    /// The last durable commit in the log.
+    pub(crate) fn last_durable(&self) -> TransactionId {
+        self.last_durable
+    }
+
+    /// The commits that the older half of the log follows, and the present one.
+    pub(crate) fn log_follows(&self) -> (TransactionId, TransactionId) {
+        self.wal.as_ref().map(Wal::follows).unwrap_or_default()
+    }
+
+    pub(super) fn log_file(&self) -> Option<Arc<LogFile>> {
+        Some(Arc::clone(self.wal.as_ref()?.file()))
+    }
+
+    /// What a flush of the log that begins now makes durable: the commits that were added.
+    pub(super) fn flush_target(&self) -> LogFlushTarget {
+        LogFlushTarget {
+            last: self
+                .last()
+                .unwrap_or(self.last_durable)
+                .max(self.last_durable),
+            position: self.position(),
+        }
+    }
+
+    /// Notes that the log is on the disk.
+    pub(super) fn note_flushed(&mut self, target: LogFlushTarget) {
+        self.show(target.last, target.position);
+    }
+
+    /// Takes no more commits after a failed flush, and erases those that readers do not see.
+    pub(super) fn fail_flush(&mut self) {
+        (self.path, self.is_closed) = (None, true);
+        if let Some(wal) = &self.wal {
+            wal.cut(self.visible_position);
+        }
+    }
+
+    /// The target of a reader that ends with the last commit that readers see; `None` if those of
+    /// other readers end with too many others.
     pub(crate) fn target(&mut self) -> Option<Arc<ReadTarget>> {
-        let last = self.last()?;
+        let last = self.visible()?;
         self.targets.retain(|target| Arc::strong_count(target) > 1);
         let ends = self.targets.chunk_by(|a, b| a.transaction == b.transaction);
         let is_new = (self.targets.last()).is_none_or(|target| target.transaction < last);
         if is_new && ends.count() >= TARGETS_MAX {
             return None;
         }
-        let mut log_end = self.wal.as_ref().map(Wal::last_entry)?;
+        self.wal.as_ref()?;
+        let mut log_end = self.visible_position.last_entry;
         planted!(PartUnnamed => log_end = Checksum(0));
         let target = Arc::new(ReadTarget::new(last, log_end));
         self.targets.push(Arc::clone(&target));
@@ -368,7 +484,10 @@ impl MemtableState {
 
     /// Takes all commits, to merge them. Others can be added meanwhile. The caller has the writer's
     /// state until [`Memtable::end_merge`] or [`Self::undo_merge`].
-    pub(crate) fn begin_merge(&mut self) -> ToMerge {
+    ///
+    /// Commits go on in the other half of the log, unless a durable one needs what is there: the
+    /// last commit that is durable in the trees is `durable`.
+    pub(crate) fn begin_merge(&mut self, durable: TransactionId) -> ToMerge {
         assert!(self.merging.is_none(), "one thread merges at a time");
         let base = self.base.as_ref().map(|base| base.transaction());
         let last = self.last().unwrap_or_default();
@@ -381,11 +500,14 @@ impl MemtableState {
         if let Some(wal) = &mut self.wal
             && !is_left
         {
-            log_end = wal.last_entry();
-            if !self.is_closed {
+            log_end = wal.position().last_entry;
+            let is_other_needed = self.last_durable > durable && wal.follows().1 > durable;
+            if !self.is_closed && (!is_other_needed || planted!(LogReused)) {
                 wal.turn_over(last);
             }
         }
+        // Readers that begin from now on see them: this merge stops for earlier ones only.
+        self.show(last, self.position());
         let is_live = |target: &&Arc<ReadTarget>| Arc::strong_count(target) > 1;
         let within = self.targets.iter().filter(is_live);
         let mut parts: Vec<_> = within
@@ -398,6 +520,7 @@ impl MemtableState {
         parts.dedup_by_key(|part| part.last);
         parts.push(MergePart { last, log_end });
         ToMerge {
+            has_durable: is_left || self.last_durable > base.unwrap_or_default(),
             records,
             base: base.unwrap_or_default(),
             parts,
@@ -451,6 +574,7 @@ impl MemtableState {
         if let Some(wal) = &mut self.wal {
             wal.begin(&base.record);
         }
+        (self.visible, self.visible_position) = (base.transaction(), self.position());
         self.base = Some(base);
         true
     }

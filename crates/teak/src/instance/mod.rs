@@ -9,6 +9,7 @@ pub(crate) mod dropped_trees;
 pub(crate) mod engine;
 pub(crate) mod held_writer_lock;
 pub(crate) mod high_water;
+pub(crate) mod log_flush;
 pub(crate) mod memtable;
 pub(crate) mod memtable_records;
 pub(crate) mod merger;

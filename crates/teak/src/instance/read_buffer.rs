@@ -155,13 +155,14 @@ impl Engine {
     #[cold]
     fn begin_filled(self: &Arc<Self>) -> Result<(Reader, Option<Arc<ReadBuffer>>)> {
         match self.begin_buffered()? {
-            Some((reader, buffer)) => Ok((reader, Some(buffer))),
+            Some(begun) => Ok(begun),
             None => Ok((self.begin_read()?, None)),
         }
     }
 
-    /// Begins with the commits in the memtable; `None` if they have to be merged instead.
-    fn begin_buffered(self: &Arc<Self>) -> Result<Option<(Reader, Arc<ReadBuffer>)>> {
+    /// Begins with the commits in the memtable that readers see; `None` if they have to be merged
+    /// instead.
+    fn begin_buffered(self: &Arc<Self>) -> Result<Option<(Reader, Option<Arc<ReadBuffer>>)>> {
         self.refuse_forked()?;
         let mut memtable = self.memtable.lock();
         let Some(base) = memtable.base().map(|base| base.transaction()) else {
@@ -169,6 +170,10 @@ impl Engine {
         };
         if !memtable.is_usable() {
             return Ok(None);
+        }
+        if memtable.visible() == Some(base) {
+            let reader = Reader::begin(self)?;
+            return Ok((reader.transaction() == base).then_some((reader, None)));
         }
         let Some(target) = memtable.target() else {
             return Ok(None);
@@ -179,6 +184,7 @@ impl Engine {
             return Ok(None);
         }
         let view = memtable.view(target.transaction);
-        Ok(Some((reader, Arc::new(ReadBuffer { view, target }))))
+        let buffer = Arc::new(ReadBuffer { view, target });
+        Ok(Some((reader, Some(buffer))))
     }
 }

@@ -1,6 +1,6 @@
 //! The write-ahead log of the memtable: a file next to the database with one entry for each commit
-//! in the memtable. It is written by a call of the system and not flushed, so its commits survive
-//! the death of the process, as lazy commits do.
+//! in the memtable. It is written by a call of the system, so its commits survive the death of the
+//! process. It is flushed for durable commits only (`log_flush.rs`).
 //!
 //! The file has two halves. Each begins with a header, and has the entries of some commits in
 //! order. While those of one half are merged, commits follow in the other one.
@@ -36,6 +36,7 @@ use crate::{
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// Length of the file, and of a half.
@@ -69,7 +70,7 @@ struct Predecessor {
 /// A log that this process writes.
 #[derive(Debug)]
 pub(crate) struct Wal {
-    file: LogFile,
+    file: Arc<LogFile>,
     database: [u8; 16],
     nonce: [u8; 8],
     begin_count: u64,
@@ -80,7 +81,18 @@ pub(crate) struct Wal {
     half_end: usize,
     last: Checksum,
     last_entry: Checksum,
+    /// The commits that the older half in use follows, and the present one.
+    follows: (TransactionId, TransactionId),
     buffer: Vec<u8>,
+}
+
+/// A place between two entries.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct WalPosition {
+    /// Where the entry after it begins, unless the log was turned over since.
+    end: usize,
+    /// The checksum of the entry before it.
+    pub(crate) last_entry: Checksum,
 }
 
 impl Wal {
@@ -92,7 +104,7 @@ impl Wal {
     pub(crate) fn create(path: &Path, mode: LockMode) -> io::Result<Self> {
         let id = random_id()?;
         Ok(Self {
-            file: LogFile::create(path, mode, WAL_LEN)?,
+            file: Arc::new(LogFile::create(path, mode, WAL_LEN)?),
             database: [0; 16],
             nonce: *id.first_chunk().expect("an id has 16 bytes"),
             begin_count: 0,
@@ -101,6 +113,7 @@ impl Wal {
             half_end: WAL_LEN,
             last: Checksum(0),
             last_entry: Checksum(0),
+            follows: Default::default(),
             buffer: Vec::new(),
         })
     }
@@ -109,12 +122,14 @@ impl Wal {
     pub(crate) fn begin(&mut self, record: &Record) {
         self.database = record.database_id;
         self.begin_half(named_by(record));
+        self.follows = (record.transaction, record.transaction);
     }
 
     /// Continues in the other half after the last entry, which is commit `last`. The entries in
     /// this half count until others are written there.
     pub(crate) fn turn_over(&mut self, last: TransactionId) {
         if self.header.is_none() {
+            self.follows = (self.follows.1, last);
             self.begin_half(Predecessor {
                 transaction: last,
                 checksum: self.last,
@@ -143,9 +158,35 @@ impl Wal {
         used * 100 / HALF_LEN
     }
 
-    /// The checksum of the last entry.
-    pub(crate) fn last_entry(&self) -> Checksum {
-        self.last_entry
+    /// The commits that the older half in use follows, and the present one. The entries count if
+    /// recovery finds the first of these in the trees, or a later one.
+    pub(crate) fn follows(&self) -> (TransactionId, TransactionId) {
+        self.follows
+    }
+
+    pub(crate) fn file(&self) -> &Arc<LogFile> {
+        &self.file
+    }
+
+    /// The place after the last entry.
+    pub(crate) fn position(&self) -> WalPosition {
+        WalPosition {
+            end: self.end,
+            last_entry: self.last_entry,
+        }
+    }
+
+    /// Erases the entries after a place, as far as the system takes that. No more are appended.
+    pub(crate) fn cut(&self, position: WalPosition) {
+        let start = self.half_end - HALF_LEN;
+        let is_in_this_half = (start..self.half_end).contains(&position.end);
+        let used = position.end % HALF_LEN;
+        let has_room = used >= HEADER_LEN && used + ENTRY_HEAD_LEN <= HALF_LEN;
+        let entry = has_room.then_some(position.end);
+        let header = (!is_in_this_half).then_some(start);
+        for at in entry.into_iter().chain(header) {
+            let _ = self.file.write(&[0; ENTRY_HEAD_LEN], at as u64);
+        }
     }
 
     /// Whether there is room for an entry with these changes.

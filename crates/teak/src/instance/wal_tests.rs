@@ -54,6 +54,43 @@ fn commits_are_read_back() {
     );
 }
 
+/// Entries after a place are erased: in the half that is written, and in the other one.
+#[test]
+fn a_log_that_is_cut_ends_there() {
+    for turns_over in [false, true] {
+        let (_directory, path, mut wal) = begun();
+        wal.append([change("ash", Some("1"))].into_iter()).unwrap();
+        let position = wal.position();
+        wal.append([change("elm", Some("2"))].into_iter()).unwrap();
+        if turns_over {
+            wal.turn_over(TransactionId(record().transaction.0 + 2));
+            wal.append([change("fir", Some("3"))].into_iter()).unwrap();
+        }
+        let count = || LeftWal::read(&path, &record()).unwrap().commit_count();
+        assert_eq!(count(), 2 + u64::from(turns_over));
+        wal.cut(position);
+        assert_eq!(count(), 1);
+    }
+}
+
+/// What durable commits in the log rely on: the commit that the older half follows.
+#[test]
+fn a_log_knows_which_commits_it_follows() {
+    let (_directory, _path, mut wal) = begun();
+    let first = record().transaction;
+    assert_eq!(wal.follows(), (first, first));
+    wal.append([change("ash", None)].into_iter()).unwrap();
+    let second = TransactionId(first.0 + 1);
+    wal.turn_over(second);
+    assert_eq!(wal.follows(), (first, second));
+    wal.turn_over(TransactionId(first.0 + 9));
+    assert_eq!(wal.follows(), (first, second), "the half has no entry yet");
+    wal.append([change("ash", None)].into_iter()).unwrap();
+    let third = TransactionId(first.0 + 2);
+    wal.turn_over(third);
+    assert_eq!(wal.follows(), (second, third));
+}
+
 #[test]
 fn a_log_that_follows_another_commit_has_none() {
     let (_directory, path) = written();
@@ -162,7 +199,7 @@ fn a_log_without_entries_is_replaced() {
 fn merged(wal: &Wal, count: u64) -> Record {
     Record {
         transaction: TransactionId(record().transaction.0 + count),
-        log_end: wal.last_entry(),
+        log_end: wal.position().last_entry,
         catalog_root: [9; 64],
         ..record()
     }

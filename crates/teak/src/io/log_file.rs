@@ -1,16 +1,18 @@
 //! The file of a write-ahead log. It is written by calls of the system, so it stays if the process
-//! dies.
+//! dies, and flushed for commits that have to survive a power cut.
 
 use super::{
+    file::flush_directory,
     held_file::HeldFile,
     lock_header::{LockMode, set_permissions},
-    sys::{self, Access, FileAt, Links},
+    sys::{self, Access, FileAt, FlushExtent, Links},
     system::refuse_file_len,
 };
 use std::{
     fs::{self, File},
     io::{self, ErrorKind, Read},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 /// A log that this process writes.
@@ -18,6 +20,8 @@ use std::{
 pub(crate) struct LogFile {
     file: HeldFile,
     path: PathBuf,
+    /// Whether its name and its length are on the disk.
+    is_named: AtomicBool,
 }
 
 const PIECE_LEN: usize = 4096;
@@ -42,6 +46,7 @@ impl LogFile {
         Ok(Self {
             file: made?,
             path: path.to_path_buf(),
+            is_named: AtomicBool::new(false),
         })
     }
 
@@ -57,8 +62,26 @@ impl LogFile {
         file.write_all_at(bytes, offset)
     }
 
+    /// Returns when everything that was written is on the disk; the first time, the name too.
+    ///
+    /// # Errors
+    ///
+    /// - `NotConnected` if other code in this process has closed the descriptor.
+    /// - The system's error.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        self.file.refuse_stranger()?;
+        if self.is_named.load(Ordering::Acquire) {
+            return sys::flush(&self.file, FlushExtent::Data);
+        }
+        sys::flush(&self.file, FlushExtent::All)?;
+        let directory = self.path.parent().filter(|parent| *parent != Path::new(""));
+        flush_directory(directory.unwrap_or(Path::new(".")))?;
+        self.is_named.store(true, Ordering::Release);
+        Ok(())
+    }
+
     /// Removes the file, unless another one has its name by now.
-    pub(crate) fn remove(self) {
+    pub(crate) fn remove(&self) {
         if sys::id_of(&self.path, Links::Refuse).is_ok_and(|id| id == self.file.id()) {
             // A log that stays is ignored: it does not follow the newest commit.
             let _ = sys::remove_file(&self.path);

@@ -3,11 +3,12 @@
 use crate::{
     Error, PageNumber, Result, TransactionId,
     page::{max_key_len, value::StoredValue},
+    planted::planted,
     read::snapshot::Snapshot,
     record::durability::Durability,
 };
 use crate::{
-    btree::{PageSource, insert::Existing},
+    btree::{PageSource, TreeRoot, insert::Existing},
     instance::{
         engine::Engine,
         held_writer_lock::HeldWriterLock,
@@ -116,6 +117,7 @@ impl Engine {
         // It was armed again after each part.
         txn.event_delivery.disarm();
         let merged = txn.write()?;
+        self.settle_left(merging, merged.transaction())?;
         mem::forget(unfinished);
         assert_eq!(
             merged.transaction(),
@@ -126,6 +128,29 @@ impl Engine {
         // new state.
         self.end_merge(merged, reason, &txn.pages.writer);
         Ok(())
+    }
+
+    /// Makes the commits in the trees durable, if a durable commit in the log needs them or the half
+    /// of the log that a merge would write over. Others are added to the memtable meanwhile.
+    fn free_log(&self) -> Result<()> {
+        planted!(LogReused => return Ok(()));
+        let memtable = self.memtable.lock();
+        let (_, follows) = memtable.log_follows();
+        let last_durable = memtable.last_durable();
+        drop(memtable);
+        match last_durable.min(follows) > self.durable_in_trees() {
+            true => self.committer.wait_without_waking(follows),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until the commits of a log that an earlier process left are durable in the trees,
+    /// before the log is removed: they may be durable there.
+    fn settle_left(&self, merging: &ToMerge, last: TransactionId) -> Result<()> {
+        match merging.is_left {
+            true => self.committer.wait_without_waking(last),
+            false => Ok(()),
+        }
     }
 
     /// Merges the commits of the log that an earlier process left.
@@ -212,9 +237,11 @@ pub(crate) fn begin_merge(
     engine: &Arc<Engine>,
     writer: HeldWriterLock,
 ) -> Result<(WriteTransaction, ToMerge)> {
+    engine.free_log()?;
+    let durable = engine.durable_in_trees();
     let mut merging = None;
     let txn = WriteTransaction::begin_for(engine, writer, || {
-        let begun = merging.insert(engine.memtable.lock().begin_merge());
+        let begun = merging.insert(engine.memtable.lock().begin_merge(durable));
         assert!(
             begun.parts[0].last > begun.base,
             "commits to merge follow those in the trees"
@@ -256,6 +283,7 @@ impl WriteTransaction {
             last,
             "a merge makes the last of its commits"
         );
+        engine.settle_left(&merging, last)?;
         mem::forget(unfinished);
         engine.end_merge(merged, MergeReason::Limits, &txn.pages.writer);
         debug_assert!(
@@ -294,34 +322,35 @@ impl WriteTransaction {
         after: TransactionId,
         part: &MergePart,
     ) -> Result<()> {
-        self.set_durability(Durability::Lazy);
+        self.set_durability(match merging.has_durable && !planted!(LogReused) {
+            // The log is needed until the merged state is on the disk.
+            true => Durability::Async,
+            false => Durability::Lazy,
+        });
         self.status.is_merging = true;
         self.status.log_end = part.log_end;
         // The file grows instead: a hook of the application may begin to read.
         self.pages.limits.slow_readers = None;
         for change in merging.records.changes_between(after, part.last) {
-            let SmallChange {
-                handle,
-                table,
-                key,
-                value,
-            } = change;
             if merging.is_left {
-                self.refuse_unfit(*handle, table, key)?;
+                self.refuse_unfit(change.handle, &change.table, &change.key)?;
             }
-            match value {
-                Some(value) => {
-                    let value = StoredValue::inline(value);
-                    self.insert(
-                        (*handle, table),
-                        |_| Ok(()),
-                        (key, value),
-                        Existing::Replace,
-                    )?;
-                }
-                None => {
-                    self.remove((*handle, table), |_| Ok(()), key)?;
-                }
+            self.apply(change)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a change of a small transaction.
+    pub(super) fn apply(&mut self, change: &SmallChange) -> Result<()> {
+        let (table, key) = ((change.handle, &*change.table), &*change.key);
+        let check = |_: Option<&TreeRoot>| Ok(());
+        match &change.value {
+            Some(value) => {
+                let record = (key, StoredValue::inline(value));
+                self.insert(table, check, record, Existing::Replace)?;
+            }
+            None => {
+                self.remove(table, check, key)?;
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ pub(crate) mod rollback;
 pub(crate) mod savepoint;
 pub(crate) mod savepoint_state;
 pub(crate) mod small;
-mod small_commit;
+pub(crate) mod small_commit;
 mod tables;
 pub(crate) mod transaction;
 pub(crate) mod transaction_status;

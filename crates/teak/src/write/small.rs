@@ -1,4 +1,4 @@
-//! Small lazy transactions, whose commits go to the memtable.
+//! Small transactions, whose commits go to the memtable.
 //!
 //! A transaction is small while it only opens tables, looks records up, and inserts and removes a
 //! few. Anything else makes it a whole [`WriteTransaction`], which merges the memtable first. Until
@@ -13,7 +13,6 @@ use crate::{
         insert::{Existing, Inserted},
     },
     io::{Pinned, uptime_ms},
-    page::value::StoredValue,
     record::durability::Durability,
     types::TypeNames,
 };
@@ -344,31 +343,40 @@ impl SmallTransaction {
         self.refuse_failed()?;
         self.engine.refuse_poisoned()?;
         let durability = self.durability.unwrap_or(self.engine.policies.durability);
-        if durability != Durability::Lazy {
+        let is_durable = durability == Durability::Durable;
+        if !self.engine.memtable.takes(durability) {
             return self.commit_whole();
         }
         if self.changes.is_empty() {
-            return Ok(TransactionId(self.id.0 - 1));
+            let seen = TransactionId(self.id.0 - 1);
+            return match is_durable && self.engine.durable() < seen {
+                true => self.commit_whole(),
+                false => Ok(seen),
+            };
         }
-        let Added::Yes(merge_by) = add_to_memtable(&self.engine, self.id, &mut self.changes)?
-        else {
+        let added = add_to_memtable(&self.engine, self.id, &mut self.changes, durability)?;
+        let Added::Yes(merge_by) = added else {
             return self.commit_whole();
         };
-        let reason = match merge_by {
-            // After the last opening, nobody waits for the thread that merges.
-            _ if self.engine.openings.is_unopened() => MergeReason::Limits,
-            MergeBy::This => MergeReason::Full,
-            MergeBy::Another => {
-                self.engine.merger.hurry();
-                return Ok(self.id);
-            }
-            MergeBy::None => return Ok(self.id),
+        let (engine, id) = (Arc::clone(&self.engine), self.id);
+        // After the last opening, nobody waits for the thread that merges.
+        let reason = match engine.openings.is_unopened() {
+            true => Some(MergeReason::Limits),
+            false => (merge_by == MergeBy::This).then_some(MergeReason::Full),
         };
+        if reason.is_none() && merge_by == MergeBy::Another {
+            engine.merger.hurry();
+        }
         // Others may commit meanwhile, and wakers of the application may want to.
-        drop(lock(&self.permit).take());
-        // The commit is in the log. The next reader or writer reports an error.
-        let _ = self.engine.merge_memtable(reason);
-        Ok(self.id)
+        drop(self);
+        if is_durable {
+            engine.named(engine.flush_log(id))?;
+        }
+        if let Some(reason) = reason {
+            // The commit is in the log. The next reader or writer reports an error.
+            let _ = engine.merge_memtable(reason);
+        }
+        Ok(id)
     }
 
     /// Commits as a whole transaction. The state that this one has begun with is not pinned while
@@ -407,27 +415,8 @@ impl SmallTransaction {
         if let Some(durability) = self.durability {
             txn.set_durability(durability);
         }
-        for SmallChange {
-            handle,
-            table,
-            key,
-            value,
-        } in &self.changes
-        {
-            match value {
-                Some(value) => {
-                    let value = StoredValue::inline(value);
-                    txn.insert(
-                        (*handle, table),
-                        |_| Ok(()),
-                        (key, value),
-                        Existing::Replace,
-                    )?;
-                }
-                None => {
-                    txn.remove((*handle, table), |_| Ok(()), key)?;
-                }
-            }
+        for change in &self.changes {
+            txn.apply(change)?;
         }
         if self.is_broken {
             txn.set_broken();

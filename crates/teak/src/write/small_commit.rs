@@ -10,6 +10,7 @@ use crate::{
     Result, TransactionId,
     io::{FILE_MODE, LockMode, free_bytes},
     planted::planted,
+    record::durability::Durability,
 };
 use std::{mem, sync::Arc};
 
@@ -21,17 +22,18 @@ const PAGES_MIN: u64 = 4096;
 const FREE_BYTES_MIN: u64 = 64 << 20;
 
 /// Whether the changes of a commit are in the memtable.
-pub(super) enum Added {
+pub(crate) enum Added {
     Yes(MergeBy),
     No,
 }
 
 /// Adds the changes of commit `id` to the memtable, if that is possible, and takes them. The caller
 /// has the permit to write.
-pub(super) fn add_to_memtable(
+pub(crate) fn add_to_memtable(
     engine: &Arc<Engine>,
     id: TransactionId,
     changes: &mut Vec<SmallChange>,
+    durability: Durability,
 ) -> Result<Added> {
     debug_assert!(
         !changes.is_empty(),
@@ -50,13 +52,14 @@ pub(super) fn add_to_memtable(
             return Ok(Added::No);
         }
     }
-    if !is_alone(engine) || !memtable.log(changes) {
+    let is_loggable = durability != Durability::Durable || is_log_durable(engine, &memtable);
+    if !is_loggable || !is_alone(engine) || !memtable.log(changes) {
         if memtable.is_empty() {
             engine.leave_memtable(&mut memtable);
         }
         return Ok(Added::No);
     }
-    (engine.memtable).add(&mut memtable, mem::take(changes));
+    (engine.memtable).add(&mut memtable, mem::take(changes), durability);
     debug_assert_eq!(memtable.last(), Some(id), "commits are numbered in order");
     debug_assert!(changes.is_empty(), "the memtable has taken the changes");
     if is_first {
@@ -82,7 +85,7 @@ fn begin_memtable(
     let Some(capacity) = memtable_capacity(engine, writer) else {
         return Ok(false);
     };
-    if base.transaction().next() != id {
+    if base.transaction().next() != id || is_log_needed(engine, memtable) {
         return Ok(false);
     }
     if let Some(shared) = &engine.committer.shared {
@@ -99,6 +102,18 @@ fn begin_memtable(
         false => engine.leave_memtable(memtable),
     }
     Ok(is_begun)
+}
+
+/// Whether a power cut loses none of the commits that the log follows, nor any in it that is on the
+/// disk.
+fn is_log_durable(engine: &Engine, memtable: &MemtableState) -> bool {
+    let (follows, _) = memtable.log_follows();
+    follows <= engine.durable_in_trees() || planted!(LogFollowsAny)
+}
+
+/// Whether a durable commit is in the log only. Then neither half may be written over.
+fn is_log_needed(engine: &Engine, memtable: &MemtableState) -> bool {
+    memtable.last_durable() > engine.durable_in_trees() && !planted!(LogReused)
 }
 
 /// For how many changes there is certainly room in the file and on the disk, beside as many that

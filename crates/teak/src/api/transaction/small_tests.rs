@@ -502,7 +502,7 @@ fn commits_that_are_added_during_a_merge_survive() {
             let mut memtable = engine.memtable.lock();
             match memtable.is_empty() {
                 true => continue,
-                false => memtable.begin_merge(),
+                false => memtable.begin_merge(TransactionId(0)),
             }
         };
         assert_eq!(merging.parts[0].last.0, merging.base.0 + 1);
@@ -535,7 +535,7 @@ fn after_a_failed_merge_commits_go_to_the_trees_once_it_succeeds() {
         let _writer = engine.take_writer_state().unwrap();
         let mut memtable = engine.memtable.lock();
         if !memtable.is_empty() {
-            memtable.begin_merge();
+            memtable.begin_merge(TransactionId(0));
             memtable.undo_merge();
             assert!(!memtable.is_usable());
         }
@@ -666,5 +666,7 @@ fn a_transaction_that_creates_existing_tables_is_small() {
     check(&database);
 }
 
+#[path = "small_durable_tests.rs"]
+mod durable;
 #[path = "small_reader_tests.rs"]
 mod readers;

@@ -140,6 +140,7 @@ impl WriteTxn {
             return Ok(whole);
         }
         let small = self.small.as_deref().ok_or(Error::TransactionBroken)?;
+        small.engine().memtable.note_outgrown();
         let whole = small.to_whole()?;
         Ok(self.whole.get_or_init(|| whole))
     }

@@ -1,0 +1,170 @@
+//! Small durable commits, which are on the disk when the log is.
+
+use super::*;
+use crate::{
+    instance::memtable_records::SmallChange,
+    write::small_commit::{Added, add_to_memtable},
+};
+
+/// A database whose small durable commits go to the log.
+fn durable_database() -> (TempDir, Database, Words) {
+    let directory = tempfile::tempdir().unwrap();
+    let database = Database::open(directory.path().join("x.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let words = txn.create_table("words").unwrap();
+    txn.commit().unwrap();
+    // It takes some durable commits before there is a log.
+    assert!(!directory.path().join("x.teak-wal").exists());
+    for round in 0..30_u8 {
+        put(&database, &words, "ash", &[round]);
+    }
+    assert!(directory.path().join("x.teak-wal").exists());
+    (directory, database, words)
+}
+
+fn put(database: &Database, words: &Words, word: &'static str, text: &[u8]) -> TransactionId {
+    let mut txn = database.begin_write().unwrap();
+    words.insert(&mut txn, word, text).unwrap();
+    txn.commit().unwrap()
+}
+
+/// The last commit that is durable, in the trees or in the log.
+fn durable_commit(database: &Database) -> TransactionId {
+    database.opening.engine().durable()
+}
+
+/// The database file stays as it was, as if nothing later had reached the disk.
+#[test]
+fn small_durable_commits_are_durable_in_the_log() {
+    let (directory, database, words) = durable_database();
+    let in_trees = || database.durable_in_trees();
+    put(&database, &words, "elm", b"first");
+    database.sync().unwrap();
+    // The base of the log, which has begun again, and is in the trees.
+    put(&database, &words, "elm", b"second");
+    put(&database, &words, "elm", b"third");
+    let (before, file) = (
+        in_trees(),
+        fs::read(directory.path().join("x.teak")).unwrap(),
+    );
+    let last = put(&database, &words, "fir", b"new");
+    assert!(durable_commit(&database) >= last);
+    let log = fs::read(directory.path().join("x.teak-wal")).unwrap();
+    if in_trees() != before {
+        return;
+    }
+    let cut = tempfile::tempdir().unwrap();
+    fs::write(cut.path().join("x.teak"), file).unwrap();
+    fs::write(cut.path().join("x.teak-wal"), log).unwrap();
+    let database = Database::open(cut.path().join("x.teak")).unwrap();
+    let read = database.begin_read().unwrap();
+    assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"third"[..]));
+    assert_eq!(words.get(&read, "fir").unwrap(), Some(&b"new"[..]));
+    // The log is not needed any more.
+    assert!(database.durable_in_trees() >= last);
+    check(&database);
+}
+
+#[test]
+fn readers_see_a_small_durable_commit_when_it_is_on_the_disk() {
+    let (_directory, database, words) = durable_database();
+    let engine = Arc::clone(database.opening.engine());
+    put(&database, &words, "elm", b"first");
+    let small = small(&database);
+    let id = small.id();
+    let key: Arc<[u8]> = b"elm"[..].into();
+    let mut changes = vec![SmallChange {
+        handle: engine.handle(b"words"),
+        table: b"words"[..].into(),
+        key,
+        value: Some(b"second"[..].into()),
+    }];
+    let added = add_to_memtable(&engine, id, &mut changes, Durability::Durable).unwrap();
+    assert!(matches!(added, Added::Yes(_)));
+    let read = database.begin_read().unwrap();
+    if read.id() < id {
+        assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"first"[..]));
+    }
+    drop(small);
+    engine.flush_log(id).unwrap();
+    let read = database.begin_read().unwrap();
+    assert!(read.id() >= id);
+    assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"second"[..]));
+}
+
+#[test]
+fn threads_that_commit_share_flushes_of_the_log() {
+    let (_directory, database, words) = durable_database();
+    std::thread::scope(|scope| {
+        for word in ["box", "elm", "fir", "oak", "yew"] {
+            let (database, words) = (&database, &words);
+            scope.spawn(move || {
+                for round in 0..40_u8 {
+                    let id = put(database, words, word, &[round]);
+                    assert!(durable_commit(database) >= id);
+                    let read = database.begin_read().unwrap();
+                    assert_eq!(words.get(&read, word).unwrap(), Some(&[round][..]));
+                }
+            });
+        }
+    });
+    assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 6);
+    check(&database);
+}
+
+/// A transaction that turns out to be a whole one is as durable.
+#[test]
+fn transactions_that_outgrow_the_memtable_go_to_the_trees() {
+    let (_directory, database, words) = durable_database();
+    put(&database, &words, "elm", b"first");
+    let mut txn = database.begin_write().unwrap();
+    words.insert(&mut txn, "fir", b"new").unwrap();
+    assert_eq!(words.len(&txn).unwrap(), 3);
+    assert!(txn.small().is_none());
+    let id = txn.commit().unwrap();
+    assert!(database.durable_in_trees() >= id);
+    let txn = database.begin_write().unwrap();
+    assert!(txn.small().is_none(), "the next ones begin as whole ones");
+    drop(txn);
+    check(&database);
+}
+
+/// Nothing changed, and what was seen is durable.
+#[test]
+fn an_empty_durable_transaction_waits_for_what_it_saw() {
+    let (_directory, database, words) = durable_database();
+    let last = put(&database, &words, "elm", b"first");
+    let txn = database.begin_write().unwrap();
+    assert_eq!(txn.commit().unwrap(), last);
+    let mut txn = database.begin_write().unwrap();
+    txn.set_durability(Durability::Lazy);
+    words.insert(&mut txn, "elm", b"second").unwrap();
+    let lazy = txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    txn.set_durability(Durability::Durable);
+    txn.commit().unwrap();
+    assert!(durable_commit(&database) >= lazy);
+}
+
+/// A clean close leaves everything in the trees, and no log.
+#[test]
+fn closing_keeps_small_durable_commits() {
+    for flushes in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.teak");
+        let options = Options::new().flush_on_close(flushes);
+        let database = options.open(&path).unwrap();
+        let mut txn = database.begin_write().unwrap();
+        let words: Words = txn.create_table("words").unwrap();
+        txn.commit().unwrap();
+        for round in 0..60_u8 {
+            put(&database, &words, "ash", &[round]);
+        }
+        database.close().unwrap();
+        assert!(!directory.path().join("x.teak-wal").exists());
+        let database = options.open(&path).unwrap();
+        assert_eq!(database.info().recovery, Recovery::Clean);
+        let read = database.begin_read().unwrap();
+        assert_eq!(words.get(&read, "ash").unwrap(), Some(&[59][..]));
+    }
+}

@@ -58,6 +58,7 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
         | Planted::SeeLater
         | Planted::PartUnnamed
         | Planted::LogFollowsAny
+        | Planted::LogUnflushed
         | Planted::LogReused => MEMTABLE,
         _ => CAMPAIGNS,
     };

@@ -79,6 +79,7 @@ errors! {
     MemtableUnlogged "memtable-unlogged" "Commits in the memtable have no entry in the log."
     SeeLater "see-later" "A reader of the memtable sees commits after its state."
     LogFollowsAny "log-follows-any" "A durable commit goes to the log though the commits before it in the trees are not on the disk."
+    LogUnflushed "log-unflushed" "A durable commit in the log is acknowledged without a flush."
     LogReused "log-reused" "A half of the log is written over though durable commits need it."
     PartUnnamed "part-unnamed" "A merge that stops for a reader does not name the entry in the log."
     LogIgnored "log-ignored" "Recovery ignores the log of the memtable."

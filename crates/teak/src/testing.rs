@@ -42,6 +42,12 @@ pub fn durable_in_trees(database: &crate::Database) -> u64 {
     database.durable_in_trees().0
 }
 
+/// How often the write-ahead log was flushed; 0 if there is none.
+#[must_use]
+pub fn log_flush_count(database: &crate::Database) -> u64 {
+    database.log_flush_count()
+}
+
 #[cfg(test)]
 mod forged_tests;
 #[cfg(test)]

@@ -30,6 +30,8 @@ struct Flushed {
     /// The last commit whose trees are.
     in_trees: u64,
     file: Vec<u8>,
+    /// How often the log was flushed, and what was there then.
+    log_flushes: u64,
     log: Vec<u8>,
 }
 
@@ -63,8 +65,8 @@ pub(super) fn commit_and_cut(path: &Path, rng: &mut Rng) -> Result<u64> {
         txn.commit()?;
         if durability == Durability::Durable {
             returned = number;
-            flushed.log = read(&log_of(path))?;
         }
+        flushed.note(&database, path)?;
         match rng.u8(0..40) {
             0..4 => drop(state_of(&database)?),
             4 => thread::sleep(Duration::from_millis(12)),
@@ -81,8 +83,12 @@ pub(super) fn commit_and_cut(path: &Path, rng: &mut Rng) -> Result<u64> {
 }
 
 impl Flushed {
-    /// Copies the file if more of it is on the disk than before.
+    /// Copies the files of which more is on the disk than before.
     fn note(&mut self, database: &Database, path: &Path) -> Result {
+        let log_flushes = testing::log_flush_count(database);
+        if log_flushes != self.log_flushes {
+            (self.log_flushes, self.log) = (log_flushes, read(&log_of(path))?);
+        }
         while self.in_trees != testing::durable_in_trees(database) {
             self.in_trees = testing::durable_in_trees(database);
             self.file = fs::read(path)?;

@@ -139,6 +139,13 @@ impl Database {
         self.opening.engine().durable_in_trees()
     }
 
+    /// How often the write-ahead log was flushed; 0 if there is none.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn log_flush_count(&self) -> u64 {
+        let log = self.opening.engine().memtable.lock().log_file();
+        log.map_or(0, |log| log.flush_count())
+    }
+
     /// Closes the database: waits for an open write transaction, makes every commit durable,
     /// truncates the free end of the file, and records a clean close. If something was changed, no
     /// other process has the database open, and more than a twelfth of the file is free, it first

@@ -4,19 +4,20 @@
 //! finds a commit in the trees that the log follows. So
 //!
 //! - it goes to the log only if the commit that the log [follows](Wal::follows) is on the disk;
-//! - before a merge writes over one half of the log, its commits are on the disk in the trees, if
-//!   durable commits follow them;
-//! - the first flush also makes the name of the log durable.
+//! - a half of the log is written over only if no durable commit needs it: its commits, or all
+//!   durable ones, are on the disk in the trees;
+//! - the name of the log is on the disk before the first durable commit goes there.
 //!
-//! Threads that commit share flushes: one flushes what is in the log, and the others wait. Those
-//! whose commits came later flush again, all of them together.
+//! Threads that commit share flushes: one flushes what is in the log, and the others wait. Then one
+//! of those whose commits came later flushes again, for all of them.
 //!
 //! [`Wal::follows`]: super::wal::Wal::follows
 
-use crate::{Error, Result, TransactionId, instance::engine::Engine, sync::lock};
+use crate::{Error, Result, TransactionId, instance::engine::Engine, planted::planted, sync::lock};
 use std::{
     io,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Mutex},
+    thread::{self, Thread},
 };
 
 const FLUSHING: &str = "flushing the write-ahead log";
@@ -25,7 +26,6 @@ const FLUSHING: &str = "flushing the write-ahead log";
 #[derive(Default, Debug)]
 pub(crate) struct LogFlush {
     state: Mutex<LogFlushState>,
-    changed: Condvar,
 }
 
 #[derive(Default, Debug)]
@@ -33,8 +33,27 @@ struct LogFlushState {
     /// The last commit that is on the disk in the log.
     flushed: TransactionId,
     is_flushing: bool,
+    /// Threads that wait for these commits.
+    waiting: Vec<(TransactionId, Thread)>,
     /// The error of a flush. No later one is trusted.
     failure: Option<io::Error>,
+}
+
+impl LogFlushState {
+    /// Wakes the threads whose commits are decided, and one of the others, which flushes next.
+    fn wake(&mut self) {
+        let is_decided = |commit| commit <= self.flushed || self.failure.is_some();
+        let mut next = None;
+        self.waiting.retain(|(commit, thread)| {
+            if is_decided(*commit) {
+                thread.unpark();
+            } else if next.is_none() {
+                next = Some(thread.clone());
+            }
+            !is_decided(*commit)
+        });
+        next.iter().for_each(Thread::unpark);
+    }
 }
 
 impl LogFlush {
@@ -45,7 +64,8 @@ impl LogFlush {
 }
 
 impl Engine {
-    /// Returns when a commit in the log is on the disk. The caller holds no lock.
+    /// Returns when a durable commit that was added to the log is on the disk. The caller holds no
+    /// lock.
     ///
     /// # Errors
     ///
@@ -55,11 +75,19 @@ impl Engine {
         let mut state = lock(&flush.state);
         while state.flushed < commit {
             if let Some(failure) = &state.failure {
-                return Err(Error::io(FLUSHING)(again(failure)));
+                // A merge may have been flushed.
+                return match self.durable_in_trees() >= commit {
+                    true => Ok(()),
+                    false => Err(Error::io(FLUSHING)(again(failure))),
+                };
             }
             if state.is_flushing {
-                let waited = flush.changed.wait(state);
-                state = waited.unwrap_or_else(PoisonError::into_inner);
+                let own = thread::current();
+                state.waiting.push((commit, own.clone()));
+                drop(state);
+                thread::park();
+                state = lock(&flush.state);
+                state.waiting.retain(|(_, thread)| thread.id() != own.id());
                 continue;
             }
             state.is_flushing = true;
@@ -71,7 +99,7 @@ impl Engine {
                 Ok(last) => state.flushed = last,
                 Err(failure) => state.failure = Some(failure),
             }
-            flush.changed.notify_all();
+            state.wake();
         }
         Ok(())
     }
@@ -84,6 +112,7 @@ impl Engine {
         drop(memtable);
         let began = self.committer.events.clock();
         let flushed = match file {
+            Some(_) if planted!(LogUnflushed) => Ok(()),
             Some(file) => file.flush(),
             // The database was closed, which makes every commit durable.
             None if self.durable_in_trees() >= target.last => Ok(()),

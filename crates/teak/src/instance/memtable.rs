@@ -159,7 +159,7 @@ pub(crate) struct ToMerge {
     pub(crate) base: TransactionId,
     /// The states to make of them: one for each reader that ends in the middle, and the last.
     pub(crate) parts: Vec<MergePart>,
-    /// Whether durable commits are among them, or before them in the log.
+    /// Whether durable commits are among them.
     pub(crate) has_durable: bool,
     /// Whether they come from the log of an earlier process.
     pub(crate) is_left: bool,
@@ -199,10 +199,14 @@ impl Memtable {
     /// Whether the next transaction should be a small one. `durability` is that of the transaction,
     /// if it is known.
     pub(crate) fn is_wanted(&self, durability: Option<Durability>) -> bool {
-        let expected = || Durability::from_byte(self.expected.load(Relaxed));
-        let is_small = self.takes(durability.unwrap_or_else(expected));
+        let is_small = self.takes(self.expects(durability));
         let is_direct = |count: u32| count.checked_sub(1);
         is_small && (self.direct_count.fetch_update(Relaxed, Relaxed, is_direct)).is_err()
+    }
+
+    /// The durability of the next transaction: its own, if that is known, or that of the last one.
+    pub(crate) fn expects(&self, durability: Option<Durability>) -> Durability {
+        durability.unwrap_or_else(|| Durability::from_byte(self.expected.load(Relaxed)))
     }
 
     /// Whether small commits of this durability go to the memtable.
@@ -225,7 +229,9 @@ impl Memtable {
 
     /// Notes that a transaction was begun as a small one in vain.
     pub(crate) fn note_outgrown(&self) {
-        self.durable_run.store(0, Relaxed);
+        if self.expects(None) == Durability::Durable {
+            self.durable_run.store(0, Relaxed);
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, MemtableState> {
@@ -411,9 +417,23 @@ impl MemtableState {
         self.wal.as_ref().map(Wal::position).unwrap_or_default()
     }
 
-    /// The last durable commit in the log.
-    pub(crate) fn last_durable(&self) -> TransactionId {
-        self.last_durable
+    /// Whether durable commits in the log need what is there, if the last commit that is durable in
+    /// the trees is `durable`.
+    pub(crate) fn is_log_needed(&self, durable: TransactionId) -> bool {
+        self.last_durable > durable
+    }
+
+    /// Whether durable commits in the log need its older half.
+    fn is_older_half_needed(&self, durable: TransactionId) -> bool {
+        self.is_log_needed(durable) && self.log_follows().1 > durable
+    }
+
+    /// The commit in the trees that has to be durable before a merge, so that commits can go on in
+    /// the older half of the log; `None` if nothing has to.
+    pub(crate) fn needed_in_trees(&self, durable: TransactionId) -> Option<TransactionId> {
+        let base = self.base.as_ref()?.transaction();
+        let is_wanted = !self.is_closed && self.log_fill() >= HALF_FULL;
+        (is_wanted && self.is_older_half_needed(durable)).then(|| base.min(self.log_follows().1))
     }
 
     /// The commits that the older half of the log follows, and the present one.
@@ -421,17 +441,25 @@ impl MemtableState {
         self.wal.as_ref().map(Wal::follows).unwrap_or_default()
     }
 
-    pub(super) fn log_file(&self) -> Option<Arc<LogFile>> {
+    /// Makes the name of the log durable, once. Returns `false` if that fails: the memtable is not
+    /// used any more then.
+    pub(crate) fn name_log(&mut self) -> bool {
+        let is_named = (self.wal.as_ref()).is_some_and(|wal| wal.file().flush_name().is_ok());
+        if !is_named {
+            self.path = None;
+        }
+        is_named
+    }
+
+    pub(crate) fn log_file(&self) -> Option<Arc<LogFile>> {
         Some(Arc::clone(self.wal.as_ref()?.file()))
     }
 
-    /// What a flush of the log that begins now makes durable: the commits that were added.
+    /// What a flush of the log that begins now makes durable.
     pub(super) fn flush_target(&self) -> LogFlushTarget {
+        // Not later lazy ones: the log may follow a commit that a power cut loses.
         LogFlushTarget {
-            last: self
-                .last()
-                .unwrap_or(self.last_durable)
-                .max(self.last_durable),
+            last: self.last_durable,
             position: self.position(),
         }
     }
@@ -497,12 +525,12 @@ impl MemtableState {
         self.merging = Some(batch);
         let is_left = self.left.commit_count() > 0;
         let mut log_end = Checksum(0);
+        let is_older_half_needed = self.is_older_half_needed(durable);
         if let Some(wal) = &mut self.wal
             && !is_left
         {
             log_end = wal.position().last_entry;
-            let is_other_needed = self.last_durable > durable && wal.follows().1 > durable;
-            if !self.is_closed && (!is_other_needed || planted!(LogReused)) {
+            if !self.is_closed && (!is_older_half_needed || planted!(LogReused)) {
                 wal.turn_over(last);
             }
         }

@@ -168,7 +168,8 @@ impl Engine {
         let Some(base) = memtable.base().map(|base| base.transaction()) else {
             return Ok(None);
         };
-        if !memtable.is_usable() {
+        // After a failed flush nothing is merged any more, and readers go on.
+        if !memtable.is_usable() && self.refuse_poisoned().is_ok() {
             return Ok(None);
         }
         if memtable.visible() == Some(base) {

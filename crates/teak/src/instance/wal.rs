@@ -179,7 +179,7 @@ impl Wal {
     /// Erases the entries after a place, as far as the system takes that. No more are appended.
     pub(crate) fn cut(&self, position: WalPosition) {
         let start = self.half_end - HALF_LEN;
-        let is_in_this_half = (start..self.half_end).contains(&position.end);
+        let is_in_this_half = (start + HEADER_LEN..=self.half_end).contains(&position.end);
         let used = position.end % HALF_LEN;
         let has_room = used >= HEADER_LEN && used + ENTRY_HEAD_LEN <= HALF_LEN;
         let entry = has_room.then_some(position.end);

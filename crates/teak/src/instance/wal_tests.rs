@@ -73,6 +73,25 @@ fn a_log_that_is_cut_ends_there() {
     }
 }
 
+/// The half is full to its last byte: there is no entry after it to erase.
+#[test]
+fn a_full_half_is_not_cut() {
+    let (_directory, path, mut wal) = begun();
+    let empty = |value| Change {
+        table: b"words",
+        key: b"ash",
+        value: Some(value),
+    };
+    let rest = HALF_LEN - HEADER_LEN - ENTRY_HEAD_LEN - empty(b"").len();
+    let value = vec![1; rest];
+    assert!(wal.has_room([empty(&value)].into_iter()));
+    wal.append([empty(&value)].into_iter()).unwrap();
+    assert_eq!(wal.fill(), 100);
+    wal.cut(wal.position());
+    let left = LeftWal::read(&path, &record()).unwrap();
+    assert_eq!(left.commit_count(), 1);
+}
+
 /// What durable commits in the log rely on: the commit that the older half follows.
 #[test]
 fn a_log_knows_which_commits_it_follows() {

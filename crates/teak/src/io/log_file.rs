@@ -12,7 +12,7 @@ use std::{
     fs::{self, File},
     io::{self, ErrorKind, Read},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 /// A log that this process writes.
@@ -22,6 +22,10 @@ pub(crate) struct LogFile {
     path: PathBuf,
     /// Whether its name and its length are on the disk.
     is_named: AtomicBool,
+    flush_count: AtomicU64,
+    /// Whether flushes fail.
+    #[cfg(test)]
+    pub(crate) fails: AtomicBool,
 }
 
 const PIECE_LEN: usize = 4096;
@@ -47,6 +51,9 @@ impl LogFile {
             file: made?,
             path: path.to_path_buf(),
             is_named: AtomicBool::new(false),
+            flush_count: AtomicU64::new(0),
+            #[cfg(test)]
+            fails: AtomicBool::new(false),
         })
     }
 
@@ -62,16 +69,42 @@ impl LogFile {
         file.write_all_at(bytes, offset)
     }
 
-    /// Returns when everything that was written is on the disk; the first time, the name too.
+    /// Returns when everything that was written is on the disk. The name [has to
+    /// be](Self::flush_name) there before.
     ///
     /// # Errors
     ///
     /// - `NotConnected` if other code in this process has closed the descriptor.
-    /// - The system's error.
+    /// - The system's error. A later success proves nothing about what was written before.
     pub(crate) fn flush(&self) -> io::Result<()> {
         self.file.refuse_stranger()?;
+        debug_assert!(
+            self.is_named.load(Ordering::Acquire),
+            "a file without a name that is on the disk is lost"
+        );
+        #[cfg(test)]
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        sys::flush(&self.file, FlushExtent::Data)?;
+        self.flush_count.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// How often it was flushed.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn flush_count(&self) -> u64 {
+        self.flush_count.load(Ordering::Relaxed)
+    }
+
+    /// Returns when the file and its name are on the disk. Does nothing after the first time.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub(crate) fn flush_name(&self) -> io::Result<()> {
         if self.is_named.load(Ordering::Acquire) {
-            return sys::flush(&self.file, FlushExtent::Data);
+            return Ok(());
         }
         sys::flush(&self.file, FlushExtent::All)?;
         let directory = self.path.parent().filter(|parent| *parent != Path::new(""));

@@ -167,8 +167,10 @@ impl Engine {
             && matches!(shared.lock_file.has_others(), Ok(false))
             && let Some(guard) = writer_lock.take(None)
         {
-            let _ = self.close_alone(self.held_writer_lock(guard));
-            self.memtable.lock().remove_log();
+            let closed = self.close_alone(self.held_writer_lock(guard));
+            if closed.is_ok() {
+                self.memtable.lock().remove_log();
+            }
         }
         self.committer.stop();
         self.file.storage.grow_ahead(0);

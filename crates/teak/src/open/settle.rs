@@ -119,6 +119,13 @@ fn with_left(recovery: Recovery, newest: TransactionId, left: &LeftWal) -> Recov
         Recovery::Clean if left.commit_count() > 0 => Recovery::Killed { last },
         Recovery::Killed { .. } => Recovery::Killed { last },
         Recovery::Verified { .. } => Recovery::Verified { last },
+        // The commit that did not reach the disk has merged some of these.
+        Recovery::RolledBack { from, .. } if last >= from => Recovery::Verified { last },
+        Recovery::RolledBack { from, reason, .. } => Recovery::RolledBack {
+            from,
+            to: last,
+            reason,
+        },
         other => other,
     }
 }

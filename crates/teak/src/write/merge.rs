@@ -130,17 +130,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes the commits in the trees durable, if a durable commit in the log needs them or the half
-    /// of the log that a merge would write over. Others are added to the memtable meanwhile.
+    /// Before a merge makes the commits of the older half of the log durable in the trees, if durable
+    /// commits need that half and the present one is filling up. Others are added to the memtable
+    /// meanwhile.
     fn free_log(&self) -> Result<()> {
         planted!(LogReused => return Ok(()));
-        let memtable = self.memtable.lock();
-        let (_, follows) = memtable.log_follows();
-        let last_durable = memtable.last_durable();
-        drop(memtable);
-        match last_durable.min(follows) > self.durable_in_trees() {
-            true => self.committer.wait_without_waking(follows),
-            false => Ok(()),
+        let durable = self.durable_in_trees();
+        let needed = self.memtable.lock().needed_in_trees(durable);
+        match needed {
+            Some(commit) => self.committer.wait_without_waking(commit),
+            None => Ok(()),
         }
     }
 
@@ -259,7 +258,13 @@ struct UndoneMerge<'e>(&'e Engine);
 
 impl Drop for UndoneMerge<'_> {
     fn drop(&mut self) {
-        self.0.memtable.lock().undo_merge();
+        let mut memtable = self.0.memtable.lock();
+        memtable.undo_merge();
+        if self.0.refuse_poisoned().is_err() {
+            // Another process may recover the database, and these commits from their log.
+            memtable.abandon();
+            self.0.release_memtable();
+        }
     }
 }
 

@@ -67,12 +67,28 @@ impl Begun {
         let Some(permit) = engine.try_acquire_permit(limit)? else {
             return Ok(None);
         };
+        if limit.is_none() && engine.memtable.expects(durability) == Durability::Durable {
+            settle_newest(engine)?;
+        }
         let backlog = match limit {
             None => DropBacklog::All,
             Some(_) => DropBacklog::Some,
         };
         SmallTransaction::begin(engine, permit, backlog).map(Some)
     }
+}
+
+/// Waits until the newest commit is durable, if it has to be the base of the log. Without that,
+/// threads that commit durably to the trees would go on there: the newest commit of one is still
+/// being flushed when the next one begins. The caller has the permit.
+fn settle_newest(engine: &Arc<Engine>) -> Result<()> {
+    let newest = engine.committer.newest();
+    if engine.memtable.is_filled() || engine.durable_in_trees() >= newest || !is_alone(engine) {
+        return Ok(());
+    }
+    let settled = engine.committer.wait_without_waking(newest);
+    engine.committer.wake_all_in_background();
+    engine.named(settled)
 }
 
 /// A transaction that has made a few changes of single records, or none.
@@ -370,7 +386,9 @@ impl SmallTransaction {
         // Others may commit meanwhile, and wakers of the application may want to.
         drop(self);
         if is_durable {
-            engine.named(engine.flush_log(id))?;
+            let flushed = engine.flush_log(id);
+            // Others that have declared this process dead may have recovered before.
+            engine.named(flushed.and_then(|()| engine.committer.refuse_evicted()))?;
         }
         if let Some(reason) = reason {
             // The commit is in the log. The next reader or writer reports an error.

@@ -52,7 +52,8 @@ pub(crate) fn add_to_memtable(
             return Ok(Added::No);
         }
     }
-    let is_loggable = durability != Durability::Durable || is_log_durable(engine, &memtable);
+    let is_loggable = durability != Durability::Durable
+        || is_log_durable(engine, &memtable) && memtable.name_log();
     if !is_loggable || !is_alone(engine) || !memtable.log(changes) {
         if memtable.is_empty() {
             engine.leave_memtable(&mut memtable);
@@ -85,7 +86,9 @@ fn begin_memtable(
     let Some(capacity) = memtable_capacity(engine, writer) else {
         return Ok(false);
     };
-    if base.transaction().next() != id || is_log_needed(engine, memtable) {
+    // Beginning writes over a half of the log.
+    let is_log_needed = memtable.is_log_needed(engine.durable_in_trees()) && !planted!(LogReused);
+    if base.transaction().next() != id || is_log_needed {
         return Ok(false);
     }
     if let Some(shared) = &engine.committer.shared {
@@ -104,16 +107,10 @@ fn begin_memtable(
     Ok(is_begun)
 }
 
-/// Whether a power cut loses none of the commits that the log follows, nor any in it that is on the
-/// disk.
+/// Whether a power cut loses no commit that the log follows.
 fn is_log_durable(engine: &Engine, memtable: &MemtableState) -> bool {
     let (follows, _) = memtable.log_follows();
     follows <= engine.durable_in_trees() || planted!(LogFollowsAny)
-}
-
-/// Whether a durable commit is in the log only. Then neither half may be written over.
-fn is_log_needed(engine: &Engine, memtable: &MemtableState) -> bool {
-    memtable.last_durable() > engine.durable_in_trees() && !planted!(LogReused)
 }
 
 /// For how many changes there is certainly room in the file and on the disk, beside as many that

@@ -69,27 +69,104 @@ fn small_durable_commits_are_durable_in_the_log() {
 fn readers_see_a_small_durable_commit_when_it_is_on_the_disk() {
     let (_directory, database, words) = durable_database();
     let engine = Arc::clone(database.opening.engine());
-    put(&database, &words, "elm", b"first");
-    let small = small(&database);
-    let id = small.id();
-    let key: Arc<[u8]> = b"elm"[..].into();
+    for _ in 0..100 {
+        put(&database, &words, "elm", b"first");
+        // No merge begins meanwhile, which would show the commit.
+        let held = engine.take_writer_state().unwrap();
+        if !is_filled(&database) {
+            continue;
+        }
+        let id = add_unflushed(&database, "elm", b"second");
+        let read = database.begin_read().unwrap();
+        assert!(read.id() < id);
+        assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"first"[..]));
+        engine.flush_log(id).unwrap();
+        let read = database.begin_read().unwrap();
+        assert_eq!(read.id(), id);
+        assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"second"[..]));
+        drop(held);
+        return;
+    }
+    panic!("no commit stayed in the memtable");
+}
+
+/// Adds a durable commit to the memtable and its log, and does not wait until that is flushed.
+fn add_unflushed(database: &Database, word: &str, text: &[u8]) -> TransactionId {
+    let engine = database.opening.engine();
+    let small = small(database);
     let mut changes = vec![SmallChange {
         handle: engine.handle(b"words"),
         table: b"words"[..].into(),
-        key,
-        value: Some(b"second"[..].into()),
+        key: word.as_bytes().into(),
+        value: Some(text.into()),
     }];
-    let added = add_to_memtable(&engine, id, &mut changes, Durability::Durable).unwrap();
+    let added = add_to_memtable(engine, small.id(), &mut changes, Durability::Durable).unwrap();
     assert!(matches!(added, Added::Yes(_)));
-    let read = database.begin_read().unwrap();
-    if read.id() < id {
-        assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"first"[..]));
+    small.id()
+}
+
+/// Nothing is trusted any more, readers see what they saw, and the next process does not find the
+/// commit.
+#[test]
+fn a_failed_flush_of_the_log_fails_the_commit() {
+    let (directory, database, words) = durable_database();
+    put(&database, &words, "elm", b"first");
+    put(&database, &words, "elm", b"second");
+    let engine = database.opening.engine();
+    let held = engine.take_writer_state().unwrap();
+    let is_merged = !is_filled(&database);
+    if let Some(log) = engine.memtable.lock().log_file() {
+        log.fails.store(true, std::sync::atomic::Ordering::Relaxed);
     }
-    drop(small);
-    engine.flush_log(id).unwrap();
-    let read = database.begin_read().unwrap();
-    assert!(read.id() >= id);
+    let mut txn = database.begin_write().unwrap();
+    words.insert(&mut txn, "elm", b"third").unwrap();
+    if is_merged || txn.small().is_none() {
+        return;
+    }
+    let failed = txn.commit();
+    assert!(matches!(failed, Err(Error::Io { .. })), "{failed:?}");
+    drop(held);
+    for _ in 0..3 {
+        let read = database.begin_read().unwrap();
+        assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"second"[..]));
+        assert!(matches!(
+            database.begin_write(),
+            Err(Error::Poisoned { .. })
+        ));
+        // The thread that merges.
+        std::thread::sleep(Duration::from_millis(15));
+    }
+    let copy = left_files(directory.path());
+    let copied = Database::open(copy.path().join("x.teak")).unwrap();
+    let read = copied.begin_read().unwrap();
     assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"second"[..]));
+    check(&copied);
+}
+
+/// Both halves of the log are in use, and what they follow is not in the trees.
+#[test]
+fn after_a_failed_merge_with_durable_commits_others_go_on() {
+    let (_directory, database, words) = durable_database();
+    let engine = database.opening.engine();
+    for _ in 0..100 {
+        put(&database, &words, "elm", b"first");
+        let held = engine.take_writer_state().unwrap();
+        let mut memtable = engine.memtable.lock();
+        if memtable.is_empty() {
+            continue;
+        }
+        memtable.begin_merge(engine.durable_in_trees());
+        memtable.undo_merge();
+        assert!(!memtable.is_usable());
+        drop((memtable, held));
+        put(&database, &words, "fir", b"new");
+        let read = database.begin_read().unwrap();
+        assert_eq!(words.len(&read).unwrap(), 3);
+        put(&database, &words, "yew", b"new");
+        check(&database);
+        return;
+    }
+    panic!("no commit stayed in the memtable");
 }
 
 #[test]

@@ -32,7 +32,7 @@ const RUN_MAX: Duration = Duration::from_millis(80);
 /// How often a database is used before the next one is made.
 const RUNS_MAX: u64 = 20;
 /// For how many kills there is a database whose power is cut.
-const KILLS_FOR_CUTS: u64 = 10;
+const KILLS_FOR_CUTS: u64 = 4;
 
 /// Kills a program that makes small commits, opens its database beside it, and cuts the power
 #[derive(clap::Args)]

@@ -41,7 +41,10 @@ const CAMPAIGNS: &[&str] = &[
 const STORM: &[&str] = &["storm --seconds 20 --seed 1 --meddle"];
 
 /// The only campaign with programs that are killed with commits in their memtable.
-const MEMTABLE: &[&str] = &["memtable --count 100 --seed 1"];
+const MEMTABLE: &[&str] = &[
+    "memtable --count 100 --seed 1",
+    "memtable --count 200 --seed 2",
+];
 
 /// The campaigns for errors in reading hostile files.
 const HOSTILE_CAMPAIGNS: &[&str] = &["mutate --files 0 --forged 1500 --seed 1"];

@@ -110,7 +110,7 @@ impl Database {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] if the database has been closed. [`Error::Io`], [`Error::Full`]
-    /// or [`Error::Poisoned`] if small lazy commits cannot be merged into the tables
+    /// or [`Error::Poisoned`] if small commits cannot be merged into the tables
     /// ([`Options::memtable`](crate::Options::memtable)). The first operation of the transaction
     /// that is not a lookup may merge them instead. It can then be one of these errors, or
     /// [`Error::TooManyReaders`], until it succeeds.

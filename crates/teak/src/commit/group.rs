@@ -77,7 +77,8 @@ impl Committer {
         outcome
     }
 
-    /// Like [`Committer::wait`], but leaves it to the caller to run the wakers.
+    /// Like [`Committer::wait`], but leaves it to the caller to run the wakers, and may hold the
+    /// writer's state.
     pub(crate) fn wait_without_waking(&self, transaction: TransactionId) -> Result<()> {
         let mut state = self.commit_state.lock();
         if planted!(JoinFlush) && state.is_flushing() {

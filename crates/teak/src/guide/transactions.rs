@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Beginning and ending a read transaction takes about 50 nanoseconds, no lock, and one slot of the
-//! reader table; a little more, and a second slot once it scans, while small lazy commits wait in
+//! reader table; a little more, and a second slot once it scans, while small commits wait in
 //! the memtable ([`Options::memtable`](crate::Options::memtable)). Begin one for each request. Readers never wait for writers, and writers never wait
 //! for readers.
 //!

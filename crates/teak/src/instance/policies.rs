@@ -38,7 +38,7 @@ pub(crate) struct Settings {
     pub(crate) network: Network,
     pub(crate) without_name: LostNamePolicy,
     pub(crate) on_close: ClosePolicy,
-    /// Whether small lazy commits go to a memtable.
+    /// Whether small commits go to a memtable.
     pub(crate) has_memtable: bool,
     pub(crate) unused_lock_file: UnusedLockFile,
     pub(crate) comparisons: Comparisons,

@@ -229,7 +229,7 @@ pub(crate) fn find_and_recover(
 pub(crate) const IN_JOURNAL: &str = "the machine went down, and the newest commits are only in the journal; \
                           open it once for writing, which applies the journal";
 
-const IN_LOG: &str = "a process died, and its newest commits are only in the write-ahead log next to the \
+const IN_LOG: &str = "a process or the machine went down, and its newest commits are only in the write-ahead log next to the \
                       database; open it once for writing, which applies the log";
 
 /// Refuses a database that this version must not write, or cannot read.

@@ -82,8 +82,11 @@ impl Begun {
 /// threads that commit durably to the trees would go on there: the newest commit of one is still
 /// being flushed when the next one begins. The caller has the permit.
 fn settle_newest(engine: &Arc<Engine>) -> Result<()> {
+    let memtable = engine.memtable.lock();
+    let is_to_begin = memtable.is_empty() && memtable.is_usable() && is_alone(engine);
+    drop(memtable);
     let newest = engine.committer.newest();
-    if engine.memtable.is_filled() || engine.durable_in_trees() >= newest || !is_alone(engine) {
+    if !is_to_begin || engine.durable_in_trees() >= newest {
         return Ok(());
     }
     let settled = engine.committer.wait_without_waking(newest);

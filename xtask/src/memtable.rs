@@ -2,9 +2,9 @@
 //!
 //! Such commits are in a memtable and its write-ahead log before they are in the tables
 //! (`crates/teak/src/instance/memtable.rs`). After a kill, each commit that returned must be there,
-//! and the table must be exactly as after the last one that is there; after a power cut each durable
-//! one. A process that opens the database while the program runs must see each commit that returned
-//! before.
+//! and the table must be exactly as after the last one that is there; after a power cut, each
+//! durable one. A process that opens the database while the program runs must see each commit that
+//! returned before.
 
 mod cuts;
 mod member;
@@ -19,10 +19,10 @@ use crate::{
     },
 };
 use fastrand::Rng;
-use member::{Expected, open, state_of};
+use member::{Expected, log_of, open, state_of};
 pub(crate) use member::{SmallCommitsArguments, run as run_member};
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -154,10 +154,4 @@ fn join(path: &Path, program: &ChildProgram, rng: &mut Rng) -> Result {
 fn last_number(output: &str) -> Option<u64> {
     let whole = &output[..output.rfind('\n')?];
     whole.lines().filter_map(|line| line.parse().ok()).max()
-}
-
-fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_os_string();
-    log.push("-wal");
-    log.into()
 }

@@ -1,13 +1,10 @@
 //! Power cuts, made of copies of the files of a database while a program commits.
 //!
-//! What the last flush of a file wrote is on the disk, and of what was written later any part. So
+//! Everything that the last flush of a file wrote is on the disk, and any part of later writes. So
 //! each block of a file that a power cut leaves is either as in a copy made after that flush, or as
 //! now. The state found must have every durable commit that returned.
 
-use super::{
-    log_of,
-    member::{Expected, TABLE, commit, open, state_of},
-};
+use super::member::{Expected, TABLE, commit, log_of, open, state_of};
 use crate::Result;
 use fastrand::Rng;
 use std::{
@@ -21,10 +18,10 @@ use teak::{Database, Durability, codec::Bytes, testing};
 /// Commits of a database, and the length of a run of commits of one durability.
 const COMMITS: u64 = 300;
 const RUN_MAX: u64 = 40;
-/// What a disk writes whole.
+/// A disk writes so many bytes whole.
 const BLOCK: usize = 512;
 
-/// What is surely on the disk.
+/// Copies of the parts of the files that are surely on the disk.
 #[derive(Default)]
 struct Flushed {
     /// The last commit whose trees are.

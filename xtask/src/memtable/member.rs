@@ -110,6 +110,13 @@ pub(super) fn open(path: &Path) -> Result<Database> {
     Ok(Options::new().durability(Durability::Lazy).open(path)?)
 }
 
+/// The path of the write-ahead log of a database.
+pub(super) fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_os_string();
+    log.push("-wal");
+    log.into()
+}
+
 /// The content of the table of a database.
 pub(super) fn state_of(database: &Database) -> Result<RecordsFound> {
     state_in(&database.begin_read()?)
@@ -181,7 +188,8 @@ fn key(number: u32) -> Vec<u8> {
     format!("key {number}").into_bytes()
 }
 
-/// Whether a program only makes small commits of one durability, so that they go on while others are merged.
+/// Whether a program only makes small commits of one durability, so that they go on while others
+/// are merged.
 /// Others read, flush and make whole transactions in between.
 fn is_steady(seed: u64) -> bool {
     seed.is_multiple_of(2)

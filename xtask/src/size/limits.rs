@@ -23,10 +23,10 @@ const fn of(crate_name: &'static str, functions: usize, files: usize, names: usi
 pub(super) const LINES_PER_ASSERTION: &[(&str, usize)] = &[
     ("alloc", 39),
     ("commit", 40),
-    ("io", 71),
+    ("io", 70),
     ("record", 43),
     ("share", 39),
-    ("write", 55),
+    ("write", 54),
 ];
 
 /// A crate that is not listed has no offenders.

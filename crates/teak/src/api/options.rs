@@ -190,8 +190,8 @@ impl Options {
     /// Sets whether small commits are collected in a memtable and merged into the tables together;
     /// by default they are. That makes lazy ones several times as fast. They survive the death of
     /// the process in a write-ahead log, `NAME-wal` next to the database, which exists from the
-    /// first such commit until the database is closed. Small durable ones, after the first few, wait
-    /// until the log is on the disk. See `docs/durability.md`.
+    /// first such commit until the database is closed. Small durable ones, after the first few,
+    /// wait until the log is on the disk. See `docs/durability.md`.
     ///
     /// Read transactions look records up in both. One that scans a table may merge them, which
     /// takes up to some milliseconds, and then that operation returns the errors of a commit:

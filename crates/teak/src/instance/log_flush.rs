@@ -8,21 +8,19 @@
 //!   durable ones, are on the disk in the trees;
 //! - the name of the log is on the disk before the first durable commit goes there.
 //!
-//! Threads that commit share flushes: one flushes what is in the log, and the others wait. Then one
-//! of those whose commits came later flushes again, for all of them.
+//! Threads that commit share flushes: one flushes the log so far, and the others wait. Then one of
+//! those whose commits came later flushes again, for all of them.
 //!
 //! [`Wal::follows`]: super::wal::Wal::follows
 
-use crate::{Error, Result, TransactionId, instance::engine::Engine, planted::planted, sync::lock};
+use crate::{TransactionId, sync::lock};
 use std::{
     io,
-    sync::{Arc, Mutex},
+    sync::Mutex,
     thread::{self, Thread},
 };
 
-const FLUSHING: &str = "flushing the write-ahead log";
-
-/// What is known of the log on the disk.
+/// How much of the log is on the disk, and the threads that wait for more.
 #[derive(Default, Debug)]
 pub(crate) struct LogFlush {
     state: Mutex<LogFlushState>,
@@ -30,13 +28,59 @@ pub(crate) struct LogFlush {
 
 #[derive(Default, Debug)]
 struct LogFlushState {
-    /// The last commit that is on the disk in the log.
+    /// The last durable commit in the log that is on the disk.
     flushed: TransactionId,
     is_flushing: bool,
     /// Threads that wait for these commits.
     waiting: Vec<(TransactionId, Thread)>,
     /// The error of a flush. No later one is trusted.
     failure: Option<io::Error>,
+}
+
+impl LogFlush {
+    /// The last durable commit in the log that is on the disk.
+    pub(crate) fn flushed(&self) -> TransactionId {
+        lock(&self.state).flushed
+    }
+
+    /// Returns when `commit` is on the disk. `flush` flushes the log, and returns the last commit
+    /// that is there then. One thread calls it at a time, with no lock held here.
+    ///
+    /// # Errors
+    ///
+    /// The error of a flush, of which all threads get one.
+    pub(crate) fn wait(
+        &self,
+        commit: TransactionId,
+        flush: impl Fn() -> io::Result<TransactionId>,
+    ) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        while state.flushed < commit {
+            if let Some(failure) = &state.failure {
+                return Err(again(failure));
+            }
+            if state.is_flushing {
+                let own = thread::current();
+                state.waiting.push((commit, own.clone()));
+                drop(state);
+                thread::park();
+                state = lock(&self.state);
+                state.waiting.retain(|(_, thread)| thread.id() != own.id());
+                continue;
+            }
+            state.is_flushing = true;
+            drop(state);
+            let flushed = flush();
+            state = lock(&self.state);
+            state.is_flushing = false;
+            match flushed {
+                Ok(last) => state.flushed = last,
+                Err(failure) => state.failure = Some(failure),
+            }
+            state.wake();
+        }
+        Ok(())
+    }
 }
 
 impl LogFlushState {
@@ -56,87 +100,7 @@ impl LogFlushState {
     }
 }
 
-impl LogFlush {
-    /// The last commit that is on the disk in the log.
-    pub(super) fn flushed(&self) -> TransactionId {
-        lock(&self.state).flushed
-    }
-}
-
-impl Engine {
-    /// Returns when a durable commit that was added to the log is on the disk. The caller holds no
-    /// lock.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if a flush fails. The database takes no writes any more then.
-    pub(crate) fn flush_log(self: &Arc<Self>, commit: TransactionId) -> Result<()> {
-        let flush = &self.memtable.log_flush;
-        let mut state = lock(&flush.state);
-        while state.flushed < commit {
-            if let Some(failure) = &state.failure {
-                // A merge may have been flushed.
-                return match self.durable_in_trees() >= commit {
-                    true => Ok(()),
-                    false => Err(Error::io(FLUSHING)(again(failure))),
-                };
-            }
-            if state.is_flushing {
-                let own = thread::current();
-                state.waiting.push((commit, own.clone()));
-                drop(state);
-                thread::park();
-                state = lock(&flush.state);
-                state.waiting.retain(|(_, thread)| thread.id() != own.id());
-                continue;
-            }
-            state.is_flushing = true;
-            drop(state);
-            let flushed = self.flush_log_now();
-            state = lock(&flush.state);
-            state.is_flushing = false;
-            match flushed {
-                Ok(last) => state.flushed = last,
-                Err(failure) => state.failure = Some(failure),
-            }
-            state.wake();
-        }
-        Ok(())
-    }
-
-    /// Flushes the log, and returns the last commit that is on the disk then.
-    fn flush_log_now(&self) -> io::Result<TransactionId> {
-        let memtable = self.memtable.lock();
-        let target = memtable.flush_target();
-        let file = memtable.log_file();
-        drop(memtable);
-        let began = self.committer.events.clock();
-        let flushed = match file {
-            Some(_) if planted!(LogUnflushed) => Ok(()),
-            Some(file) => file.flush(),
-            // The database was closed, which makes every commit durable.
-            None if self.durable_in_trees() >= target.last => Ok(()),
-            None => Err(io::Error::other("the log was removed")),
-        };
-        let mut memtable = self.memtable.lock();
-        match flushed {
-            Ok(()) => {
-                memtable.note_flushed(target);
-                drop(memtable);
-                self.committer.note_flush(0, began);
-                Ok(target.last)
-            }
-            Err(failure) => {
-                memtable.fail_flush();
-                drop(memtable);
-                self.committer.fail_log(FLUSHING, &failure);
-                Err(failure)
-            }
-        }
-    }
-}
-
-/// The same error, for another thread that waited.
+/// An equal error, for another thread that waited.
 fn again(failure: &io::Error) -> io::Error {
     match failure.raw_os_error() {
         Some(code) => io::Error::from_raw_os_error(code),

@@ -24,14 +24,11 @@
 //! merges holds that state. The memtable is locked only while commits are added, and when a merge
 //! begins and ends. Order: permit, writer's state, memtable, commit state.
 
+mod log;
+
 use crate::{
-    Checksum, TransactionId,
-    btree::TreeRoot,
-    io::{LockMode, LogFile},
-    page::key::KeyOrder,
-    planted::planted,
-    read::snapshot::Snapshot,
-    record::durability::Durability,
+    Checksum, TransactionId, btree::TreeRoot, page::key::KeyOrder, planted::planted,
+    read::snapshot::Snapshot, record::durability::Durability,
 };
 use crate::{
     instance::{
@@ -76,8 +73,8 @@ const TARGETS_MAX: usize = 16;
 const WORTHWHILE: u64 = 4;
 /// How many transactions go to the trees at once after that.
 const DIRECT: u32 = 64;
-/// After this many durable commits to the trees, small ones go to the log. A program that makes only
-/// a few does not create one.
+/// After this many durable commits to the trees, small ones go to the log. A program that makes
+/// only a few does not create one.
 const DURABLE_RUN: u32 = 16;
 
 /// Whether the memtable may have changes of a table: each key is compared as bytes, and each value
@@ -98,7 +95,7 @@ pub(crate) struct Memtable {
     durable_run: AtomicU32,
     /// How many transactions from now on go to the trees at once.
     direct_count: AtomicU32,
-    pub(super) log_flush: LogFlush,
+    pub(crate) log_flush: LogFlush,
     state: Mutex<MemtableState>,
 }
 
@@ -143,13 +140,6 @@ pub(crate) enum MergeBy {
     None,
     Another,
     This,
-}
-
-/// What a flush of the log makes durable.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LogFlushTarget {
-    pub(super) last: TransactionId,
-    position: WalPosition,
 }
 
 /// The commits to merge.
@@ -236,35 +226,6 @@ impl Memtable {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, MemtableState> {
         lock(&self.state)
-    }
-
-    /// Fills it with the commits of a log that an earlier process left.
-    pub(crate) fn fill_with(
-        &self,
-        left: LeftWal,
-        base: Arc<Snapshot>,
-        number: impl Fn(&[u8]) -> usize,
-    ) {
-        let mut state = self.lock();
-        let last = left.last(base.transaction());
-        for change in left.changes() {
-            let change = SmallChange {
-                handle: number(change.table),
-                table: change.table.into(),
-                key: change.key.into(),
-                value: change.value.map(Into::into),
-            };
-            state.newer.records.put(last, change);
-        }
-        state.newer.commit_count = left.commit_count();
-        let is_filled = !state.is_empty();
-        state.base = is_filled.then_some(base);
-        state.is_closed = is_filled;
-        state.left = left;
-        self.is_filled.store(is_filled, Release);
-        if !is_filled {
-            state.left.remove();
-        }
     }
 
     /// Adds a commit. Its changes are in the log.
@@ -362,11 +323,6 @@ impl MemtableState {
         }
     }
 
-    /// The part of a half of the log that is used, in hundredths.
-    fn log_fill(&self) -> usize {
-        self.wal.as_ref().map_or(0, Wal::fill)
-    }
-
     /// The thread that has to merge it after a commit.
     pub(crate) fn merge_by(&mut self) -> MergeBy {
         if self.is_overfull() {
@@ -410,70 +366,6 @@ impl MemtableState {
     fn show(&mut self, commit: TransactionId, position: WalPosition) {
         if commit > self.visible {
             (self.visible, self.visible_position) = (commit, position);
-        }
-    }
-
-    fn position(&self) -> WalPosition {
-        self.wal.as_ref().map(Wal::position).unwrap_or_default()
-    }
-
-    /// Whether durable commits in the log need what is there, if the last commit that is durable in
-    /// the trees is `durable`.
-    pub(crate) fn is_log_needed(&self, durable: TransactionId) -> bool {
-        self.last_durable > durable
-    }
-
-    /// Whether durable commits in the log need its older half.
-    fn is_older_half_needed(&self, durable: TransactionId) -> bool {
-        self.is_log_needed(durable) && self.log_follows().1 > durable
-    }
-
-    /// The commit in the trees that has to be durable before a merge, so that commits can go on in
-    /// the older half of the log; `None` if nothing has to.
-    pub(crate) fn needed_in_trees(&self, durable: TransactionId) -> Option<TransactionId> {
-        let base = self.base.as_ref()?.transaction();
-        let is_wanted = !self.is_closed && self.log_fill() >= HALF_FULL;
-        (is_wanted && self.is_older_half_needed(durable)).then(|| base.min(self.log_follows().1))
-    }
-
-    /// The commits that the older half of the log follows, and the present one.
-    pub(crate) fn log_follows(&self) -> (TransactionId, TransactionId) {
-        self.wal.as_ref().map(Wal::follows).unwrap_or_default()
-    }
-
-    /// Makes the name of the log durable, once. Returns `false` if that fails: the memtable is not
-    /// used any more then.
-    pub(crate) fn name_log(&mut self) -> bool {
-        let is_named = (self.wal.as_ref()).is_some_and(|wal| wal.file().flush_name().is_ok());
-        if !is_named {
-            self.path = None;
-        }
-        is_named
-    }
-
-    pub(crate) fn log_file(&self) -> Option<Arc<LogFile>> {
-        Some(Arc::clone(self.wal.as_ref()?.file()))
-    }
-
-    /// What a flush of the log that begins now makes durable.
-    pub(super) fn flush_target(&self) -> LogFlushTarget {
-        // Not later lazy ones: the log may follow a commit that a power cut loses.
-        LogFlushTarget {
-            last: self.last_durable,
-            position: self.position(),
-        }
-    }
-
-    /// Notes that the log is on the disk.
-    pub(super) fn note_flushed(&mut self, target: LogFlushTarget) {
-        self.show(target.last, target.position);
-    }
-
-    /// Takes no more commits after a failed flush, and erases those that readers do not see.
-    pub(super) fn fail_flush(&mut self) {
-        (self.path, self.is_closed) = (None, true);
-        if let Some(wal) = &self.wal {
-            wal.cut(self.visible_position);
         }
     }
 
@@ -582,63 +474,8 @@ impl MemtableState {
         self.is_closed = true;
     }
 
-    /// Begins to add commits after `base`, and creates the log if there is none. Returns `false` if
-    /// that is impossible; the memtable is not used any more then.
-    pub(crate) fn begin(&mut self, base: Arc<Snapshot>, mode: impl FnOnce() -> LockMode) -> bool {
-        debug_assert!(self.is_empty(), "only an empty memtable gets another base");
-        let Some(path) = &self.path else {
-            return false;
-        };
-        if self.wal.is_none() {
-            // Without a log commits go to the trees.
-            match Wal::create(path, mode()) {
-                Ok(wal) => self.wal = Some(wal),
-                Err(_) => {
-                    self.path = None;
-                    return false;
-                }
-            }
-        }
-        if let Some(wal) = &mut self.wal {
-            wal.begin(&base.record);
-        }
-        (self.visible, self.visible_position) = (base.transaction(), self.position());
-        self.base = Some(base);
-        true
-    }
-
     /// Whether the memtable can be used, as far as is known.
     pub(crate) fn is_usable(&self) -> bool {
         self.path.is_some() && !self.is_closed
-    }
-
-    /// Appends an entry to the log. Returns `false` if there is no room or an error: the memtable
-    /// must be merged then.
-    pub(crate) fn log(&mut self, changes: &[SmallChange]) -> bool {
-        let logged = || changes.iter().map(SmallChange::as_logged);
-        let has_room = self.newer.change_count + changes.len() <= self.capacity;
-        let is_usable = self.is_usable();
-        let Some(wal) = &mut self.wal else {
-            return false;
-        };
-        if !is_usable || !has_room || !wal.has_room(logged()) {
-            return false;
-        }
-        planted!(MemtableUnlogged => return true);
-        let is_appended = wal.append(logged()).is_ok();
-        if !is_appended {
-            self.path = None;
-            self.is_closed = true;
-        }
-        is_appended
-    }
-
-    /// Removes the log, unless commits are in it only.
-    pub(crate) fn remove_log(&mut self) {
-        if self.is_empty()
-            && let Some(wal) = self.wal.take()
-        {
-            wal.remove();
-        }
     }
 }

@@ -1,4 +1,4 @@
-use super::*;
+use super::{entry::half_number_at, *};
 
 /// The record of a database, the same each time.
 fn record() -> Record {
@@ -92,9 +92,9 @@ fn a_full_half_is_not_cut() {
     assert_eq!(left.commit_count(), 1);
 }
 
-/// What durable commits in the log rely on: the commit that the older half follows.
+/// Durable commits in the log rely on the commit that the older half follows.
 #[test]
-fn a_log_knows_which_commits_it_follows() {
+fn the_older_half_follows_an_earlier_commit() {
     let (_directory, _path, mut wal) = begun();
     let first = record().transaction;
     assert_eq!(wal.follows(), (first, first));

@@ -130,9 +130,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Before a merge makes the commits of the older half of the log durable in the trees, if durable
-    /// commits need that half and the present one is filling up. Others are added to the memtable
-    /// meanwhile.
+    /// Before a merge, makes the commits of the older half of the log durable in the trees, if
+    /// durable commits need that half and the present one is filling up. Others are added to the
+    /// memtable meanwhile.
     fn free_log(&self) -> Result<()> {
         planted!(LogReused => return Ok(()));
         let durable = self.durable_in_trees();

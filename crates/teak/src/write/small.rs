@@ -32,7 +32,7 @@ use crate::{
     unique_id::unique_id,
     write::{
         merge::MergeReason,
-        small_commit::{Added, add_to_memtable, is_alone},
+        small_commit::{Added, add_to_memtable, flush_log, is_alone},
         transaction::{WriteTransaction, not_found},
     },
 };
@@ -90,6 +90,10 @@ fn settle_newest(engine: &Arc<Engine>) -> Result<()> {
         return Ok(());
     }
     let settled = engine.committer.wait_without_waking(newest);
+    debug_assert!(
+        settled.is_err() || engine.durable_in_trees() >= newest,
+        "a thread that has waited for a commit finds it on the disk"
+    );
     engine.committer.wake_all_in_background();
     engine.named(settled)
 }
@@ -389,7 +393,7 @@ impl SmallTransaction {
         // Others may commit meanwhile, and wakers of the application may want to.
         drop(self);
         if is_durable {
-            let flushed = engine.flush_log(id);
+            let flushed = flush_log(&engine, id);
             // Others that have declared this process dead may have recovered before.
             engine.named(flushed.and_then(|()| engine.committer.refuse_evicted()))?;
         }

@@ -7,12 +7,14 @@ use crate::instance::{
     memtable_records::SmallChange,
 };
 use crate::{
-    Result, TransactionId,
+    Error, Result, TransactionId,
     io::{FILE_MODE, LockMode, free_bytes},
     planted::planted,
     record::durability::Durability,
 };
-use std::{mem, sync::Arc};
+use std::{io, mem, sync::Arc};
+
+const FLUSHING: &str = "flushing the write-ahead log";
 
 /// The pages that merging a change takes at most: a path in trees of this depth, and what splits.
 const PAGES_PER_CHANGE: u64 = 8;
@@ -69,6 +71,58 @@ pub(crate) fn add_to_memtable(
         let _ = engine.merge_later();
     }
     Ok(Added::Yes(memtable.merge_by()))
+}
+
+/// Returns when a durable commit that was added to the log is on the disk. The caller holds no
+/// lock.
+///
+/// # Errors
+///
+/// [`Error::Io`] if a flush fails. The database takes no writes any more then.
+pub(crate) fn flush_log(engine: &Engine, commit: TransactionId) -> Result<()> {
+    debug_assert!(
+        engine
+            .memtable
+            .lock()
+            .last()
+            .is_none_or(|last| last >= commit),
+        "a commit is added before it is flushed"
+    );
+    match (engine.memtable.log_flush).wait(commit, || flush_log_now(engine)) {
+        // A merge may have been flushed.
+        Err(_) if engine.durable_in_trees() >= commit => Ok(()),
+        flushed => flushed.map_err(Error::io(FLUSHING)),
+    }
+}
+
+/// Flushes the log, and returns the last durable commit that is on the disk then.
+fn flush_log_now(engine: &Engine) -> io::Result<TransactionId> {
+    let memtable = engine.memtable.lock();
+    let (target, file) = (memtable.flush_target(), memtable.log_file());
+    drop(memtable);
+    debug_assert!(
+        target.last > TransactionId(0),
+        "only durable commits wait for a flush"
+    );
+    let began = engine.committer.events.clock();
+    let flushed = match file {
+        Some(_) if planted!(LogUnflushed) => Ok(()),
+        Some(file) => file.flush(),
+        // The database was closed, which makes every commit durable.
+        None if engine.durable_in_trees() >= target.last => Ok(()),
+        None => Err(io::Error::other("the log was removed")),
+    };
+    let mut memtable = engine.memtable.lock();
+    match &flushed {
+        Ok(()) => memtable.note_flushed(target),
+        Err(_) => memtable.fail_flush(),
+    }
+    drop(memtable);
+    match &flushed {
+        Ok(()) => engine.committer.note_flush(0, began),
+        Err(failure) => engine.committer.fail_log(FLUSHING, failure),
+    }
+    flushed.map(|()| target.last)
 }
 
 /// Begins to use the empty memtable for commit `id`. Returns `false` if the commit has to go to the

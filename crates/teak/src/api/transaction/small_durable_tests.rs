@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     instance::memtable_records::SmallChange,
-    write::small_commit::{Added, add_to_memtable},
+    write::small_commit::{Added, add_to_memtable, flush_log},
 };
 
 /// A database whose small durable commits go to the log.
@@ -33,7 +33,7 @@ fn durable_commit(database: &Database) -> TransactionId {
     database.opening.engine().durable()
 }
 
-/// The database file stays as it was, as if nothing later had reached the disk.
+/// An old copy of the file, as if nothing later had reached the disk, and the present log.
 #[test]
 fn small_durable_commits_are_durable_in_the_log() {
     let (directory, database, words) = durable_database();
@@ -80,7 +80,7 @@ fn readers_see_a_small_durable_commit_when_it_is_on_the_disk() {
         let read = database.begin_read().unwrap();
         assert!(read.id() < id);
         assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"first"[..]));
-        engine.flush_log(id).unwrap();
+        flush_log(&engine, id).unwrap();
         let read = database.begin_read().unwrap();
         assert_eq!(read.id(), id);
         assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"second"[..]));
@@ -208,7 +208,7 @@ fn transactions_that_outgrow_the_memtable_go_to_the_trees() {
 
 /// Nothing changed, and what was seen is durable.
 #[test]
-fn an_empty_durable_transaction_waits_for_what_it_saw() {
+fn an_empty_durable_transaction_waits_for_the_state_it_began_with() {
     let (_directory, database, words) = durable_database();
     let last = put(&database, &words, "elm", b"first");
     let txn = database.begin_write().unwrap();

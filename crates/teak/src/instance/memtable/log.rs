@@ -1,0 +1,178 @@
+//! The log of the memtable: its entries, and the durable commits among them.
+
+use super::{HALF_FULL, Memtable, MemtableState};
+use crate::{
+    TransactionId,
+    instance::{
+        memtable_records::SmallChange,
+        wal::{LeftWal, Wal, WalPosition},
+    },
+    io::{LockMode, LogFile},
+    planted::planted,
+    read::snapshot::Snapshot,
+};
+use std::sync::{Arc, atomic::Ordering};
+
+/// A part of the log, which a flush makes durable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogFlushTarget {
+    pub(crate) last: TransactionId,
+    position: WalPosition,
+}
+
+impl MemtableState {
+    /// Begins to add commits after `base`, and creates the log if there is none. Returns `false` if
+    /// that is impossible; the memtable is not used any more then.
+    pub(crate) fn begin(&mut self, base: Arc<Snapshot>, mode: impl FnOnce() -> LockMode) -> bool {
+        debug_assert!(self.is_empty(), "only an empty memtable gets another base");
+        let Some(path) = &self.path else {
+            return false;
+        };
+        if self.wal.is_none() {
+            // Without a log commits go to the trees.
+            match Wal::create(path, mode()) {
+                Ok(wal) => self.wal = Some(wal),
+                Err(_) => {
+                    self.path = None;
+                    return false;
+                }
+            }
+        }
+        if let Some(wal) = &mut self.wal {
+            wal.begin(&base.record);
+        }
+        (self.visible, self.visible_position) = (base.transaction(), self.position());
+        self.base = Some(base);
+        true
+    }
+
+    /// The part of a half of the log that is used, in hundredths.
+    pub(super) fn log_fill(&self) -> usize {
+        self.wal.as_ref().map_or(0, Wal::fill)
+    }
+
+    /// Appends an entry to the log. Returns `false` if there is no room or an error: the memtable
+    /// must be merged then.
+    pub(crate) fn log(&mut self, changes: &[SmallChange]) -> bool {
+        let logged = || changes.iter().map(SmallChange::as_logged);
+        let has_room = self.newer.change_count + changes.len() <= self.capacity;
+        let is_usable = self.is_usable();
+        let Some(wal) = &mut self.wal else {
+            return false;
+        };
+        if !is_usable || !has_room || !wal.has_room(logged()) {
+            return false;
+        }
+        planted!(MemtableUnlogged => return true);
+        let is_appended = wal.append(logged()).is_ok();
+        if !is_appended {
+            self.path = None;
+            self.is_closed = true;
+        }
+        is_appended
+    }
+
+    /// Removes the log, unless commits are in it only.
+    pub(crate) fn remove_log(&mut self) {
+        if self.is_empty()
+            && let Some(wal) = self.wal.take()
+        {
+            wal.remove();
+        }
+    }
+
+    pub(super) fn position(&self) -> WalPosition {
+        self.wal.as_ref().map(Wal::position).unwrap_or_default()
+    }
+
+    /// Whether durable commits in the log need what is there, if the last commit that is durable in
+    /// the trees is `durable`.
+    pub(crate) fn is_log_needed(&self, durable: TransactionId) -> bool {
+        self.last_durable > durable
+    }
+
+    /// Whether durable commits in the log need its older half.
+    pub(super) fn is_older_half_needed(&self, durable: TransactionId) -> bool {
+        self.is_log_needed(durable) && self.log_follows().1 > durable
+    }
+
+    /// The commit in the trees that has to be durable before a merge, so that commits can go on in
+    /// the older half of the log; `None` if nothing has to.
+    pub(crate) fn needed_in_trees(&self, durable: TransactionId) -> Option<TransactionId> {
+        let base = self.base.as_ref()?.transaction();
+        let is_wanted = !self.is_closed && self.log_fill() >= HALF_FULL;
+        (is_wanted && self.is_older_half_needed(durable)).then(|| base.min(self.log_follows().1))
+    }
+
+    /// The commits that the older half of the log follows, and the present one.
+    pub(crate) fn log_follows(&self) -> (TransactionId, TransactionId) {
+        self.wal.as_ref().map(Wal::follows).unwrap_or_default()
+    }
+
+    /// Makes the name of the log durable, once. Returns `false` if that fails: the memtable is not
+    /// used any more then.
+    pub(crate) fn name_log(&mut self) -> bool {
+        let is_named = (self.wal.as_ref()).is_some_and(|wal| wal.file().flush_name().is_ok());
+        if !is_named {
+            self.path = None;
+        }
+        is_named
+    }
+
+    pub(crate) fn log_file(&self) -> Option<Arc<LogFile>> {
+        Some(Arc::clone(self.wal.as_ref()?.file()))
+    }
+
+    /// The part of the log that a flush makes durable if it begins now.
+    pub(crate) fn flush_target(&self) -> LogFlushTarget {
+        // Not later lazy ones: the log may follow a commit that a power cut loses.
+        LogFlushTarget {
+            last: self.last_durable,
+            position: self.position(),
+        }
+    }
+
+    /// Notes that the log is on the disk.
+    pub(crate) fn note_flushed(&mut self, target: LogFlushTarget) {
+        self.show(target.last, target.position);
+    }
+
+    /// Takes no more commits after a failed flush, and erases those that readers do not see.
+    pub(crate) fn fail_flush(&mut self) {
+        (self.path, self.is_closed) = (None, true);
+        if let Some(wal) = &self.wal {
+            wal.cut(self.visible_position);
+        }
+    }
+}
+
+impl Memtable {
+    /// Fills it with the commits of a log that an earlier process left.
+    pub(crate) fn fill_with(
+        &self,
+        left: LeftWal,
+        base: Arc<Snapshot>,
+        number: impl Fn(&[u8]) -> usize,
+    ) {
+        let mut state = self.lock();
+        let last = left.last(base.transaction());
+        for change in left.changes() {
+            let change = SmallChange {
+                handle: number(change.table),
+                table: change.table.into(),
+                key: change.key.into(),
+                value: change.value.map(Into::into),
+            };
+            state.newer.records.put(last, change);
+        }
+        state.newer.commit_count = left.commit_count();
+        let is_filled = !state.is_empty();
+        state.base = is_filled.then_some(base);
+        state.is_closed = is_filled;
+        state.left = left;
+        self.is_filled.store(is_filled, Ordering::Release);
+        if !is_filled {
+            state.left.remove();
+        }
+    }
+}

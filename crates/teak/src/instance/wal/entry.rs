@@ -1,0 +1,81 @@
+//! Entries of a log, and how they are read.
+
+use crate::Checksum;
+
+pub(super) const ENTRY_HEAD_LEN: usize = 16;
+pub(super) const OPERATION_HEAD_LEN: usize = 8;
+/// The length of a value that stands for a removal.
+pub(super) const REMOVED: u32 = u32::MAX;
+
+/// A change of one record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Change<'c> {
+    pub(crate) table: &'c [u8],
+    pub(crate) key: &'c [u8],
+    /// `None` removes the record.
+    pub(crate) value: Option<&'c [u8]>,
+}
+
+/// The checksum and the length of the entry at `start`, if it follows the one with the checksum
+/// `before`.
+pub(super) fn entry_at(
+    content: &[u8],
+    start: usize,
+    before: Checksum,
+) -> Option<(Checksum, usize)> {
+    let rest = content.get(start..)?;
+    let len = half_number_at(rest, 8)? as usize;
+    let entry = rest.get(..len).filter(|_| len >= ENTRY_HEAD_LEN)?;
+    let mut covered = entry.to_vec();
+    covered[..8].copy_from_slice(&before.0.to_le_bytes());
+    let checksum = Checksum::of(&covered);
+    let count = half_number_at(entry, 12)? as usize;
+    let is_whole = checksum.0 == number_at(entry, 0)
+        && changes_of(entry).count() == count
+        && changes_of(entry).map(|change| change.len()).sum::<usize>() + ENTRY_HEAD_LEN == len;
+    is_whole.then_some((checksum, len))
+}
+
+impl Change<'_> {
+    /// Its length in an entry.
+    pub(super) fn len(&self) -> usize {
+        let value_len = self.value.map_or(0, <[u8]>::len);
+        OPERATION_HEAD_LEN + self.table.len() + self.key.len() + value_len
+    }
+}
+
+/// The changes of an entry, up to the first one that makes no sense.
+pub(super) fn changes_of(entry: &[u8]) -> impl Iterator<Item = Change<'_>> {
+    let len = half_number_at(entry, 8).unwrap_or(0) as usize;
+    let mut rest = entry.get(ENTRY_HEAD_LEN..len).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let (head, after) = rest.split_at_checked(OPERATION_HEAD_LEN)?;
+        let value_len = half_number_at(head, 4)?;
+        let (table, after) = after.split_at_checked(usize::from(quarter_number_at(head, 0)?))?;
+        let (key, after) = after.split_at_checked(usize::from(quarter_number_at(head, 2)?))?;
+        let (value, after) = match value_len {
+            REMOVED => (None, after),
+            len => {
+                let (value, after) = after.split_at_checked(len as usize)?;
+                (Some(value), after)
+            }
+        };
+        rest = after;
+        Some(Change { table, key, value })
+    })
+}
+
+pub(super) fn number_at(bytes: &[u8], at: usize) -> u64 {
+    let bytes = bytes.get(at..at + 8).and_then(<[u8]>::first_chunk);
+    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+pub(super) fn half_number_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4)?;
+    Some(u32::from_le_bytes(*bytes.first_chunk()?))
+}
+
+pub(super) fn quarter_number_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let bytes = bytes.get(at..at + 2)?;
+    Some(u16::from_le_bytes(*bytes.first_chunk()?))
+}

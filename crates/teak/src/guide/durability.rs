@@ -53,9 +53,9 @@
 //!
 //! A durable commit waits for one flush. Threads that commit at the same time share flushes, so 16
 //! threads commit two to three times as often as one. Or put more changes into a transaction, or
-//! commit asynchronously. Small commits of one record or a few, after the first 16, only flush a
-//! page of a log ([`Options::memtable`]). Others go to a journal first in files of 32 MiB and more,
-//! which takes one short write ([`Options::journal_bytes`]).
+//! commit asynchronously. In files of 32 MiB and more small commits go to a journal first, which
+//! takes one short write ([`Options::journal_bytes`]). With [`Options::durable_log`] those of a few
+//! records only flush a page of a log, which threads share.
 //!
 //! Lazy commits are flushed when the oldest is 5 seconds old ([`Options::flush_after`]) or when
 //! they have written a number of bytes ([`Options::flush_after_bytes`], no limit by default). Until

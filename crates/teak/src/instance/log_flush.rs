@@ -15,7 +15,7 @@
 
 use crate::{TransactionId, sync::lock};
 use std::{
-    io,
+    io, mem,
     sync::Mutex,
     thread::{self, Thread},
 };
@@ -70,7 +70,9 @@ impl LogFlush {
             }
             state.is_flushing = true;
             drop(state);
+            let unfinished = UnfinishedFlush(self);
             let flushed = flush();
+            mem::forget(unfinished);
             state = lock(&self.state);
             state.is_flushing = false;
             match flushed {
@@ -80,6 +82,18 @@ impl LogFlush {
             state.wake();
         }
         Ok(())
+    }
+}
+
+/// Ends a flush that panics.
+struct UnfinishedFlush<'f>(&'f LogFlush);
+
+impl Drop for UnfinishedFlush<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0.state);
+        state.is_flushing = false;
+        state.failure = Some(io::Error::other("the thread that flushed panicked"));
+        state.wake();
     }
 }
 

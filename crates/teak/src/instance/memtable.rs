@@ -89,6 +89,8 @@ pub(crate) fn is_plain(root: &TreeRoot) -> bool {
 pub(crate) struct Memtable {
     /// Whether it has commits. Changed with the state locked.
     is_filled: AtomicBool,
+    /// Whether durable commits go to the log.
+    has_durable_log: bool,
     /// The durability of the last commit, as a byte. That of the next is expected to be the same.
     expected: AtomicU8,
     /// How many durable commits went to the trees since one was too large for the memtable.
@@ -165,8 +167,13 @@ pub(crate) struct MergePart {
 impl Memtable {
     /// A memtable whose log is at `path`; `None` if it is never used. `durability` is that of the
     /// database.
-    pub(crate) fn new(path: Option<PathBuf>, durability: Durability) -> Self {
+    pub(crate) fn new(
+        path: Option<PathBuf>,
+        durability: Durability,
+        has_durable_log: bool,
+    ) -> Self {
         Self {
+            has_durable_log,
             is_filled: AtomicBool::new(false),
             expected: AtomicU8::new(durability.to_byte()),
             durable_run: AtomicU32::new(0),
@@ -203,7 +210,9 @@ impl Memtable {
     pub(crate) fn takes(&self, durability: Durability) -> bool {
         match durability {
             Durability::Lazy => true,
-            Durability::Durable => self.durable_run.load(Relaxed) >= DURABLE_RUN,
+            Durability::Durable => {
+                self.has_durable_log && self.durable_run.load(Relaxed) >= DURABLE_RUN
+            }
             Durability::Async => false,
         }
     }
@@ -240,6 +249,7 @@ impl Memtable {
             .expect("a memtable that takes commits has a base")
             .next();
         state.newer.add(id, changes);
+        self.expected.store(durability.to_byte(), Relaxed);
         match durability.is_seen_at_once() {
             true => state.show(id, state.position()),
             false => state.last_durable = id,

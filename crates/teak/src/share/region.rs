@@ -242,6 +242,13 @@ impl Region {
         self.word(MEMTABLE_OWNER).store(token.into(), SeqCst);
     }
 
+    /// Notes that this process has no commits in its memtable any more. Does nothing if another one
+    /// is noted, which has recovered the database meanwhile.
+    pub(crate) fn clear_memtable_owner(&self, token: u32) {
+        let owner = self.word(MEMTABLE_OWNER);
+        let _ = owner.compare_exchange(token.into(), 0, SeqCst, SeqCst);
+    }
+
     /// How many processes have joined others.
     pub(crate) fn joined(&self) -> u64 {
         self.word(JOINED).load(SeqCst)

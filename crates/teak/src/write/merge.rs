@@ -215,7 +215,7 @@ impl Engine {
     fn release_memtable(&self) {
         debug_assert!(!self.generation.is_past(), "a forked child has no memtable");
         if let Some(shared) = &self.committer.shared {
-            shared.region.set_memtable_owner(0);
+            shared.region.clear_memtable_owner(shared.me());
         }
         let process_lock = &self.committer.process_writer_lock;
         process_lock.set_kept(false);
@@ -224,10 +224,16 @@ impl Engine {
 }
 
 fn merge_old(engine: &Arc<Engine>) {
-    // The next reader or writer reports an error. Without space it is tried again later.
-    if engine.merge_memtable(MergeReason::Limits).is_err() && engine.refuse_poisoned().is_ok() {
-        let _ = engine.merge_later();
+    if engine.merge_memtable(MergeReason::Limits).is_ok() {
+        return;
     }
+    // The next reader or writer reports an error.
+    let _ = match engine.refuse_poisoned() {
+        // Without space it is tried again later.
+        Ok(()) => engine.merge_later().is_ok(),
+        // The memtable is abandoned, so that other processes can join and recover.
+        Err(_) => engine.merge_memtable(MergeReason::Limits).is_ok(),
+    };
 }
 
 /// Begins a transaction that merges the commits in the memtable, which is not empty. Others can be

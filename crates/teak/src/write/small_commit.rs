@@ -115,12 +115,15 @@ fn flush_log_now(engine: &Engine) -> io::Result<TransactionId> {
     let mut memtable = engine.memtable.lock();
     match &flushed {
         Ok(()) => memtable.note_flushed(target),
-        Err(_) => memtable.fail_flush(),
+        Err(failure) => {
+            memtable.fail_flush();
+            // Before anybody can merge the commits that were cut.
+            engine.committer.fail_log(FLUSHING, failure);
+        }
     }
     drop(memtable);
-    match &flushed {
-        Ok(()) => engine.committer.note_flush(0, began),
-        Err(failure) => engine.committer.fail_log(FLUSHING, failure),
+    if flushed.is_ok() {
+        engine.committer.note_flush(0, began);
     }
     flushed.map(|()| target.last)
 }
@@ -138,6 +141,8 @@ fn begin_memtable(
         return Ok(false);
     };
     let Some(capacity) = memtable_capacity(engine, writer) else {
+        // Until then threads that commit durably share flushes of the trees.
+        engine.memtable.note_outgrown();
         return Ok(false);
     };
     // Beginning writes over a half of the log.

@@ -38,7 +38,7 @@
 //! assertion depends on shared memory.
 
 pub(crate) mod ending;
-mod failure;
+pub(crate) mod failure;
 mod invariants;
 pub(crate) mod records;
 pub(crate) mod requests;

@@ -13,12 +13,14 @@
 //!
 //! [`Wal::follows`]: super::wal::Wal::follows
 
-use crate::{TransactionId, sync::lock};
+use crate::{Result, TransactionId, commit::state::failure::CommitFailure, sync::lock};
 use std::{
     io, mem,
     sync::Mutex,
     thread::{self, Thread},
 };
+
+pub(crate) const FLUSHING: &str = "flushing the write-ahead log";
 
 /// How much of the log is on the disk, and the threads that wait for more.
 #[derive(Default, Debug)]
@@ -34,7 +36,7 @@ struct LogFlushState {
     /// Threads that wait for these commits.
     waiting: Vec<(TransactionId, Thread)>,
     /// The error of a flush. No later one is trusted.
-    failure: Option<io::Error>,
+    failure: Option<CommitFailure>,
 }
 
 impl LogFlush {
@@ -48,16 +50,16 @@ impl LogFlush {
     ///
     /// # Errors
     ///
-    /// The error of a flush, of which all threads get one.
+    /// [`Error::Io`](crate::Error::Io) of a flush, for all threads that wait.
     pub(crate) fn wait(
         &self,
         commit: TransactionId,
         flush: impl Fn() -> io::Result<TransactionId>,
-    ) -> io::Result<()> {
+    ) -> Result<()> {
         let mut state = lock(&self.state);
         while state.flushed < commit {
             if let Some(failure) = &state.failure {
-                return Err(again(failure));
+                return Err(failure.to_error());
             }
             if state.is_flushing {
                 let own = thread::current();
@@ -77,7 +79,7 @@ impl LogFlush {
             state.is_flushing = false;
             match flushed {
                 Ok(last) => state.flushed = last,
-                Err(failure) => state.failure = Some(failure),
+                Err(failure) => state.failure = Some(CommitFailure::new(FLUSHING, &failure)),
             }
             state.wake();
         }
@@ -92,7 +94,8 @@ impl Drop for UnfinishedFlush<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.0.state);
         state.is_flushing = false;
-        state.failure = Some(io::Error::other("the thread that flushed panicked"));
+        let failure = io::Error::other("the thread that flushed panicked");
+        state.failure = Some(CommitFailure::new(FLUSHING, &failure));
         state.wake();
     }
 }
@@ -111,13 +114,5 @@ impl LogFlushState {
             !is_decided(*commit)
         });
         next.iter().for_each(Thread::unpark);
-    }
-}
-
-/// An equal error, for another thread that waited.
-fn again(failure: &io::Error) -> io::Error {
-    match failure.raw_os_error() {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => io::Error::new(failure.kind(), failure.to_string()),
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! A small transaction only adds its changes to the memtable, and to its write-ahead log, so that
 //! they survive the death of the process. A durable one then waits until the log is on the disk
-//! (`log_flush.rs`). Many such commits are then *merged*: one transaction
-//! applies all their changes to the trees, in the order of the keys, and commits. The memtable is
-//! merged before anything that needs the newest state in the trees: a transaction that does not fit
-//! it, a flush, a close. It is also merged when it is full, and when its oldest commit is
-//! [`AGE_MAX`] old.
+//! (`log_flush.rs`). Many such commits are then *merged*: one transaction applies all their changes
+//! to the trees, in the order of the keys, and commits. The memtable is merged before anything that
+//! needs the newest state in the trees: a transaction that does not fit it, a flush, a close. It is
+//! also merged when it is full, and when its oldest commit is [`AGE_MAX`] old.
 //!
 //! Only a process that has the database open alone uses its memtable: another process would not
 //! know of the commits in it. A process that joins waits until the owner of the memtable has merged

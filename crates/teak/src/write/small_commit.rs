@@ -3,18 +3,17 @@
 use crate::instance::{
     engine::Engine,
     held_writer_lock::HeldWriterLock,
+    log_flush::FLUSHING,
     memtable::{CHANGES_MAX, MemtableState, MergeBy},
     memtable_records::SmallChange,
 };
 use crate::{
-    Error, Result, TransactionId,
+    Result, TransactionId,
     io::{FILE_MODE, LockMode, free_bytes},
     planted::planted,
     record::durability::Durability,
 };
 use std::{io, mem, sync::Arc};
-
-const FLUSHING: &str = "flushing the write-ahead log";
 
 /// The pages that merging a change takes at most: a path in trees of this depth, and what splits.
 const PAGES_PER_CHANGE: u64 = 8;
@@ -78,7 +77,7 @@ pub(crate) fn add_to_memtable(
 ///
 /// # Errors
 ///
-/// [`Error::Io`] if a flush fails. The database takes no writes any more then.
+/// [`Error::Io`](crate::Error::Io) if a flush fails. The database takes no writes any more then.
 pub(crate) fn flush_log(engine: &Engine, commit: TransactionId) -> Result<()> {
     debug_assert!(
         engine
@@ -91,7 +90,7 @@ pub(crate) fn flush_log(engine: &Engine, commit: TransactionId) -> Result<()> {
     match (engine.memtable.log_flush).wait(commit, || flush_log_now(engine)) {
         // A merge may have been flushed.
         Err(_) if engine.durable_in_trees() >= commit => Ok(()),
-        flushed => flushed.map_err(Error::io(FLUSHING)),
+        flushed => flushed,
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 
 /// The first failed write or flush. An [`io::Error`] cannot be cloned, so its parts are kept.
 #[derive(Clone, Debug)]
-pub(super) struct CommitFailure {
+pub(crate) struct CommitFailure {
     operation: &'static str,
     kind: io::ErrorKind,
     errno: Option<i32>,
@@ -13,7 +13,7 @@ pub(super) struct CommitFailure {
 }
 
 impl CommitFailure {
-    pub(super) fn new(operation: &'static str, error: &io::Error) -> Self {
+    pub(crate) fn new(operation: &'static str, error: &io::Error) -> Self {
         Self {
             operation,
             kind: error.kind(),
@@ -22,7 +22,7 @@ impl CommitFailure {
         }
     }
 
-    pub(super) fn to_error(&self) -> Error {
+    pub(crate) fn to_error(&self) -> Error {
         let error = match self.errno {
             Some(errno) => io::Error::from_raw_os_error(errno),
             None => io::Error::new(self.kind, self.text.clone()),

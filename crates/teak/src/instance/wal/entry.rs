@@ -3,7 +3,7 @@
 use crate::Checksum;
 
 pub(super) const ENTRY_HEAD_LEN: usize = 16;
-pub(super) const OPERATION_HEAD_LEN: usize = 8;
+const OPERATION_HEAD_LEN: usize = 8;
 /// The length of a value that stands for a removal.
 pub(super) const REMOVED: u32 = u32::MAX;
 
@@ -75,7 +75,7 @@ pub(super) fn half_number_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.first_chunk()?))
 }
 
-pub(super) fn quarter_number_at(bytes: &[u8], at: usize) -> Option<u16> {
+fn quarter_number_at(bytes: &[u8], at: usize) -> Option<u16> {
     let bytes = bytes.get(at..at + 2)?;
     Some(u16::from_le_bytes(*bytes.first_chunk()?))
 }

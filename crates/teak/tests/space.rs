@@ -258,8 +258,7 @@ fn assert_rest_moves(
 #[test]
 fn thin_leaves_are_rewritten() {
     let (_directory, path) = temporary_path();
-    // A share of what commits write is moved, and merged commits write little.
-    let database = Options::new().memtable(false).open(&path).unwrap();
+    let database = Database::open(&path).unwrap();
     let table = fill(&database, 0..60_000, 100).unwrap();
     let leaves = || {
         let txn = database.begin_read().unwrap();

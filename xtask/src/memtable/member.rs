@@ -108,7 +108,7 @@ fn changes(seed: u64, number: u64) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
 
 pub(super) fn open(path: &Path) -> Result<Database> {
     let options = Options::new().durability(Durability::Lazy);
-    Ok(options.durable_log(true).open(path)?)
+    Ok(options.open(path)?)
 }
 
 /// The path of the write-ahead log of a database.

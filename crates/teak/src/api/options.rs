@@ -190,7 +190,8 @@ impl Options {
     /// Sets whether small commits are collected in a memtable and merged into the tables together;
     /// by default they are. That makes lazy ones several times as fast. They survive the death of
     /// the process in a write-ahead log, `NAME-wal` next to the database, which exists from the
-    /// first such commit until the database is closed. See `docs/durability.md`.
+    /// first such commit until the database is closed. Durable ones, after the first 16, only wait
+    /// until the log is on the disk, and threads share that. See `docs/durability.md`.
     ///
     /// Read transactions look records up in both. One that scans a table may merge them, which
     /// takes up to some milliseconds, and then that operation returns the errors of a commit:
@@ -208,24 +209,6 @@ impl Options {
     /// ```
     pub fn memtable(mut self, is_used: bool) -> Self {
         self.settings.has_memtable = is_used;
-        self
-    }
-
-    /// Sets whether small durable commits, after the first 16, go to the memtable and its log too,
-    /// and wait until the log is on the disk; by default they go to the tables. With several
-    /// threads that is more than twice as fast. The file shrinks and compacts itself less often
-    /// then, and readers with [`Sharing::Unlocked`](crate::Sharing::Unlocked) see such commits when
-    /// they are merged, after some milliseconds. See `docs/durability.md`.
-    ///
-    /// ```
-    /// use teak::Options;
-    /// # let directory = tempfile::tempdir()?;
-    /// # let path = directory.path().join("orders.teak");
-    /// let database = Options::new().durable_log(true).open(&path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn durable_log(mut self, is_used: bool) -> Self {
-        self.settings.has_durable_log = is_used;
         self
     }
 

@@ -54,8 +54,8 @@
 //! A durable commit waits for one flush. Threads that commit at the same time share flushes, so 16
 //! threads commit two to three times as often as one. Or put more changes into a transaction, or
 //! commit asynchronously. In files of 32 MiB and more small commits go to a journal first, which
-//! takes one short write ([`Options::journal_bytes`]). With [`Options::durable_log`] those of a few
-//! records only flush a page of a log, which threads share.
+//! takes one short write ([`Options::journal_bytes`]). In a process that is alone those of a few
+//! records only flush a page of a log, which threads share ([`Options::memtable`]).
 //!
 //! Lazy commits are flushed when the oldest is 5 seconds old ([`Options::flush_after`]) or when
 //! they have written a number of bytes ([`Options::flush_after_bytes`], no limit by default). Until

@@ -83,7 +83,7 @@ impl Engine {
         } = recovered;
         let policies = Policies::new(settings, &newest.record);
         let log_path = log_path.filter(|_| settings.has_memtable && writer.is_some());
-        let memtable = Memtable::new(log_path, policies.durability, settings.has_durable_log);
+        let memtable = Memtable::new(log_path, policies.durability);
         let tables = TableHandles::default();
         let writer = writer.map(|mut writer| {
             writer.asked = RequestedPolicies::new(settings, &policies);

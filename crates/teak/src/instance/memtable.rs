@@ -53,9 +53,9 @@ use std::{
 
 /// With this many changes the memtable is merged, while no reader asks for a merge. With each one
 /// that does, the number is halved, down to the other one, so that readers do not wait for long
-/// merges.
+/// merges. With that one it is also merged while the file is being made shorter.
 pub(crate) const CHANGES_MAX: usize = 2048;
-const CHANGES_MAX_FOR_READERS: usize = 8;
+const CHANGES_MIN: usize = 8;
 /// From this many changes on, another thread merges. Waking it for fewer would take longer.
 const IN_BACKGROUND: usize = 256;
 /// With this part of a half of the log used, in hundredths, it is merged, or commits wait for that.
@@ -88,8 +88,6 @@ pub(crate) fn is_plain(root: &TreeRoot) -> bool {
 pub(crate) struct Memtable {
     /// Whether it has commits. Changed with the state locked.
     is_filled: AtomicBool,
-    /// Whether durable commits go to the log.
-    has_durable_log: bool,
     /// The durability of the last commit, as a byte. That of the next is expected to be the same.
     expected: AtomicU8,
     /// How many durable commits went to the trees since one was too large for the memtable.
@@ -119,10 +117,12 @@ pub(crate) struct MemtableState {
     visible_position: WalPosition,
     /// The last durable commit in the log.
     last_durable: TransactionId,
-    /// With this many changes it should be merged.
+    /// With this many changes it should be merged, unless the file is being made shorter.
     change_limit: usize,
     /// The most changes for which there is room in the file and on the disk.
     capacity: usize,
+    /// Whether the file is being made shorter, which proceeds with commits in the trees.
+    is_shrinking: bool,
     /// Whether it takes no commits until it has been merged: after a failed merge or append, with
     /// commits that an earlier process left, or if there is no room for more.
     is_closed: bool,
@@ -166,13 +166,8 @@ pub(crate) struct MergePart {
 impl Memtable {
     /// A memtable whose log is at `path`; `None` if it is never used. `durability` is that of the
     /// database.
-    pub(crate) fn new(
-        path: Option<PathBuf>,
-        durability: Durability,
-        has_durable_log: bool,
-    ) -> Self {
+    pub(crate) fn new(path: Option<PathBuf>, durability: Durability) -> Self {
         Self {
-            has_durable_log,
             is_filled: AtomicBool::new(false),
             expected: AtomicU8::new(durability.to_byte()),
             durable_run: AtomicU32::new(0),
@@ -180,7 +175,7 @@ impl Memtable {
             log_flush: LogFlush::default(),
             state: Mutex::new(MemtableState {
                 path,
-                change_limit: CHANGES_MAX_FOR_READERS,
+                change_limit: CHANGES_MIN,
                 ..MemtableState::default()
             }),
         }
@@ -209,9 +204,7 @@ impl Memtable {
     pub(crate) fn takes(&self, durability: Durability) -> bool {
         match durability {
             Durability::Lazy => true,
-            Durability::Durable => {
-                self.has_durable_log && self.durable_run.load(Relaxed) >= DURABLE_RUN
-            }
+            Durability::Durable => self.durable_run.load(Relaxed) >= DURABLE_RUN,
             Durability::Async => false,
         }
     }
@@ -273,7 +266,7 @@ impl Memtable {
             true => state.change_limit / 2,
             false => state.change_limit * 2,
         };
-        state.change_limit = (state.change_limit).clamp(CHANGES_MAX_FOR_READERS, CHANGES_MAX);
+        state.change_limit = (state.change_limit).clamp(CHANGES_MIN, CHANGES_MAX);
         state.left.remove();
         state.left = LeftWal::default();
         state.is_closed = false;
@@ -313,22 +306,30 @@ impl MemtableState {
         self.is_closed = true;
     }
 
-    /// Sets for how many changes there is room.
-    pub(crate) fn set_capacity(&mut self, capacity: usize) {
-        self.capacity = capacity;
+    /// Sets for how many changes there is room, and whether the file is being made shorter.
+    pub(crate) fn set_capacity(&mut self, capacity: usize, is_shrinking: bool) {
+        (self.capacity, self.is_shrinking) = (capacity, is_shrinking);
+    }
+
+    /// With this many changes it should be merged.
+    fn limit(&self) -> usize {
+        match self.is_shrinking {
+            true => CHANGES_MIN,
+            false => self.change_limit,
+        }
     }
 
     /// Whether it should be merged.
     pub(crate) fn is_full(&self) -> bool {
-        self.newer.change_count >= self.change_limit || self.log_fill() >= HALF_FULL
+        self.newer.change_count >= self.limit() || self.log_fill() >= HALF_FULL
     }
 
     /// Whether commits should wait until it has been merged.
     pub(crate) fn is_overfull(&self) -> bool {
-        let count = self.newer.change_count;
-        match self.change_limit < IN_BACKGROUND {
+        let (count, limit) = (self.newer.change_count, self.limit());
+        match limit < IN_BACKGROUND {
             true => self.is_full(),
-            false => count >= 2 * self.change_limit || self.log_fill() >= NEARLY_FULL,
+            false => count >= 2 * limit || self.log_fill() >= NEARLY_FULL,
         }
     }
 

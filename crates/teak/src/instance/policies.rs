@@ -38,9 +38,8 @@ pub(crate) struct Settings {
     pub(crate) network: Network,
     pub(crate) without_name: LostNamePolicy,
     pub(crate) on_close: ClosePolicy,
-    /// Whether small commits go to a memtable, and (below) durable ones too.
+    /// Whether small commits go to a memtable.
     pub(crate) has_memtable: bool,
-    pub(crate) has_durable_log: bool,
     pub(crate) unused_lock_file: UnusedLockFile,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,
@@ -69,7 +68,6 @@ impl Default for Settings {
             without_name: LostNamePolicy::Commit,
             on_close: ClosePolicy::Flush,
             has_memtable: true,
-            has_durable_log: false,
             unused_lock_file: UnusedLockFile::Remove,
             comparisons: Comparisons::default(),
             read_ahead: ReadAhead::default(),

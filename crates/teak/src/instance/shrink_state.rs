@@ -242,6 +242,11 @@ impl Tail {
         }
     }
 
+    /// Whether it pauses after rounds that moved little, or after many.
+    pub(crate) fn is_resting(&self) -> bool {
+        self.resting > 0
+    }
+
     pub(crate) fn is_emptying(&self) -> bool {
         self.is_emptying
     }

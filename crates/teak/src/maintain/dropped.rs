@@ -181,7 +181,7 @@ pub(crate) fn release_some_dropped(txn: &mut WriteTransaction) -> Result<bool> {
     }
     let (limits, taken) = (&txn.engine.policies.drop_limits, txn.pages.taken_count());
     let has_grown = txn.pages.supply.has_grown;
-    let budget = policy_of(txn).release_budget(taken, limits, has_grown);
+    let budget = policy_of(txn).release_budget(taken, limits, has_grown, txn.commit_count);
     if budget == 0 || !is_rested(txn) {
         return Ok(false);
     }

@@ -18,7 +18,7 @@ use crate::{
 };
 use crate::{
     instance::shrink_state::{LEAVES_MIN, TailPosition},
-    maintain::policy::{ShrinkPolicy, shrink_policy},
+    maintain::policy::{ShrinkPolicy, shrink_policy, written_pages},
     read::catalog,
     write::transaction::{WriteTransaction, changing},
 };
@@ -48,7 +48,7 @@ pub(crate) fn empty_tail(txn: &mut WriteTransaction) -> Result<()> {
     let writer = &mut *txn.pages.writer;
     let (space, tail) = (&mut writer.space, &mut writer.shrink.tail);
     let used = space.used_count();
-    if !tail.note_commit(taken, used) {
+    if !tail.note_commit(written_pages(taken, txn.commit_count), used) {
         return Ok(());
     }
     let is_bloated = space.page_count() > goal.begins_above
@@ -67,12 +67,14 @@ pub(crate) fn empty_tail(txn: &mut WriteTransaction) -> Result<()> {
     if !writer.shrink.tail.is_at_work(id) {
         return Ok(());
     }
-    if id.0.is_multiple_of(MAP_MOVE_INTERVAL_COMMITS) {
+    let interval = |id: TransactionId| id.0 / MAP_MOVE_INTERVAL_COMMITS;
+    if interval(id) > interval(txn.base.transaction()) {
         writer.space.leave_tail(goal.boundary);
     }
     txn.pages.give_up_zone_after(goal.boundary);
     let writer = &mut *txn.pages.writer;
-    let mut work = policy.tail_work(taken, percent, writer.shrink.tail.value_pages);
+    let value_pages = writer.shrink.tail.value_pages;
+    let mut work = policy.tail_work(taken, percent, value_pages, txn.commit_count);
     let lowered = relocate(txn, &mut work);
     if lowered.is_err() {
         rest(txn, PAUSE_COMMITS);

@@ -11,10 +11,13 @@
 //! |---|---|---|---|
 //! | the free end is cut off | with a commit that did not grow the file: if the user's threshold is free there; without one, if an eighth of the file, 1.5 growth steps and 1 MiB are free there beyond the peak | half of that stays | `truncate.rs` |
 //! | the file follows | at the beginning of a later write transaction, when two flushed records fit the shorter file | | `truncate.rs` |
-//! | pages move from the end | with a commit, if the file needs more than the peak, and more than 4/3 of what is in use, plus the threshold; or if leaves of a large table are thin | `move_percent` of what the commit writes, at least 2 to 8 pages; a pause after a round that moves less than 1/64 | `empty_tail.rs` |
+//! | pages move from the end | with a commit, if the file needs more than the peak, and more than 4/3 of what is in use, plus the threshold; or if leaves of a large table are thin | `move_percent` of what the commit writes, at least 2 to 8 pages (for a merge of small commits, for each of up to 32); a pause after a round that moves less than 1/64 | `empty_tail.rs` |
 //! | holes are punched | at the beginning of a write transaction, if twice as much is free as is kept | peak, threshold and 1/16 of what is in use are kept; 32 MiB at once | `holes.rs` |
 //! | everything moves | by request, or when a database is closed of which more than 8 percent and 256 pages are free | `compaction_plan.rs` chooses; 4,096 pages with each commit, at most 10 s when closing | `compact.rs` |
 //! | dropped trees are released | with each commit, the first 65,536 pages by the transaction that drops the tree | 4 times the pages that the commit takes, 64 to 512, or as many as it takes | `dropped.rs` |
+//!
+//! Small commits are merged into the trees in eights while the file is being made shorter
+//! (`policy::is_shrinking`), so that this proceeds with them.
 //!
 //! None of this makes a commit fail for lack of space, grows the file (except for a compaction that
 //! lifts large values), or touches a page that a pin sees. A failure is undone, and a pause

@@ -10,7 +10,7 @@
 //! [`FREE_MIN`] pages. No answer makes the file shorter than the user's `lower_limit_bytes`.
 
 use crate::instance::{high_water::FREE_MIN, policies::DropLimits, writer::WriterState};
-use crate::{Extent, Geometry, btree::relocate::Relocation};
+use crate::{Extent, Geometry, btree::relocate::Relocation, io::Storage};
 
 /// A commit moves at least `MOVED_MIN * clamp(page_count / boundary, 1, MOVED_TIMES)` pages. The
 /// maximum is low, because every commit waits for it.
@@ -18,6 +18,11 @@ const MOVED_MIN: u64 = 2;
 const MOVED_TIMES: u64 = 4;
 /// Inner pages, or leaves of tables with large values, that one commit examines.
 const VISITS_MAX: u64 = 64;
+/// A merge of several commits does the work of at most this many.
+const COMMITS_MAX: u64 = 32;
+/// The pages that a commit to the trees writes at least: a leaf, an inner page, the catalog, and the
+/// free-space map.
+const PAGES_PER_COMMIT: u64 = 4;
 /// For commits that do this next to their own work, at least this many of sixteen leaves must be
 /// saved. Leaves that are as full as with keys in random order are left alone.
 const SAVED_MIN: usize = 3;
@@ -49,6 +54,25 @@ pub(crate) struct ShrinkPolicy {
     ready: u64,
     /// The most pages that were recently in use.
     recent_peak: u64,
+}
+
+/// How many pages count as written by a merge of `commits`, or by one, that has taken `taken`
+/// pages: at least as many as those commits would have written to the trees.
+pub(crate) fn written_pages(taken: u64, commits: u64) -> u64 {
+    match commits {
+        0..=1 => taken,
+        _ => taken.max(PAGES_PER_COMMIT.saturating_mul(commits)),
+    }
+}
+
+/// Whether the file is being made shorter, or would be after some more commits. Small ones then go
+/// to the trees soon: it proceeds with commits there. `percent` is how much they move.
+pub(crate) fn is_shrinking(writer: &WriterState, storage: &dyn Storage, percent: u32) -> bool {
+    let (space, tail) = (&writer.space, &writer.shrink.tail);
+    let policy = shrink_policy(writer, writer.newest.geometry);
+    let moves = || percent > 0 && !tail.is_resting();
+    writer.is_to_shrink(storage)
+        || policy.is_mostly_free() && (moves() || space.trailing_free() > policy.threshold())
 }
 
 /// How a commit empties the end of the file next to its own work.
@@ -140,6 +164,12 @@ impl ShrinkPolicy {
         );
     }
 
+    /// Whether two thirds of the file are free.
+    fn is_mostly_free(&self) -> bool {
+        let kept = (3 * self.used).saturating_add(self.threshold());
+        self.page_count > kept.max(self.lower_limit())
+    }
+
     /// How a commit empties the end of the file. It begins when a third as much is free as is in
     /// use, and was free for a while.
     pub(crate) fn tail(&self) -> TailGoal {
@@ -153,14 +183,21 @@ impl ShrinkPolicy {
 
     /// The pages that a commit moves from after the boundary if it has taken `taken` pages:
     /// `percent` of them, and a little more if there is much to move. `value_pages` is the longest
-    /// value that is moved although it is longer.
-    pub(crate) fn tail_work(&self, taken: u64, percent: u64, value_pages: u64) -> Relocation {
+    /// value that is moved although it is longer. The commit is a merge of `commits`, or one.
+    pub(crate) fn tail_work(
+        &self,
+        taken: u64,
+        percent: u64,
+        value_pages: u64,
+        commits: u64,
+    ) -> Relocation {
         let boundary = self.tail().boundary;
         let times = (self.page_count / boundary.max(1)).clamp(1, MOVED_TIMES);
+        let commits = commits.min(COMMITS_MAX);
         Relocation {
             boundary,
-            pages_left: (taken * percent / 100).max(MOVED_MIN * times),
-            visits_left: VISITS_MAX,
+            pages_left: (taken * percent / 100).max(MOVED_MIN * times * commits),
+            visits_left: VISITS_MAX * commits,
             value_pages_max: value_pages,
             saved_min: SAVED_MIN,
             ..Relocation::default()
@@ -187,11 +224,18 @@ impl ShrinkPolicy {
         self.ready - SPARED_BY_MOVING.min(self.ready / 2)
     }
 
-    /// How many pages of dropped trees a commit releases that has taken `taken` pages. Releasing
-    /// does not grow the file.
-    pub(crate) fn release_budget(&self, taken: u64, limits: &DropLimits, has_grown: bool) -> u64 {
-        let share = taken.saturating_mul(limits.later_share);
-        let budget = share.clamp(limits.later_min, limits.later_max.max(taken));
+    /// How many pages of dropped trees a commit releases that has taken `taken` pages, and is a
+    /// merge of `commits`, or one. Releasing does not grow the file.
+    pub(crate) fn release_budget(
+        &self,
+        taken: u64,
+        limits: &DropLimits,
+        has_grown: bool,
+        commits: u64,
+    ) -> u64 {
+        let most = limits.later_max.max(taken);
+        let least = limits.later_min.saturating_mul(commits).min(most);
+        let budget = taken.saturating_mul(limits.later_share).clamp(least, most);
         let wanted = if has_grown { limits.wanted } else { 1 };
         let spared = SPARED_BY_RELEASE + self.page_count / PAGES_FOR_EACH_SPARED;
         let room = self.ready.saturating_sub(spared);

@@ -87,11 +87,25 @@ fn pages_move_when_free_pages_are_a_third_of_used_pages() {
 #[test]
 fn a_commit_moves_a_share_of_its_writes_and_more_of_a_file_that_is_mostly_free() {
     let policy = policy(Geometry::default(), 1000);
-    assert_eq!(policy.tail_work(1000, 25, 0).pages_left, 250);
+    assert_eq!(policy.tail_work(1000, 25, 0, 1).pages_left, 250);
     assert_eq!(
-        policy.tail_work(1, 25, 0).pages_left,
+        policy.tail_work(1, 25, 0, 1).pages_left,
         MOVED_MIN * MOVED_TIMES
     );
+}
+
+#[test]
+fn a_merge_does_the_work_of_its_commits() {
+    let policy = policy(Geometry::default(), 1000);
+    let work = |commits| policy.tail_work(1, 25, 0, commits);
+    let one = work(1);
+    assert_eq!(work(5).pages_left, 5 * one.pages_left);
+    assert_eq!(work(5).visits_left, 5 * one.visits_left);
+    assert_eq!(work(5000).pages_left, COMMITS_MAX * one.pages_left);
+    let limits = DropLimits::default();
+    let budget = |commits| policy.release_budget(1, &limits, false, commits);
+    assert_eq!(budget(3), 3 * budget(1));
+    assert_eq!(budget(5000), limits.later_max);
 }
 
 #[test]
@@ -124,18 +138,18 @@ fn punching_has_a_margin_at_both_ends() {
 fn dropped_trees_are_released_with_the_pages_taken_and_within_the_free_ones() {
     let limits = DropLimits::default();
     let plenty = policy(Geometry::default(), 1000);
-    let budget = |taken, has_grown| plenty.release_budget(taken, &limits, has_grown);
+    let budget = |taken, has_grown| plenty.release_budget(taken, &limits, has_grown, 1);
     assert_eq!(budget(0, false), limits.later_min);
     assert_eq!(budget(100, false), 100 * limits.later_share);
     assert_eq!(budget(1000, false), 1000);
     assert_eq!(budget(0, true), limits.later_min * limits.wanted);
     let scarce = ShrinkPolicy { ready: 7, ..plenty };
     assert_eq!(
-        scarce.release_budget(1000, &limits, false),
+        scarce.release_budget(1000, &limits, false, 1),
         DEATHS_OF_A_PAGE
     );
     let none = ShrinkPolicy { ready: 6, ..plenty };
-    assert_eq!(none.release_budget(1000, &limits, false), 0);
+    assert_eq!(none.release_budget(1000, &limits, false, 1), 0);
 }
 
 #[test]

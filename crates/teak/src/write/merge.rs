@@ -15,7 +15,9 @@ use crate::{
         memtable::{AGE_MAX, MemtableState, MergePart, ToMerge, is_plain},
         memtable_records::SmallChange,
         read_buffer::give_trees,
+        writer::WriterState,
     },
+    maintain::policy::is_shrinking,
     write::{small_commit::memtable_capacity, transaction::WriteTransaction},
 };
 use std::{io, mem, sync::Arc, time::Duration};
@@ -181,7 +183,7 @@ impl Engine {
             return self.release_memtable();
         }
         match memtable_capacity(self, writer) {
-            Some(capacity) => memtable.set_capacity(capacity),
+            Some(capacity) => memtable.set_capacity(capacity, self.is_shrinking(writer)),
             None => memtable.close(),
         }
         let is_full = memtable.is_full();
@@ -191,6 +193,11 @@ impl Engine {
         if is_full {
             self.merger.hurry();
         }
+    }
+
+    /// Whether the file is being made shorter by commits to the trees.
+    pub(super) fn is_shrinking(&self, writer: &WriterState) -> bool {
+        is_shrinking(writer, &*self.file.storage, self.policies.move_percent)
     }
 
     /// Notes that the first commits that are being merged are in the trees.

@@ -9,7 +9,7 @@ use crate::{
 /// A database whose small durable commits go to the log.
 fn durable_database() -> (TempDir, Database, Words) {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options::new().durable_log(true);
+    let options = Options::new();
     let database = options.open(directory.path().join("x.teak")).unwrap();
     let mut txn = database.begin_write().unwrap();
     let words = txn.create_table("words").unwrap();
@@ -222,7 +222,7 @@ fn closing_keeps_small_durable_commits() {
     for flushes in [true, false] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.teak");
-        let options = Options::new().durable_log(true).flush_on_close(flushes);
+        let options = Options::new().flush_on_close(flushes);
         let database = options.open(&path).unwrap();
         let mut txn = database.begin_write().unwrap();
         let words: Words = txn.create_table("words").unwrap();

@@ -5,6 +5,7 @@ use crate::{
     alloc::{SpaceChange, SpaceCommit, deaths::joined},
     maintain::{
         empty_tail::rest,
+        policy::written_pages,
         truncate::{cut_all_free, cut_long_free},
     },
     planted::planted,
@@ -60,7 +61,8 @@ fn change_space(txn: &mut WriteTransaction, extents: &CommitExtents) -> Result<S
         false if txn.pages.supply.has_grown => {}
         false => cut_long_free(writer, geometry),
     }
-    writer.shrink.high_water.note_written(taken_count);
+    let written = written_pages(taken_count, txn.commit_count);
+    writer.shrink.high_water.note_written(written);
     // A checkpoint adds some extents; some may be durable by now.
     let listed = writer.written.listed_max(extents.taken.len());
     let reserved = listed.map_or(0, |count| count + 8);

@@ -85,7 +85,7 @@
 //! |---|---|---|
 //! | use a network file system | locks and mappings are not shared between machines | refuses ([`Error::NetworkFileSystem`]) unless [`Options::allow_network`] is set and one machine alone uses it |
 //! | remove the lock file of an open database | others would not find each other | notices, and refuses with [`Error::InUse`] |
-//! | move or copy it without `NAME-wal` after a process was killed | small commits of its last 10 ms are missing | opens it |
+//! | move or copy it without `NAME-wal` after a process was killed | small commits of its last second are missing | opens it |
 //! | copy, truncate or write to the file with other tools | the copy mixes states; readers would see zeros | reports errors; use [backups](super::operations#how-do-i-make-a-backup) |
 //! | replace or rename the file while it is open | commits would go to a file without a name | commits, with an event; an error with [`Options::require_name`] |
 //! | open a database by two hard links | their lock files differ | refuses with [`Error::InUse`] |

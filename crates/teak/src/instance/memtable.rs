@@ -5,7 +5,8 @@
 //! (`log_flush.rs`). Many such commits are then *merged*: one transaction applies all their changes
 //! to the trees, in the order of the keys, and commits. The memtable is merged before anything that
 //! needs the newest state in the trees: a transaction that does not fit it, a flush, a close. It is
-//! also merged when it is full, and when its oldest commit is [`AGE_MAX`] old.
+//! also merged when it is full, when no commit follows for some time, and when its oldest one is old
+//! (`memtable/limits.rs`).
 //!
 //! Only a process that has the database open alone uses its memtable: another process would not
 //! know of the commits in it. A process that joins waits until the owner of the memtable has merged
@@ -23,6 +24,7 @@
 //! merges holds that state. The memtable is locked only while commits are added, and when a merge
 //! begins and ends. Order: permit, writer's state, memtable, commit state.
 
+mod limits;
 mod log;
 
 use crate::{
@@ -38,6 +40,8 @@ use crate::{
     },
     sync::lock,
 };
+pub(crate) use limits::{CHANGES_MAX, IDLE_MAX, MergeBy};
+use limits::{CHANGES_MIN, HALF_FULL};
 use std::{
     mem,
     path::PathBuf,
@@ -48,24 +52,12 @@ use std::{
             Ordering::Release,
         },
     },
-    time::Duration,
+    time::Instant,
 };
 
-/// With this many changes the memtable is merged, while no reader asks for a merge. With each one
-/// that does, the number is halved, down to the other one, so that readers do not wait for long
-/// merges. With that one it is also merged while the file is being made shorter.
-pub(crate) const CHANGES_MAX: usize = 2048;
-const CHANGES_MIN: usize = 8;
-/// From this many changes on, another thread merges. Waking it for fewer would take longer.
-const IN_BACKGROUND: usize = 256;
-/// With this part of a half of the log used, in hundredths, it is merged, or commits wait for that.
-const HALF_FULL: usize = 50;
-const NEARLY_FULL: usize = 90;
 /// The most changes of one transaction, and the most bytes of their keys and values.
 pub(crate) const SMALL_CHANGES_MAX: usize = 16;
 pub(crate) const SMALL_BYTES_MAX: usize = 8 << 10;
-/// How long a commit stays in the memtable.
-pub(crate) const AGE_MAX: Duration = Duration::from_millis(10);
 /// At how many states before its last one a merge stops for readers.
 const TARGETS_MAX: usize = 16;
 /// If readers ask for a merge after fewer commits than this, merging saves little.
@@ -108,6 +100,10 @@ pub(crate) struct MemtableState {
     merging: Option<CommitBatch>,
     /// The commits after those.
     newer: CommitBatch,
+    /// When the first of them was added, and how many there were when it was last decided whether
+    /// they are old.
+    newer_since: Option<Instant>,
+    newer_seen: u64,
     /// Commits that readers end with, in order, and that are not in the trees.
     targets: Vec<Arc<ReadTarget>>,
     /// The last commit that readers see: durable ones after it are not on the disk yet, and no
@@ -133,14 +129,6 @@ pub(crate) struct MemtableState {
     left: LeftWal,
     /// Where the log is created; `None` if the memtable is not used, or not any more.
     path: Option<PathBuf>,
-}
-
-/// The thread that has to merge the memtable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum MergeBy {
-    None,
-    Another,
-    This,
 }
 
 /// The commits to merge.
@@ -240,6 +228,9 @@ impl Memtable {
         let id = last
             .expect("a memtable that takes commits has a base")
             .next();
+        if state.newer.commit_count == 0 {
+            (state.newer_since, state.newer_seen) = (Some(Instant::now()), 0);
+        }
         state.newer.add(id, changes);
         self.expected.store(durability.to_byte(), Relaxed);
         match durability.is_seen_at_once() {
@@ -262,11 +253,7 @@ impl Memtable {
         if is_for_reader && batch.merged_count + batch.commit_count < WORTHWHILE {
             self.direct_count.store(DIRECT, Relaxed);
         }
-        state.change_limit = match is_for_reader {
-            true => state.change_limit / 2,
-            false => state.change_limit * 2,
-        };
-        state.change_limit = (state.change_limit).clamp(CHANGES_MIN, CHANGES_MAX);
+        state.note_merge(is_for_reader);
         state.left.remove();
         state.left = LeftWal::default();
         state.is_closed = false;
@@ -304,45 +291,6 @@ impl MemtableState {
     /// Takes no more commits until it has been merged.
     pub(crate) fn close(&mut self) {
         self.is_closed = true;
-    }
-
-    /// Sets for how many changes there is room, and whether the file is being made shorter.
-    pub(crate) fn set_capacity(&mut self, capacity: usize, is_shrinking: bool) {
-        (self.capacity, self.is_shrinking) = (capacity, is_shrinking);
-    }
-
-    /// With this many changes it should be merged.
-    fn limit(&self) -> usize {
-        match self.is_shrinking {
-            true => CHANGES_MIN,
-            false => self.change_limit,
-        }
-    }
-
-    /// Whether it should be merged.
-    pub(crate) fn is_full(&self) -> bool {
-        self.newer.change_count >= self.limit() || self.log_fill() >= HALF_FULL
-    }
-
-    /// Whether commits should wait until it has been merged.
-    pub(crate) fn is_overfull(&self) -> bool {
-        let (count, limit) = (self.newer.change_count, self.limit());
-        match limit < IN_BACKGROUND {
-            true => self.is_full(),
-            false => count >= 2 * limit || self.log_fill() >= NEARLY_FULL,
-        }
-    }
-
-    /// The thread that has to merge it after a commit.
-    pub(crate) fn merge_by(&mut self) -> MergeBy {
-        if self.is_overfull() {
-            MergeBy::This
-        } else if self.is_full() && !self.is_asked {
-            self.is_asked = true;
-            MergeBy::Another
-        } else {
-            MergeBy::None
-        }
     }
 
     /// The newest commit in the trees, if there are commits here.

@@ -43,10 +43,12 @@ use std::{
     sync::Arc,
 };
 
-/// Length of the file, and of a half.
+/// The most bytes of the file, and of a half.
 const WAL_LEN: usize = 2 * HALF_LEN;
-const HALF_LEN: usize = 1 << 20;
-const MAGIC: [u8; 8] = *b"TeakWal2";
+const HALF_LEN: usize = 4 << 20;
+/// A half gets blocks on the disk for so many bytes at a time.
+const FILL_LEN: usize = 256 << 10;
+const MAGIC: [u8; 8] = *b"TeakWal3";
 const HEADER_LEN: usize = 72;
 
 /// The commit that the entries of a half follow.
@@ -70,6 +72,8 @@ pub(crate) struct Wal {
     /// Where the next entry begins, and where its half ends.
     end: usize,
     half_end: usize,
+    /// How much of each half has blocks on the disk.
+    filled: [usize; 2],
     last: Checksum,
     last_entry: Checksum,
     /// The commits that the older half in use follows, and the present one.
@@ -95,13 +99,14 @@ impl Wal {
     pub(crate) fn create(path: &Path, mode: LockMode) -> io::Result<Self> {
         let id = random_id()?;
         Ok(Self {
-            file: Arc::new(LogFile::create(path, mode, WAL_LEN)?),
+            file: Arc::new(LogFile::create(path, mode)?),
             database: [0; 16],
             nonce: *id.first_chunk().expect("an id has 16 bytes"),
             begin_count: 0,
             header: None,
             end: 0,
             half_end: WAL_LEN,
+            filled: [0; 2],
             last: Checksum(0),
             last_entry: Checksum(0),
             follows: Default::default(),
@@ -180,13 +185,27 @@ impl Wal {
         }
     }
 
-    /// Whether there is room for an entry with these changes.
-    pub(crate) fn has_room<'c>(&self, changes: impl Iterator<Item = Change<'c>>) -> bool {
+    /// Makes room on the disk for an entry with these changes. Returns `false` if the half or the
+    /// disk is full.
+    pub(crate) fn make_room<'c>(&mut self, changes: impl Iterator<Item = Change<'c>>) -> bool {
         let len: usize = changes.map(|change| change.len()).sum();
-        self.end + ENTRY_HEAD_LEN + len <= self.half_end
+        let end = self.end + ENTRY_HEAD_LEN + len;
+        if end > self.half_end {
+            return false;
+        }
+        let start = self.half_end - HALF_LEN;
+        let filled = &mut self.filled[start / HALF_LEN];
+        while start + *filled < end {
+            let part = start + *filled..start + *filled + FILL_LEN;
+            if self.file.fill(part).is_err() {
+                return false;
+            }
+            *filled += FILL_LEN;
+        }
+        true
     }
 
-    /// Appends an entry, for which there [is room](Self::has_room). The first one is written with
+    /// Appends an entry, for which [`Self::make_room`] has made room. The first one is written with
     /// the header.
     ///
     /// # Errors

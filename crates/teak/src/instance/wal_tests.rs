@@ -32,6 +32,7 @@ fn begun() -> (tempfile::TempDir, PathBuf, Wal) {
 fn written() -> (tempfile::TempDir, PathBuf) {
     let (directory, path, mut wal) = begun();
     let first = [change("ash", Some("1")), change("elm", None)];
+    assert!(wal.make_room(first.into_iter()));
     wal.append(first.into_iter()).unwrap();
     wal.append([change("", Some(""))].into_iter()).unwrap();
     (directory, path)
@@ -84,7 +85,7 @@ fn a_full_half_is_not_cut() {
     };
     let rest = HALF_LEN - HEADER_LEN - ENTRY_HEAD_LEN - empty(b"").len();
     let value = vec![1; rest];
-    assert!(wal.has_room([empty(&value)].into_iter()));
+    assert!(wal.make_room([empty(&value)].into_iter()));
     wal.append([empty(&value)].into_iter()).unwrap();
     assert_eq!(wal.fill(), 100);
     wal.cut(wal.position());
@@ -292,14 +293,36 @@ fn a_half_takes_entries_while_there_is_room() {
     let value = "v".repeat(8000);
     let mut counts = [0; 2];
     for count in &mut counts {
-        while wal.has_room([change("key", Some(&value))].into_iter()) {
+        while wal.make_room([change("key", Some(&value))].into_iter()) {
             wal.append([change("key", Some(&value))].into_iter())
                 .unwrap();
             *count += 1;
         }
         wal.turn_over(TransactionId(record().transaction.0 + *count));
     }
-    assert_eq!(counts, [130, 130]);
+    assert_eq!(counts, [522, 522]);
     let left = LeftWal::read(&path, &record()).unwrap();
-    assert_eq!(left.commit_count(), 260);
+    assert_eq!(left.commit_count(), 1044);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), WAL_LEN as u64);
+}
+
+/// A half gets blocks as it needs them, and keeps them when the other one is used.
+#[test]
+fn a_log_grows_with_its_entries() {
+    let (_directory, path, mut wal) = begun();
+    let len = || std::fs::metadata(&path).unwrap().len();
+    assert_eq!(len(), 0);
+    let value = "v".repeat(8000);
+    let add = |wal: &mut Wal| {
+        let change = || [change("key", Some(&value))].into_iter();
+        assert!(wal.make_room(change()));
+        wal.append(change()).unwrap();
+    };
+    add(&mut wal);
+    assert_eq!(len(), FILL_LEN as u64);
+    (0..FILL_LEN / 8000).for_each(|_| add(&mut wal));
+    assert_eq!(len(), 2 * FILL_LEN as u64);
+    wal.turn_over(TransactionId(record().transaction.0 + 33));
+    add(&mut wal);
+    assert_eq!(len(), (HALF_LEN + FILL_LEN) as u64);
 }

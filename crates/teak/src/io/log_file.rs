@@ -11,6 +11,7 @@ use super::{
 use std::{
     fs::{self, File},
     io::{self, ErrorKind, Read},
+    ops::Range,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
@@ -31,19 +32,16 @@ pub(crate) struct LogFile {
 const PIECE_LEN: usize = 4096;
 
 impl LogFile {
-    /// Creates a file of `len` zeros, all of which have blocks on the disk.
+    /// Creates an empty file.
     ///
     /// # Errors
     ///
     /// - `AlreadyExists` if there is a file of that name.
     /// - The system's error.
-    pub(crate) fn create(path: &Path, mode: LockMode, len: usize) -> io::Result<Self> {
-        debug_assert!(len > 0, "a log has room for its header");
-        refuse_file_len(len as u64)?;
+    pub(crate) fn create(path: &Path, mode: LockMode) -> io::Result<Self> {
         let file = sys::create_new(path, mode.bits() & 0o777)?;
-        let made = set_permissions(&file, mode)
-            .and_then(|()| fill_with_zeros(&file, len))
-            .and_then(|()| HeldFile::new(file, Access::ReadWrite));
+        let made =
+            set_permissions(&file, mode).and_then(|()| HeldFile::new(file, Access::ReadWrite));
         if made.is_err() {
             let _ = sys::remove_file(path);
         }
@@ -55,6 +53,22 @@ impl LogFile {
             #[cfg(test)]
             fails: AtomicBool::new(false),
         })
+    }
+
+    /// Fills a part with zeros, so that it has blocks on the disk.
+    ///
+    /// # Errors
+    ///
+    /// As with [`Self::write`].
+    pub(crate) fn fill(&self, part: Range<usize>) -> io::Result<()> {
+        refuse_file_len(part.end as u64)?;
+        // One large write makes Linux cache the file in large folios, and file systems with buffer
+        // heads (ext4) walk all of those of a folio at each later write into it.
+        let zeros = [0; PIECE_LEN];
+        for start in part.clone().step_by(PIECE_LEN) {
+            self.write(&zeros[..PIECE_LEN.min(part.end - start)], start as u64)?;
+        }
+        Ok(())
     }
 
     /// Writes bytes at an offset.
@@ -143,15 +157,4 @@ impl LogFile {
         file.take(len_max as u64).read_to_end(&mut content)?;
         Ok(Some(content))
     }
-}
-
-/// Writes small pieces. One large write makes Linux cache the file in large folios, and file
-/// systems with buffer heads (ext4) walk all of those of a folio at each later write into it.
-fn fill_with_zeros(file: &File, len: usize) -> io::Result<()> {
-    let zeros = [0; PIECE_LEN];
-    for start in (0..len).step_by(PIECE_LEN) {
-        let piece = &zeros[..PIECE_LEN.min(len - start)];
-        file.write_all_at(piece, start as u64)?;
-    }
-    Ok(())
 }

@@ -12,7 +12,7 @@ use crate::{
     instance::{
         engine::Engine,
         held_writer_lock::HeldWriterLock,
-        memtable::{AGE_MAX, MemtableState, MergePart, ToMerge, is_plain},
+        memtable::{IDLE_MAX, MemtableState, MergePart, ToMerge, is_plain},
         memtable_records::SmallChange,
         read_buffer::give_trees,
         writer::WriterState,
@@ -209,7 +209,7 @@ impl Engine {
 
     /// Has another thread merge when the commits are old enough.
     pub(crate) fn merge_later(self: &Arc<Self>) -> io::Result<()> {
-        self.merger.ask(self, AGE_MAX, merge_old)
+        self.merger.ask(self, IDLE_MAX, merge_old)
     }
 
     /// Stops using the empty memtable.
@@ -231,6 +231,11 @@ impl Engine {
 }
 
 fn merge_old(engine: &Arc<Engine>) {
+    if engine.memtable.lock().is_young() {
+        // The thread is this one.
+        let _ = engine.merge_later();
+        return;
+    }
     if engine.merge_memtable(MergeReason::Limits).is_ok() {
         return;
     }

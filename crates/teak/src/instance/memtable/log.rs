@@ -60,7 +60,7 @@ impl MemtableState {
         let Some(wal) = &mut self.wal else {
             return false;
         };
-        if !is_usable || !has_room || !wal.has_room(logged()) {
+        if !is_usable || !has_room || !wal.make_room(logged()) {
             return false;
         }
         planted!(MemtableUnlogged => return true);

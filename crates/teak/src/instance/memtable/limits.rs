@@ -1,0 +1,135 @@
+//! When the memtable is merged, and by which thread.
+
+use super::MemtableState;
+use std::{
+    mem,
+    time::{Duration, Instant},
+};
+
+/// With this many changes the memtable is merged, while no reader asks for a merge. With each one
+/// that does, the number is halved, down to the other one, so that readers do not wait for long
+/// merges. With that one it is also merged while the file is being made shorter.
+pub(crate) const CHANGES_MAX: usize = 8192;
+pub(super) const CHANGES_MIN: usize = 8;
+/// From this many changes on, another thread merges. Waking it for fewer would take longer.
+const IN_BACKGROUND: usize = 256;
+/// With this part of a half of the log used, in hundredths, it is merged, or commits wait for that.
+pub(super) const HALF_FULL: usize = 50;
+const NEARLY_FULL: usize = 90;
+/// How long a commit stays in the memtable while others follow, and if none follows.
+const AGE_MAX: Duration = Duration::from_secs(1);
+pub(crate) const IDLE_MAX: Duration = Duration::from_millis(10);
+
+/// The thread that has to merge the memtable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MergeBy {
+    None,
+    Another,
+    This,
+}
+
+impl MemtableState {
+    /// Sets for how many changes there is room, and whether the file is being made shorter.
+    pub(crate) fn set_capacity(&mut self, capacity: usize, is_shrinking: bool) {
+        (self.capacity, self.is_shrinking) = (capacity, is_shrinking);
+    }
+
+    /// With this many changes it should be merged.
+    fn limit(&self) -> usize {
+        match self.is_shrinking {
+            true => CHANGES_MIN,
+            false => self.change_limit.min(self.capacity / 2),
+        }
+    }
+
+    /// Notes a merge, for a reader or not.
+    pub(super) fn note_merge(&mut self, is_for_reader: bool) {
+        let limit = match is_for_reader {
+            true => self.change_limit / 2,
+            false => self.change_limit * 2,
+        };
+        self.change_limit = limit.clamp(CHANGES_MIN, CHANGES_MAX);
+    }
+
+    /// Whether it need not be merged yet. That is asked each [`IDLE_MAX`].
+    pub(crate) fn is_young(&mut self) -> bool {
+        let before = mem::replace(&mut self.newer_seen, self.newer.commit_count);
+        let is_old = |since: Instant| since.elapsed() >= AGE_MAX;
+        self.newer.commit_count > before && !self.is_full() && !self.newer_since.is_none_or(is_old)
+    }
+
+    /// Whether it should be merged.
+    pub(crate) fn is_full(&self) -> bool {
+        self.newer.change_count >= self.limit() || self.log_fill() >= HALF_FULL
+    }
+
+    /// Whether commits should wait until it has been merged.
+    pub(crate) fn is_overfull(&self) -> bool {
+        let (count, limit) = (self.newer.change_count, self.limit());
+        match limit < IN_BACKGROUND {
+            true => self.is_full(),
+            false => count >= 2 * limit || self.log_fill() >= NEARLY_FULL,
+        }
+    }
+
+    /// The thread that has to merge it after a commit.
+    pub(crate) fn merge_by(&mut self) -> MergeBy {
+        if self.is_overfull() {
+            MergeBy::This
+        } else if self.is_full() && !self.is_asked {
+            self.is_asked = true;
+            MergeBy::Another
+        } else {
+            MergeBy::None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TransactionId;
+
+    /// A memtable with room for this many changes, and as many commits of one change.
+    fn filled(capacity: usize, commits: u64) -> MemtableState {
+        let mut state = MemtableState {
+            capacity,
+            change_limit: CHANGES_MAX,
+            newer_since: Some(Instant::now()),
+            ..MemtableState::default()
+        };
+        for commit in 1..=commits {
+            state.newer.add(TransactionId(commit), Vec::new());
+        }
+        state.newer.change_count = commits as usize;
+        state
+    }
+
+    #[test]
+    fn it_stays_while_commits_follow_and_until_the_first_is_old() {
+        let mut state = filled(1 << 20, 5);
+        assert!(state.is_young());
+        assert!(!state.is_young(), "no commit has followed");
+        state.newer.add(TransactionId(6), Vec::new());
+        assert!(state.is_young());
+        state.newer.add(TransactionId(7), Vec::new());
+        state.newer_since = Instant::now().checked_sub(AGE_MAX);
+        assert!(!state.is_young());
+    }
+
+    #[test]
+    fn it_is_merged_before_the_room_in_the_file_is_used_up() {
+        assert!(!filled(2 * IN_BACKGROUND, IN_BACKGROUND as u64 - 1).is_full());
+        let state = filled(2 * IN_BACKGROUND, IN_BACKGROUND as u64);
+        assert!(state.is_full() && !state.is_overfull());
+        assert!(filled(2 * IN_BACKGROUND, 2 * IN_BACKGROUND as u64).is_overfull());
+    }
+
+    #[test]
+    fn a_file_that_is_being_made_shorter_gets_merges_of_few_commits() {
+        let mut state = filled(1 << 20, CHANGES_MIN as u64);
+        assert_eq!(state.merge_by(), MergeBy::None);
+        state.set_capacity(1 << 20, true);
+        assert_eq!(state.merge_by(), MergeBy::This);
+    }
+}

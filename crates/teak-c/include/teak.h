@@ -2198,7 +2198,9 @@ teak_code teak_db_clone(teak_db db, teak_db *clone, teak_error *error);
 
 /**
  * Closes a database. The last handle of an opening flushes all commits to the disk, and reports a
- * failure to do so. Open read transactions and tickets stay usable, but no new ones can begin.
+ * failure to do so. Open read transactions and tickets stay usable, but no new ones can begin. Calls
+ * that wait for a writer at that time return TEAK_INVALID_HANDLE when it has ended, and the file
+ * stays open until then.
  *
  * Threads: any, while no other call uses the handle. The handle ends even if there is an error,
  * except with the first two.
@@ -3762,8 +3764,8 @@ teak_code teak_txn_refresh(teak_txn txn, teak_error *error);
  * by several that read. Lives: until teak_txn_commit, teak_txn_commit_async or teak_txn_end.
  * Values that were read are valid until its next change.
  *
- * Errors: TEAK_INVALID_HANDLE; TEAK_BUSY if this thread began the transaction that the call would
- * wait for; TEAK_READ_ONLY, TEAK_POISONED, TEAK_FORKED.
+ * Errors: TEAK_INVALID_HANDLE, also if the database is closed meanwhile; TEAK_BUSY if this thread
+ * began the transaction that the call would wait for; TEAK_READ_ONLY, TEAK_POISONED, TEAK_FORKED.
  *
  * ```c
  * teak_txn txn;

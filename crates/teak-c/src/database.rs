@@ -10,8 +10,12 @@ use crate::{
     teak_code,
     tickets::{self, teak_ticket},
 };
-use std::{ffi::c_char, mem::MaybeUninit, sync::Arc};
-use teak::{Database, Deletion, Options, TransactionId};
+use std::{
+    ffi::c_char,
+    mem::MaybeUninit,
+    sync::{Arc, Weak},
+};
+use teak::{Database, Deletion, Error, Options, TransactionId};
 
 /// An open database.
 #[repr(C)]
@@ -25,8 +29,22 @@ pub struct teak_db {
 pub(crate) struct DatabaseObject {
     pub(crate) database: Database,
     pub(crate) opened: Arc<OpenDatabase>,
-    /// Counts the handles of this opening.
+    /// Counts the handles of this opening, and weakly the calls that do not use their handle.
     family: Arc<()>,
+}
+
+/// The database of a call that takes long and does not use its handle meanwhile.
+pub(crate) struct CallDatabase {
+    pub(crate) database: Database,
+    pub(crate) opened: Arc<OpenDatabase>,
+    handles: Weak<()>,
+}
+
+impl CallDatabase {
+    /// Whether all handles of the opening were closed since the call began.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.handles.strong_count() == 0
+    }
 }
 
 impl DatabaseObject {
@@ -36,6 +54,15 @@ impl DatabaseObject {
             database: self.database.clone(),
             opened: Arc::clone(&self.opened),
             family: Arc::clone(&self.family),
+        }
+    }
+
+    /// The database, for a call during which the handle can be closed.
+    pub(crate) fn for_call(&self) -> CallDatabase {
+        CallDatabase {
+            database: self.database.clone(),
+            opened: Arc::clone(&self.opened),
+            handles: Arc::downgrade(&self.family),
         }
     }
 }
@@ -294,7 +321,9 @@ pub unsafe extern "C" fn teak_db_clone(
 }
 
 /// Closes a database. The last handle of an opening flushes all commits to the disk, and reports a
-/// failure to do so. Open read transactions and tickets stay usable, but no new ones can begin.
+/// failure to do so. Open read transactions and tickets stay usable, but no new ones can begin. Calls
+/// that wait for a writer at that time return TEAK_INVALID_HANDLE when it has ended, and the file
+/// stays open until then.
 ///
 /// Threads: any, while no other call uses the handle. The handle ends even if there is an error,
 /// except with the first two.
@@ -317,10 +346,23 @@ pub unsafe extern "C" fn teak_db_close(db: teak_db, error: *mut teak_error) -> t
             let DatabaseObject {
                 database, family, ..
             } = open;
-            if Arc::into_inner(family).is_some() {
-                database.close()?;
+            let has_calls = Arc::weak_count(&family) > 0;
+            match Arc::into_inner(family) {
+                None => OK,
+                // A call may wait for a writer for as long as it likes. The database is closed when
+                // the call drops it, which reports no errors.
+                Some(()) if has_calls => match database.sync() {
+                    Err(Error::ReadOnly) => OK,
+                    synced => {
+                        synced?;
+                        OK
+                    }
+                },
+                Some(()) => {
+                    database.close()?;
+                    OK
+                }
             }
-            OK
         })
     }
 }

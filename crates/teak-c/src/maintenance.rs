@@ -1,7 +1,7 @@
 //! Backups, checks and compaction.
 
 use crate::{
-    database::{DATABASES, DatabaseObject, teak_db},
+    database::{CallDatabase, DATABASES, teak_db},
     error::{answer, teak_error},
     failure::Failure,
     ffi::{CallResult, Grows, OK, path, teak_slice},
@@ -90,9 +90,9 @@ impl ProgressCallback {
     }
 }
 
-/// Another handle of the database. The given one can be closed while it exists.
-fn handle(db: teak_db) -> Result<DatabaseObject, Failure> {
-    Ok(DATABASES.read(db.handle)?.another())
+/// The database, for a call during which the handle can be closed.
+fn handle(db: teak_db) -> Result<CallDatabase, Failure> {
+    Ok(DATABASES.read(db.handle)?.for_call())
 }
 
 /// Writes a copy of the newest state to a new file, which gets its name when it is complete and on

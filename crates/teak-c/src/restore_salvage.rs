@@ -54,7 +54,7 @@ pub unsafe extern "C" fn teak_db_backup_since(
     unsafe {
         answer(error, || {
             let path = self::path(path)?;
-            let handle = DATABASES.read(db.handle)?.another();
+            let handle = DATABASES.read(db.handle)?.for_call();
             let since = read(since)?;
             if !std::sync::Arc::ptr_eq(&handle.opened, &since.opened) {
                 return Err(Failure::wrong_database("transaction"));

@@ -9,7 +9,7 @@ pub(crate) use object::{
 };
 
 use crate::{
-    database::{DATABASES, DatabaseObject, teak_db},
+    database::{CallDatabase, DATABASES, teak_db},
     error::{answer, teak_error},
     failure::Failure,
     ffi::{CallResult, OK, OutParameter, give, whether},
@@ -97,21 +97,20 @@ pub unsafe extern "C" fn teak_txn_refresh(txn: teak_txn, error: *mut teak_error)
 
 fn begin_write(
     db: teak_db,
-    begin: impl FnOnce(&DatabaseObject) -> Result<Option<WriteTxn>, Failure>,
+    begin: impl FnOnce(&CallDatabase) -> Result<Option<WriteTxn>, Failure>,
     out: &OutParameter<teak_txn>,
 ) -> CallResult {
     out.set(teak_txn { handle: 0 });
     // While this waits, it does not use the handle.
-    let handle = {
-        let open = DATABASES.read(db.handle)?;
-        open.another()
+    let open = DATABASES.read(db.handle)?.for_call();
+    let Some(begun) = begin(&open)? else {
+        return Ok(whether(false));
     };
-    let begun = begin(&handle)?;
-    let code = whether(begun.is_some());
-    if let Some(begun) = begun {
-        out.set(insert_writer(&handle.opened, begun)?);
+    if open.is_closed() {
+        return Err(Failure::invalid_handle("database", db.handle));
     }
-    Ok(code)
+    out.set(insert_writer(&open.opened, begun)?);
+    OK
 }
 
 /// Begins to write. Waits until no other transaction writes, in this process or another.
@@ -120,8 +119,8 @@ fn begin_write(
 /// by several that read. Lives: until teak_txn_commit, teak_txn_commit_async or teak_txn_end.
 /// Values that were read are valid until its next change.
 ///
-/// Errors: TEAK_INVALID_HANDLE; TEAK_BUSY if this thread began the transaction that the call would
-/// wait for; TEAK_READ_ONLY, TEAK_POISONED, TEAK_FORKED.
+/// Errors: TEAK_INVALID_HANDLE, also if the database is closed meanwhile; TEAK_BUSY if this thread
+/// began the transaction that the call would wait for; TEAK_READ_ONLY, TEAK_POISONED, TEAK_FORKED.
 ///
 /// ```c
 /// teak_txn txn;
@@ -137,7 +136,7 @@ pub unsafe extern "C" fn teak_txn_begin_write(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || {
-            let begin = |open: &DatabaseObject| {
+            let begin = |open: &CallDatabase| {
                 open.opened.refuse_waiting_for_itself()?;
                 Ok(Some(open.database.begin_write()?))
             };
@@ -164,7 +163,7 @@ pub unsafe extern "C" fn teak_txn_begin_write_within(
         answer(error, || {
             let limit = Duration::from_millis(limit_ms);
             let options = WriteOptions::new().timeout(limit);
-            let begin = |open: &DatabaseObject| Ok(open.database.begin_write_with(options)?);
+            let begin = |open: &CallDatabase| Ok(open.database.begin_write_with(options)?);
             begin_write(db, begin, &OutParameter::new(txn, "txn")?)
         })
     }
@@ -189,7 +188,7 @@ pub unsafe extern "C" fn teak_txn_begin_write_at(
         answer(error, || {
             let out = OutParameter::new(txn, "txn")?;
             let reader = read(reader)?;
-            let begin = |open: &DatabaseObject| {
+            let begin = |open: &CallDatabase| {
                 open.opened.refuse_waiting_for_itself()?;
                 if !Arc::ptr_eq(&open.opened, &reader.opened) {
                     return Err(Failure::wrong_database("transaction"));

@@ -1,6 +1,7 @@
 /* Threads: compatible calls run at the same time, and conflicting ones are refused. */
 #include "common.h"
 #include <pthread.h>
+#include <unistd.h>
 
 enum { THREADS = 4, ROUNDS = 200 };
 
@@ -77,6 +78,39 @@ static long run(void *(*work)(void *), void *argument) {
   return sum;
 }
 
+static void *waits_to_write(void *db) {
+  teak_error mine = {.size = sizeof mine};
+  teak_txn txn;
+  return (void *)(long)teak_txn_begin_write(*(teak_db *)db, &txn, &mine);
+}
+
+/* Closing flushes although a thread waits to write. Its call is refused when its turn comes. */
+static void closing_while_a_thread_waits(const char *path) {
+  teak_options options = {.size = sizeof options, .durability = TEAK_DURABILITY_LAZY};
+  teak_db one, closed;
+  check(teak_db_open(path, &options, &one, &error));
+  check(teak_db_open(path, &options, &closed, &error));
+  teak_txn txn = begin_write(closed);
+  create(txn, "words");
+  uint64_t commit;
+  check(teak_txn_commit(txn, &commit, &error));
+  teak_db_stat stat = {.size = sizeof stat};
+  check(teak_db_get_stat(one, &stat, &error));
+  assert(stat.durable_transaction < commit);
+  txn = begin_write(one);
+  teak_db used = closed;
+  pthread_t waiter;
+  assert(pthread_create(&waiter, NULL, waits_to_write, &used) == 0);
+  usleep(100000);
+  check(teak_db_close(closed, &error));
+  check(teak_db_get_stat(one, &stat, &error));
+  assert(stat.durable_transaction >= commit);
+  check(teak_txn_end(txn, &error));
+  void *code;
+  assert(pthread_join(waiter, &code) == 0 && (long)code == TEAK_INVALID_HANDLE);
+  check(teak_db_close(one, &error));
+}
+
 int main(int argc, char **argv) {
   assert(argc == 2);
   teak_options options = {.size = sizeof options, .durability = TEAK_DURABILITY_LAZY};
@@ -105,5 +139,6 @@ int main(int argc, char **argv) {
   txn = begin_read(db);
   assert(run(ends, &txn) == (THREADS - 1) * (long)TEAK_INVALID_HANDLE);
   check(teak_db_close(db, &error));
+  closing_while_a_thread_waits(path_of(argv[1], "waiting.teak"));
   return 0;
 }

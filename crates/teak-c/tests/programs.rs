@@ -108,6 +108,27 @@ fn flat() {
     of_tests("flat.c");
 }
 
+/// The words of a text that begin like the functions with scalar arguments.
+fn flat_names(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|character: char| !character.is_alphanumeric() && character != '_');
+    words
+        .filter(|word| word.starts_with("teak_flat_"))
+        .collect()
+}
+
+#[test]
+fn flat_calls_each_function_with_scalar_arguments() {
+    let header = fs::read_to_string(package().join("include/teak.h")).expect("a text");
+    let program = fs::read_to_string(package().join("tests/c/flat.c")).expect("a text");
+    let declared = flat_names(&header);
+    assert!(declared.len() > 50, "{declared:?}");
+    let missing: Vec<_> = declared
+        .difference(&flat_names(&program))
+        .copied()
+        .collect();
+    assert!(missing.is_empty(), "flat.c does not call {missing:?}");
+}
+
 #[test]
 fn loading() {
     of_tests("loading.c");

@@ -52,6 +52,7 @@ public final class Database implements AutoCloseable {
      * @param path its file
      * @return the open database
      * @throws TeakException if it cannot be opened
+     * @throws IllegalArgumentException if the path is not of the default file system
      */
     public static Database open(Path path) {
         return Options.create().open(path);
@@ -233,12 +234,13 @@ public final class Database implements AutoCloseable {
      *
      * @param path the file, which must not exist
      * @param compact whether to build a file without free space, which takes longer
+     * @throws IllegalArgumentException if the path is not of the default file system
      */
     public void backup(Path path, boolean compact) {
-        String text = path.toAbsolutePath().toString();
+        byte[] bytes = FilePaths.bytes(path);
         call(scratch -> {
-            scratch.ensure(4L * text.length() + 1);
-            scratch.putText(Scratch.DATA, text);
+            scratch.ensure(bytes.length + 1);
+            FilePaths.put(scratch, bytes);
             return CALLS.backup(
                     core.handle(), scratch.at(Scratch.DATA), compact ? 1 : 0, scratch.error());
         });
@@ -357,13 +359,16 @@ public final class Database implements AutoCloseable {
             int code = CALLS.snapshotOpen(core.handle(), scratch.at(Scratch.DATA), bytes.length,
                     scratch.out(0), scratch.error());
             if (!core.check(code, scratch)) {
-                throw new NotFoundException(
-                        SNAPSHOT_NOT_FOUND, "no snapshot is named \"" + name + "\"");
+                throw noSnapshot(name);
             }
             return new ReadTxn(this, new TxnCore(core, scratch.number(0), false), true);
         } finally {
             core.give(scratch);
         }
+    }
+
+    static NotFoundException noSnapshot(String name) {
+        return new NotFoundException(SNAPSHOT_NOT_FOUND, "no snapshot is named \"" + name + "\"");
     }
 
     /** Waits for a commit after a number. Returns whether there is one. */

@@ -175,11 +175,12 @@ public final class Options {
      * @param path its file
      * @return the open database
      * @throws TeakException if it cannot be opened
+     * @throws IllegalArgumentException if the path is not of the default file system
      */
     public Database open(Path path) {
-        String text = path.toAbsolutePath().toString();
-        return opened(4L * text.length() + 1, text, (scratch, options) -> {
-            scratch.putText(Scratch.DATA, text);
+        byte[] bytes = FilePaths.bytes(path);
+        return opened(bytes.length + 1, path.toAbsolutePath().toString(), (scratch, options) -> {
+            FilePaths.put(scratch, bytes);
             return Calls.CALLS.open(
                     scratch.at(Scratch.DATA), options, scratch.out(31), scratch.error());
         });

@@ -21,7 +21,7 @@ public final class Scratch {
     public static final int DATA = OUT + 256;
 
     private static final int FIRST_LEN = 8 << 10;
-    /** Longer memory is given back to the system after use. */
+    /** Longer memory is exchanged for a short one after use. */
     private static final int KEPT_LEN = 256 << 10;
 
     private static final int POOL_LEN = 64;
@@ -30,15 +30,37 @@ public final class Scratch {
 
     private ByteBuffer buffer;
     private long address;
+    /** The memory to return to after a long one; null while it is in use. */
+    private ByteBuffer shortBuffer;
 
     private Scratch(int length) {
-        allocate(length);
+        use(ByteBuffer.allocateDirect(length).order(ByteOrder.nativeOrder()));
     }
 
-    private void allocate(int length) {
-        buffer = ByteBuffer.allocateDirect(length).order(ByteOrder.nativeOrder());
-        address = Calls.CALLS.address(buffer);
-        buffer.putLong(0, ERROR_LEN);
+    private void use(ByteBuffer memory) {
+        buffer = memory;
+        address = Calls.CALLS.address(memory);
+        memory.putLong(0, ERROR_LEN);
+    }
+
+    private void grow(int length) {
+        if (length <= KEPT_LEN) {
+            use(ByteBuffer.allocateDirect(length).order(ByteOrder.nativeOrder()));
+            return;
+        }
+        if (shortBuffer == null) {
+            shortBuffer = buffer;
+        }
+        use(LongBuffers.take(length));
+    }
+
+    /** Gives a long memory to others. What the program still sees must not be in it. */
+    void shrink() {
+        if (shortBuffer != null) {
+            LongBuffers.give(buffer);
+            use(shortBuffer);
+            shortBuffer = null;
+        }
     }
 
     /** Memory that nothing else uses. */
@@ -53,15 +75,11 @@ public final class Scratch {
 
     /** Gives the memory to the next who needs some. */
     public void release() {
-        if (buffer.capacity() <= KEPT_LEN && POOLED.get() < POOL_LEN) {
+        shrink();
+        if (POOLED.get() < POOL_LEN) {
             POOLED.incrementAndGet();
             POOL.add(this);
         }
-    }
-
-    /** Whether this is worth keeping. */
-    boolean isSmall() {
-        return buffer.capacity() <= KEPT_LEN;
     }
 
     /** The memory, for reading and writing at absolute positions. */
@@ -103,7 +121,7 @@ public final class Scratch {
                         bytes + " bytes do not fit in one array; Java allows about 2 GiB");
             }
             long doubled = Math.min(2L * buffer.capacity(), Integer.MAX_VALUE - 16);
-            allocate((int) Math.max(wanted, Math.min(doubled, 16 << 20)));
+            grow((int) Math.max(wanted, Math.min(doubled, 16 << 20)));
         }
     }
 
@@ -118,13 +136,6 @@ public final class Scratch {
     public int put(int position, byte[] bytes) {
         buffer.put(position, bytes);
         return position + bytes.length;
-    }
-
-    /** Stores the bytes of a text and a zero at a position. */
-    public int putText(int position, String text) {
-        int end = put(position, text.getBytes(StandardCharsets.UTF_8));
-        buffer.put(end, (byte) 0);
-        return end + 1;
     }
 
     /** A copy of bytes. */

@@ -31,9 +31,7 @@ public abstract class ScratchOwner {
 
     /** Keeps the memory for the next call, unless there is some already. */
     public final void give(Scratch used) {
-        if (!used.isSmall()) {
-            return;
-        }
+        used.shrink();
         if (SCRATCH.getOpaque(this) == null) {
             // If another thread does the same now, one memory is left to the garbage collector. An
             // exchange would cost more than that, in each call.

@@ -288,6 +288,7 @@ public final class Table {
      *
      * @param count how many
      * @return the first of them
+     * @throws IllegalArgumentException if the count is negative
      */
     public long drawSequence(long count) {
         return core.drawSequence(count);

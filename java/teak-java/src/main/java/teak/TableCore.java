@@ -178,7 +178,6 @@ final class TableCore {
         Scratch scratch = core.take();
         long inserted = 0;
         try {
-            core.noteChange();
             int limit = 192 << 10;
             scratch.ensure(limit);
             int at = Scratch.DATA;
@@ -201,6 +200,8 @@ final class TableCore {
     }
 
     private long insertPacked(Scratch scratch, int end) {
+        // The program may have scanned the table while it made the records of this pack.
+        core.noteChange();
         int code = CALLS.insertPacked(core.handle(), number, scratch.at(Scratch.DATA),
                 end - Scratch.DATA, scratch.out(0), scratch.error());
         Codes.check(code, scratch);
@@ -210,8 +211,13 @@ final class TableCore {
     long drawSequence(long count) {
         Scratch scratch = core.take();
         try {
+            long open = core.handle();
+            if (count < 0) {
+                throw new IllegalArgumentException(
+                        "the count of numbers is " + count + "; it must not be negative");
+            }
             int code = CALLS.drawSequence(
-                    core.handle(), number, count, scratch.out(0), scratch.error());
+                    open, number, count, scratch.out(0), scratch.error());
             Codes.check(code, scratch);
             return scratch.number(0);
         } finally {

@@ -47,8 +47,13 @@ public final class TableOptions {
      *
      * @param bytes a number of bytes, or 0 for any size
      * @return these options
+     * @throws IllegalArgumentException if the number is negative
      */
     public TableOptions valueSize(int bytes) {
+        if (bytes < 0) {
+            throw new IllegalArgumentException(
+                    "value size is " + bytes + "; it must be positive, or 0 for any size");
+        }
         valueSize = bytes;
         return this;
     }

@@ -144,7 +144,9 @@ public final class WriteTxn implements Txn {
      * @throws NotFoundException if there is none
      */
     public void dropSnapshot(String name) {
-        named(name, CALLS::snapshotDrop);
+        if (!named(name, CALLS::snapshotDrop)) {
+            throw Database.noSnapshot(name);
+        }
     }
 
     private interface Named {

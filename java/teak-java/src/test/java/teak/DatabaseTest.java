@@ -384,6 +384,8 @@ class DatabaseTest {
                     () -> database.writing(txn -> txn.createSnapshot("first")));
             database.writing(txn -> txn.dropSnapshot("first"));
             assertEquals(List.of(), database.snapshots());
+            assertThrows(NotFoundException.class,
+                    () -> database.writing(txn -> txn.dropSnapshot("first")));
         }
     }
 

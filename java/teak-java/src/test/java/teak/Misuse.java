@@ -26,10 +26,16 @@ final class Misuse {
 
     /** Methods with an argument that may be refused. */
     private static final Set<String> MAY_REFUSE = Set.of(
-            "Table.append", "MultiTable.append", "Savepoint.rollBack", "Savepoint.release");
+            "Table.append", "MultiTable.append", "Table.drawSequence", "Savepoint.rollBack",
+            "Savepoint.release");
 
     private static final Set<String> MAY_FIND_NOTHING =
             Set.of("Database.openSnapshot", "Database.objects", "Changes.differences");
+
+    /** Whether a key, or a value of a table with several values, is too long. */
+    private static boolean isTooLong(InvalidArgumentException refused) {
+        return refused.code() == 50 || refused.code() == 51;
+    }
 
     static boolean isExpected(Throwable thrown, Object object, String method) {
         String where = object.getClass().getSimpleName() + "." + method;
@@ -40,8 +46,8 @@ final class Misuse {
             return usesTable(object) || MAY_FIND_NOTHING.contains(where);
         } else if (thrown instanceof ExistsException) {
             return usesTable(object) || where.equals("Database.objects");
-        } else if (thrown instanceof InvalidArgumentException) {
-            return MAY_REFUSE.contains(where);
+        } else if (thrown instanceof InvalidArgumentException refused) {
+            return MAY_REFUSE.contains(where) || usesTable(object) && isTooLong(refused);
         } else if (thrown instanceof ReadOnlyException) {
             return usesTable(object) && !(object instanceof WriteTxn);
         } else if (thrown instanceof StorageException) {
@@ -58,7 +64,8 @@ final class Misuse {
                     || text.endsWith("is on no record; call next first")
                     || text.startsWith("a scan can be iterated once");
         } else if (thrown instanceof IllegalArgumentException) {
-            return object instanceof Map && text.contains("outside of the range of this map");
+            return where.equals("Table.drawSequence") && text.endsWith("must not be negative")
+                    || object instanceof Map && text.contains("outside of the range of this map");
         } else if (thrown instanceof UnsupportedOperationException) {
             return object instanceof Map || object instanceof Iterator;
         } else if (thrown instanceof NoSuchElementException) {

@@ -315,6 +315,22 @@ class TableTest {
     }
 
     @Test
+    void a_scan_sees_the_packs_that_are_stored_while_it_goes_on() {
+        table.put(bytes("a"), bytes(""));
+        table.put(bytes("b"), bytes(""));
+        List<String> seen = new ArrayList<>();
+        try (Scan scan = table.scan(Range.all())) {
+            Iterable<Entry> records = () -> IntStream.range(0, 4).mapToObj(i -> {
+                // Each record is a pack, which is stored when the next record has been made.
+                seen.add(scan.next() ? new String(scan.key()) : "none");
+                return new Entry(bytes("c" + i), new byte[150_000]);
+            }).iterator();
+            assertEquals(4, table.putAll(records));
+        }
+        assertEquals(List.of("a", "b", "c0", "c1"), seen);
+    }
+
+    @Test
     void codecs_keep_values_and_their_order() {
         int[] integers = {Integer.MIN_VALUE, -1, 0, 1, 300, Integer.MAX_VALUE};
         TypedTable<Integer, String> typed = table.typed(Codecs.int32(), Codecs.utf8());

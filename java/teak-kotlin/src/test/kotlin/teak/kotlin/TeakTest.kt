@@ -1,4 +1,4 @@
-package teak
+package teak.kotlin
 
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
@@ -10,6 +10,10 @@ import org.junit.jupiter.api.Assertions.assertFalse
 import org.junit.jupiter.api.Assertions.assertNull
 import org.junit.jupiter.api.Assertions.assertTrue
 import org.junit.jupiter.api.Test
+import teak.Codecs
+import teak.Database
+import teak.Durability
+import teak.Range
 
 class TeakTest {
     @Test

@@ -4,11 +4,18 @@
  */
 @file:JvmName("TeakKotlin")
 
-package teak
+package teak.kotlin
 
 import kotlin.coroutines.resume
 import kotlin.coroutines.resumeWithException
 import kotlin.coroutines.suspendCoroutine
+import teak.Database
+import teak.Entry
+import teak.Range
+import teak.ReadTxn
+import teak.Table
+import teak.Ticket
+import teak.WriteTxn
 
 /** Reads in a transaction that ends afterwards. */
 inline fun <R> Database.view(block: ReadTxn.() -> R): R = beginRead().use { it.block() }

@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
 import java.io.IOException;
+import java.net.MalformedURLException;
 import java.net.URI;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -16,9 +19,11 @@ import java.util.Map;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import teak.internal.Calls;
 import teak.internal.NativeLibrary;
 
 /** Where the native library comes from, in virtual machines of their own. */
@@ -38,6 +43,48 @@ class LoaderTest {
         }
     }
 
+    /** Opens a database in two class loaders, which both write, and prints what the second reads. */
+    public static final class TwoLoaders {
+        public static void main(String[] arguments) throws Exception {
+            for (int i = 0; i < 2; i++) {
+                URL[] places = Stream.of(System.getProperty("java.class.path").split(":"))
+                        .map(place -> Path.of(place).toUri())
+                        .map(LoaderTest::url)
+                        .toArray(URL[]::new);
+                // Neither is closed: the database stays open.
+                var loader = new URLClassLoader(places, ClassLoader.getPlatformClassLoader());
+                loader.loadClass(Writing.class.getName()).getMethod("write", String.class)
+                        .invoke(null, arguments[0]);
+            }
+        }
+    }
+
+    /** A part of the program, in a class loader of its own. */
+    public static final class Writing {
+        private static Database database;
+
+        public static void write(String path) {
+            database = Database.open(Path.of(path));
+            database.writing(txn -> txn.table("t").put(new byte[] {(byte) size()}, new byte[1]));
+            System.out.println(size() + " records");
+        }
+
+        private static long size() {
+            try (ReadTxn txn = database.beginRead()) {
+                Table table = txn.tableIfExists("t");
+                return table == null ? 0 : table.size();
+            }
+        }
+    }
+
+    private static URL url(URI uri) {
+        try {
+            return uri.toURL();
+        } catch (MalformedURLException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+
     private static String natives() {
         return System.getProperty("teak.natives");
     }
@@ -51,12 +98,19 @@ class LoaderTest {
     /** The output of the program with another directory or jar on the class path. */
     private static String run(String natives, Map<String, String> environment, String... options)
             throws IOException, InterruptedException {
+        return run(Program.class, List.of(), natives, environment, options);
+    }
+
+    private static String run(Class<?> program, List<String> arguments, String natives,
+            Map<String, String> environment, String... options)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of(options));
         String classes = System.getProperty("java.class.path");
         command.addAll(List.of("-cp", classes + File.pathSeparator + natives));
-        command.add(Program.class.getName());
+        command.add(program.getName());
+        command.addAll(arguments);
         return run(command, environment);
     }
 
@@ -151,6 +205,24 @@ class LoaderTest {
         assertTrue(onModulePath.startsWith(start), onModulePath);
         String onClassPath = last(runModule("-cp", natives()));
         assertTrue(onClassPath.startsWith(start), onClassPath);
+    }
+
+    @Test
+    void two_class_loaders_use_a_database_at_the_same_time() throws Exception {
+        for (String calls : List.of("ffm", "jni")) {
+            String path = directory.resolve(calls + ".teak").toString();
+            String extracted = directory.resolve(calls).toString();
+            String output = run(TwoLoaders.class, List.of(path), natives(), Map.of(),
+                    "-Dteak.calls=" + calls, "-Dteak.extract.dir=" + extracted);
+            assertTrue(output.endsWith("1 records\n2 records"), output);
+            try (var copies = Files.walk(Path.of(extracted))) {
+                assertEquals(1, copies.filter(Files::isRegularFile).count());
+            }
+            output = run(TwoLoaders.class, List.of(path + "2"), "", Map.of(),
+                    "-Dteak.calls=" + calls, "-Dteak.library.path=" + library());
+            boolean isFfm = calls.equals("ffm") && Calls.CALLS.mode().equals("FFM");
+            assertTrue(output.contains(isFfm ? "2 records" : "another class loader"), output);
+        }
     }
 
     @Test

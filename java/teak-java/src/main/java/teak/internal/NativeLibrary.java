@@ -13,6 +13,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
@@ -22,6 +23,10 @@ import java.util.Locale;
  * directory), in {@code java.library.path}, or from the jar {@code teak-natives}. From the jar it
  * is copied to a directory: {@code teak.extract.dir}, the user's cache directory, or that for
  * temporary files; the first from which the system allows to load it.
+ *
+ * <p>A class loader cannot load a file that another one of the same virtual machine has loaded. So
+ * with JNI, each further loader of these classes gets a copy of its own from the jar. With the
+ * foreign function interface they share the library.
  */
 public final class NativeLibrary {
     private static final String NAME = "libteak_java.so";
@@ -29,39 +34,65 @@ public final class NativeLibrary {
             "set -Dteak.library.path to " + NAME + " or its directory, or add the jar teak-natives"
                     + " for this system to the class path";
 
+    private static final String OTHER_LOADER = "already loaded in another classloader";
+
+    /** Loads a file, or throws an {@link UnsatisfiedLinkError}. */
+    interface Loader {
+        void load(String path);
+    }
+
     private static String loadedFrom;
 
     private NativeLibrary() {}
 
+    /** Loads the library for JNI, unless it is loaded, and returns where it is. */
+    public static String load() {
+        return load(System::load);
+    }
+
     /** Loads the library, once, and returns where it is. */
-    public static synchronized String load() {
+    static synchronized String load(Loader loader) {
         if (loadedFrom == null) {
-            loadedFrom = find();
+            loadedFrom = find(loader);
         }
         return loadedFrom;
     }
 
-    private static String find() {
+    private static String find(Loader loader) {
         String wanted = System.getProperty("teak.library.path", "");
         if (!wanted.isEmpty()) {
             Path path = Path.of(wanted).toAbsolutePath();
-            return loadFile(Files.isDirectory(path) ? path.resolve(NAME) : path);
+            return loadFile(Files.isDirectory(path) ? path.resolve(NAME) : path, loader);
         }
         for (String directory : System.getProperty("java.library.path", "").split(":")) {
             Path path = Path.of(directory).toAbsolutePath().resolve(NAME);
             if (!directory.isEmpty() && Files.isRegularFile(path)) {
-                return loadFile(path);
+                return loadFile(path, loader);
             }
         }
-        return fromJar();
+        return fromJar(loader);
     }
 
-    private static String loadFile(Path path) {
+    private static String loadFile(Path path, Loader loader) {
         if (!Files.isRegularFile(path)) {
             throw new UnsatisfiedLinkError("there is no file " + path + "; " + RULES);
         }
-        System.load(path.toString());
+        try {
+            loader.load(path.toString());
+        } catch (UnsatisfiedLinkError failure) {
+            if (!isOfOtherLoader(failure)) {
+                throw failure;
+            }
+            throw linkError("another class loader of this virtual machine has loaded " + path
+                    + " for JNI; use Java 22 or later without -Dteak.calls=jni, or the jar"
+                    + " teak-natives instead of a path, or load teak-java in a common parent of"
+                    + " both class loaders", failure);
+        }
         return path.toString();
+    }
+
+    private static boolean isOfOtherLoader(UnsatisfiedLinkError failure) {
+        return String.valueOf(failure.getMessage()).contains(OTHER_LOADER);
     }
 
     /** The name of this system in the jar, such as {@code linux-x86_64}. */
@@ -110,7 +141,7 @@ public final class NativeLibrary {
         }
     }
 
-    private static String fromJar() {
+    private static String fromJar(Loader loader) {
         byte[] content = content();
         if (content == null) {
             throw new UnsatisfiedLinkError(
@@ -120,9 +151,7 @@ public final class NativeLibrary {
         List<String> failures = new ArrayList<>();
         for (Path parent : directories()) {
             try {
-                Path path = extract(parent.resolve(directory), content);
-                System.load(path.toString());
-                return path.toString();
+                return loadCopy(extract(parent.resolve(directory), content), content, loader);
             } catch (IOException | UnsatisfiedLinkError failure) {
                 failures.add(parent + ": " + failure.getMessage());
             }
@@ -131,6 +160,27 @@ public final class NativeLibrary {
                 + String.join("; ", failures)
                 + "); set -Dteak.extract.dir to a directory on a file system that is not mounted"
                 + " noexec, or -Dteak.library.path to an extracted library");
+    }
+
+    /** Loads an extracted library, or a further copy of it if another class loader has that one. */
+    private static String loadCopy(Path path, byte[] content, Loader loader) throws IOException {
+        try {
+            loader.load(path.toString());
+            return path.toString();
+        } catch (UnsatisfiedLinkError failure) {
+            if (!isOfOtherLoader(failure)) {
+                throw failure;
+            }
+        }
+        Path copy = Files.createTempFile(path.getParent(), NAME, null);
+        try {
+            Files.write(copy, content);
+            loader.load(copy.toString());
+        } finally {
+            // The system keeps the content while the library is loaded.
+            Files.delete(copy);
+        }
+        return copy.toString();
     }
 
     private static List<Path> directories() {
@@ -161,7 +211,7 @@ public final class NativeLibrary {
             checkPrivate(directory);
         }
         Path path = directory.resolve(NAME);
-        if (!Files.isRegularFile(path) || !java.util.Arrays.equals(Files.readAllBytes(path), content)) {
+        if (!Files.isRegularFile(path) || !Arrays.equals(Files.readAllBytes(path), content)) {
             Path copy = Files.createTempFile(directory, NAME, null, privately);
             Files.write(copy, content);
             Files.move(copy, path, StandardCopyOption.ATOMIC_MOVE);
@@ -198,7 +248,7 @@ public final class NativeLibrary {
         }
     }
 
-    private static UnsatisfiedLinkError linkError(String text, Exception cause) {
+    private static UnsatisfiedLinkError linkError(String text, Throwable cause) {
         UnsatisfiedLinkError error = new UnsatisfiedLinkError(text + ": " + cause.getMessage());
         error.initCause(cause);
         return error;

@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 
 /** Calls by the foreign function interface of Java 22 and later. */
 final class FfmCalls implements Calls {
@@ -93,9 +94,10 @@ final class FfmCalls implements Calls {
             handle("teak_java_differences", "JJJJJJJJJJJJ");
 
     private static SymbolLookup library() {
+        SymbolLookup[] library = new SymbolLookup[1];
         try {
-            NativeLibrary.load();
-            return SymbolLookup.loaderLookup();
+            NativeLibrary.load(path -> library[0] = open(path));
+            return library[0];
         } catch (UnsatisfiedLinkError failure) {
             // No file system allows it: a file in memory does.
             byte[] content = NativeLibrary.content();
@@ -103,6 +105,17 @@ final class FfmCalls implements Calls {
                 throw failure;
             }
             return SymbolLookup.libraryLookup(MemoryFile.create(content), Arena.global());
+        }
+    }
+
+    /** Opens a file, which may be open for another class loader already. */
+    private static SymbolLookup open(String path) {
+        try {
+            return SymbolLookup.libraryLookup(Path.of(path), Arena.global());
+        } catch (IllegalArgumentException refused) {
+            // This says why the system refuses it.
+            System.load(path);
+            return SymbolLookup.loaderLookup();
         }
     }
 

@@ -7,6 +7,7 @@
 //! returned before.
 
 mod cuts;
+mod damage;
 mod member;
 
 use crate::{
@@ -22,6 +23,7 @@ use fastrand::Rng;
 use member::{Expected, log_of, open, state_of};
 pub(crate) use member::{SmallCommitsArguments, run as run_member};
 use std::{
+    fs,
     path::Path,
     thread,
     time::{Duration, Instant},
@@ -54,6 +56,8 @@ struct MemtableTally {
     /// Databases that were opened beside the program.
     joined: u64,
     commits: u64,
+    /// Copies that were opened with damaged logs.
+    damaged: u64,
     /// Databases whose power was cut again and again, and how often.
     cut_databases: u64,
     cuts: u64,
@@ -69,9 +73,10 @@ pub(crate) fn run(arguments: &MemtableArguments) -> Result {
     while tally.kills < arguments.count {
         let path = directory.path().join(format!("{}.teak", tally.kills));
         let mut expected = Expected::new(rng.u64(..));
+        let mut log = Vec::new();
         for _ in 0..rng.u64(1..=RUNS_MAX).min(arguments.count - tally.kills) {
             tally.kills += 1;
-            if let Err(failure) = kill(&path, &mut expected, &mut rng, &mut tally) {
+            if let Err(failure) = kill(&path, &mut expected, &mut log, &mut rng, &mut tally) {
                 tally.violations += 1;
                 println!("violation at kill {}: {failure}", tally.kills);
                 save_database(&path, &format!("memtable-{}.teak", tally.kills))?;
@@ -102,14 +107,21 @@ pub(crate) fn run(arguments: &MemtableArguments) -> Result {
             ("logged", tally.logged),
             ("joined", tally.joined),
             ("commits", tally.commits),
+            ("damaged", tally.damaged),
             ("cuts", tally.cuts),
         ]),
         "a small commit was lost",
     )
 }
 
-/// Runs the program, kills it, and compares what it left.
-fn kill(path: &Path, expected: &mut Expected, rng: &mut Rng, tally: &mut MemtableTally) -> Result {
+/// Runs the program, kills it, and compares what it left. `older` is a log that it left before.
+fn kill(
+    path: &Path,
+    expected: &mut Expected,
+    older: &mut Vec<u8>,
+    rng: &mut Rng,
+    tally: &mut MemtableTally,
+) -> Result {
     let mut words = own_task("small-commits")?;
     words.extend(["--path".into(), path.into(), "--seed".into()]);
     words.push(expected.seed().to_string().into());
@@ -126,6 +138,10 @@ fn kill(path: &Path, expected: &mut Expected, rng: &mut Rng, tally: &mut Memtabl
     tally.commits += returned - expected.number();
     let log = log_of(path);
     let has_log = log.exists();
+    if has_log {
+        tally.damaged += damage::open_damaged(path, expected, returned, older, rng)?;
+        *older = fs::read(&log)?;
+    }
     let database = open(path)?;
     ensure!(!log.exists(), "opening leaves the log there");
     tally.logged += u64::from(has_log);

@@ -78,6 +78,7 @@ enum Path {
     LazyCommit,
     /// In a program that has 1,000 other tables open
     LazyCommitManyTables,
+    /// To the tables, not to the log of the memtable
     DurableCommit,
 }
 
@@ -88,6 +89,8 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     // Otherwise the clock would decide whether a flush happens during the work.
     let options = Options::new().flush_after(Duration::MAX);
+    // Likewise, when small commits are merged. Lazy ones are merged by each flush.
+    let options = options.memtable(!matches!(arguments.path, Path::DurableCommit));
     let database = options.open(&arguments.database)?;
     let mut transaction = database.begin_write()?;
     let table = transaction.create_table::<Bytes, Bytes>("records")?;

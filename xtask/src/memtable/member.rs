@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering::SeqCst},
     thread,
+    time::Duration,
 };
 use teak::{Database, Durability, Options, ReadTxn, Table, Transaction, WriteTxn, codec::Bytes};
 
@@ -20,6 +21,9 @@ const THREADS: usize = 2;
 /// After how many commits a thread begins to read, and how many of its readers it keeps.
 const READ_EVERY: u64 = 20;
 const READERS_MAX: usize = 3;
+/// After how many commits some programs pause, so that what they have committed is merged.
+const PAUSE_EVERY: u64 = 150;
+const PAUSE: Duration = Duration::from_millis(12);
 
 /// One of the programs that `memtable` kills
 #[derive(clap::Args)]
@@ -33,13 +37,14 @@ pub(crate) struct SmallCommitsArguments {
 type Records = Table<Bytes, Bytes>;
 
 /// The content of the table.
-#[derive(Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct RecordsFound {
     pub(super) number: u64,
     records: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 /// The content after the commits so far.
+#[derive(Clone)]
 pub(super) struct Expected {
     seed: u64,
     state: RecordsFound,
@@ -63,6 +68,17 @@ impl Expected {
     /// have returned, or after one of those that had begun.
     pub(super) fn compare(&mut self, found: &RecordsFound, returned: u64) -> Result {
         self.compare_within(found, returned..=returned + THREADS as u64)
+    }
+
+    /// Fails unless `found` is the content after commit `earliest` or a later one that may have
+    /// been made.
+    pub(super) fn compare_possible(
+        &mut self,
+        found: &RecordsFound,
+        earliest: u64,
+        returned: u64,
+    ) -> Result {
+        self.compare_within(found, earliest..=returned + THREADS as u64)
     }
 
     /// Fails unless `found` is the content after one of these commits.
@@ -230,6 +246,10 @@ fn write(seed: u64, database: &Database, last: &AtomicU64) -> Result {
             number > returned,
             "commit {returned} had returned, and {number} is the next one"
         );
+        if seed.is_multiple_of(4) && number.is_multiple_of(PAUSE_EVERY) {
+            // No other thread commits meanwhile.
+            thread::sleep(PAUSE);
+        }
         txn.commit().context("committing")?;
         last.fetch_max(number, SeqCst);
         // One call of the system, so that no line is printed in part.

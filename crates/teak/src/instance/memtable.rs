@@ -206,6 +206,12 @@ impl Memtable {
         }
     }
 
+    /// Has the next transactions go to the trees.
+    pub(crate) fn pause(&self) {
+        self.direct_count.store(DIRECT, Relaxed);
+        self.note_outgrown();
+    }
+
     /// Notes that a transaction was begun as a small one in vain.
     pub(crate) fn note_outgrown(&self) {
         if self.expects(None) == Durability::Durable {
@@ -229,7 +235,7 @@ impl Memtable {
             .expect("a memtable that takes commits has a base")
             .next();
         if state.newer.commit_count == 0 {
-            (state.newer_since, state.newer_seen) = (Some(Instant::now()), 0);
+            (state.newer_since, state.newer_seen) = (Some(Instant::now()), 1);
         }
         state.newer.add(id, changes);
         self.expected.store(durability.to_byte(), Relaxed);

@@ -35,7 +35,8 @@ struct MergeSignalState {
 }
 
 impl Merger {
-    /// Has the thread merge after `delay`. It does not keep `owner`.
+    /// Has the thread call `merge` after `delay`, and again while that returns `true`. It does not
+    /// keep `owner`.
     ///
     /// # Errors
     ///
@@ -44,7 +45,7 @@ impl Merger {
         &self,
         owner: &Arc<T>,
         delay: Duration,
-        merge: fn(&Arc<T>),
+        merge: fn(&Arc<T>) -> bool,
     ) -> io::Result<()> {
         let mut thread = lock(&self.thread);
         if let Some(thread) = &*thread {
@@ -58,7 +59,8 @@ impl Merger {
             while waiting.wait(delay)
                 && let Some(owner) = owner.upgrade()
             {
-                merge(&owner);
+                let is_again = merge(&owner);
+                waiting.set(|state| state.is_asked |= is_again);
             }
         })?;
         *thread = Some(MergerThread { worker, signal });

@@ -26,6 +26,8 @@ const MOVED_FRACTION_MIN: u64 = 64;
 /// next one. After rounds of little use this doubles each time, up to this power.
 const PAUSE_FRACTION: u64 = 8;
 const PAUSE_DOUBLINGS_MAX: u32 = 7;
+/// After so many merges in vain, it is not expected any more that the file becomes shorter soon.
+const IN_VAIN_MAX: u32 = 64;
 /// Samples of leaves are taken when this part of all pages in use was written, plus `LEAVES_MIN`.
 const SAMPLE_FRACTION: u64 = 16;
 /// Tables with fewer leaves are not worth a sample.
@@ -39,6 +41,7 @@ pub(crate) struct ShrinkState {
     pub(crate) punching: Punching,
     /// Where the file may be truncated, and when.
     pub(crate) truncation_point: TruncationPoint,
+    pub(crate) hope: ShrinkHope,
 }
 
 impl ShrinkState {
@@ -49,7 +52,28 @@ impl ShrinkState {
             tail: Tail::default(),
             punching: Punching::default(),
             truncation_point: TruncationPoint::of(newest),
+            hope: ShrinkHope::default(),
         }
+    }
+}
+
+/// How often in a row it was probable that the file would be made shorter, and was not.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct ShrinkHope {
+    in_vain: u32,
+    page_count: u64,
+}
+
+impl ShrinkHope {
+    /// Notes the length after a merge. Returns whether it is still probable that it becomes less.
+    pub(crate) fn note(&mut self, is_probable: bool, page_count: u64) -> bool {
+        let is_shorter = page_count < self.page_count;
+        self.page_count = page_count;
+        self.in_vain = match is_probable && !is_shorter {
+            true => self.in_vain.saturating_add(1),
+            false => 0,
+        };
+        is_probable && self.in_vain <= IN_VAIN_MAX
     }
 }
 

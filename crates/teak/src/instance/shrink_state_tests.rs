@@ -77,3 +77,13 @@ fn samples_are_taken_when_many_pages_were_written() {
     assert!(tail.is_sample_due(160));
     assert!(!tail.is_sample_due(160), "the count begins again");
 }
+
+#[test]
+fn hope_that_the_file_becomes_shorter_ends() {
+    let mut hope = ShrinkHope::default();
+    assert!(!hope.note(false, 1000));
+    assert!((0..IN_VAIN_MAX).all(|_| hope.note(true, 1000)));
+    assert!(!hope.note(true, 1000) && !hope.note(true, 1001));
+    assert!(hope.note(true, 500));
+    assert!(!hope.note(false, 500) && hope.note(true, 500));
+}

@@ -21,12 +21,15 @@ use std::{
 pub(crate) struct LogFile {
     file: HeldFile,
     path: PathBuf,
-    /// Whether its name and its length are on the disk.
+    /// Whether its name is on the disk. Its length is when it is flushed.
     is_named: AtomicBool,
     flush_count: AtomicU64,
     /// Whether flushes fail.
     #[cfg(test)]
     pub(crate) fails: AtomicBool,
+    /// Whether the disk has no room.
+    #[cfg(test)]
+    pub(crate) has_no_room: AtomicBool,
 }
 
 const PIECE_LEN: usize = 4096;
@@ -52,6 +55,8 @@ impl LogFile {
             flush_count: AtomicU64::new(0),
             #[cfg(test)]
             fails: AtomicBool::new(false),
+            #[cfg(test)]
+            has_no_room: AtomicBool::new(false),
         })
     }
 
@@ -62,6 +67,10 @@ impl LogFile {
     /// As with [`Self::write`].
     pub(crate) fn fill(&self, part: Range<usize>) -> io::Result<()> {
         refuse_file_len(part.end as u64)?;
+        #[cfg(test)]
+        if self.has_no_room.load(Ordering::Relaxed) {
+            return Err(io::Error::from_raw_os_error(28));
+        }
         // One large write makes Linux cache the file in large folios, and file systems with buffer
         // heads (ext4) walk all of those of a folio at each later write into it.
         let zeros = [0; PIECE_LEN];

@@ -65,14 +65,19 @@ pub(crate) fn written_pages(taken: u64, commits: u64) -> u64 {
     }
 }
 
-/// Whether the file is being made shorter, or would be after some more commits. Small ones then go
-/// to the trees soon: it proceeds with commits there. `percent` is how much they move.
-pub(crate) fn is_shrinking(writer: &WriterState, storage: &dyn Storage, percent: u32) -> bool {
-    let (space, tail) = (&writer.space, &writer.shrink.tail);
+/// Whether the file is being made shorter, or probably would be after some more commits. Small ones
+/// are then merged soon: it proceeds with commits to the trees. `percent` is how much those move.
+pub(crate) fn is_shrinking(writer: &mut WriterState, storage: &dyn Storage, percent: u32) -> bool {
     let policy = shrink_policy(writer, writer.newest.geometry);
+    let (space, tail) = (&writer.space, &writer.shrink.tail);
     let moves = || percent > 0 && !tail.is_resting();
-    writer.is_to_shrink(storage)
-        || policy.is_mostly_free() && (moves() || space.trailing_free() > policy.threshold())
+    let is_probable = writer.is_to_cut(storage)
+        || policy.is_mostly_free() && (moves() || space.trailing_free() > policy.threshold());
+    let is_emptying = tail.is_emptying();
+    let page_count = space.page_count();
+    // Growth steps, or flushes that do not come, may keep the length.
+    let is_hoped = (writer.shrink.hope).note(is_probable, page_count);
+    is_emptying || is_hoped
 }
 
 /// How a commit empties the end of the file next to its own work.

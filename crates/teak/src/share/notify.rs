@@ -53,6 +53,11 @@ impl CommitNotifier {
         }
     }
 
+    /// Whether a thread may be waiting.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.word().load(Relaxed) & WAITED_FOR != 0
+    }
+
     fn word(&self) -> &AtomicU32 {
         &self.memory.half_words()[self.index]
     }

@@ -43,8 +43,10 @@ fn a_waiter_that_died_is_notified_once() {
     let word = || memory.half_words()[2].load(SeqCst);
     notifier.wait(Duration::from_millis(1), || false);
     assert_eq!(word(), 1 << 31);
+    assert!(notifier.is_awaited());
     notifier.notify();
     assert_eq!(word(), 1);
+    assert!(!notifier.is_awaited());
     notifier.notify();
     assert_eq!(word(), 1);
 }

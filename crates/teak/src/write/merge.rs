@@ -128,7 +128,7 @@ impl Engine {
         );
         // Still with the writer's state: no writer collects pins before small transactions pin the
         // new state.
-        self.end_merge(merged, reason, &txn.pages.writer);
+        self.end_merge(merged, reason, &mut txn.pages.writer);
         Ok(())
     }
 
@@ -173,7 +173,7 @@ impl Engine {
         self: &Arc<Self>,
         merged: Arc<Snapshot>,
         reason: MergeReason,
-        writer: &HeldWriterLock,
+        writer: &mut HeldWriterLock,
     ) {
         let mut memtable = self.memtable.lock();
         give_trees(self, &mut memtable, merged.transaction());
@@ -196,7 +196,7 @@ impl Engine {
     }
 
     /// Whether the file is being made shorter by commits to the trees.
-    pub(super) fn is_shrinking(&self, writer: &WriterState) -> bool {
+    pub(super) fn is_shrinking(&self, writer: &mut WriterState) -> bool {
         is_shrinking(writer, &*self.file.storage, self.policies.move_percent)
     }
 
@@ -230,22 +230,24 @@ impl Engine {
     }
 }
 
-fn merge_old(engine: &Arc<Engine>) {
-    if engine.memtable.lock().is_young() {
-        // The thread is this one.
-        let _ = engine.merge_later();
-        return;
+/// Merges the commits if they are old. Returns whether that is to be asked again.
+fn merge_old(engine: &Arc<Engine>) -> bool {
+    let is_awaited = engine.committer.published.notifier.is_awaited();
+    let age_max = engine.policies.flush_limits.age;
+    if !is_awaited && engine.memtable.lock().is_young(age_max) {
+        return true;
     }
     if engine.merge_memtable(MergeReason::Limits).is_ok() {
-        return;
+        return false;
     }
     // The next reader or writer reports an error.
-    let _ = match engine.refuse_poisoned() {
-        // Without space it is tried again later.
-        Ok(()) => engine.merge_later().is_ok(),
+    if engine.refuse_poisoned().is_err() {
         // The memtable is abandoned, so that other processes can join and recover.
-        Err(_) => engine.merge_memtable(MergeReason::Limits).is_ok(),
-    };
+        let _ = engine.merge_memtable(MergeReason::Limits);
+        return false;
+    }
+    // Without space it is tried again later.
+    true
 }
 
 /// Begins a transaction that merges the commits in the memtable, which is not empty. Others can be
@@ -308,7 +310,7 @@ impl WriteTransaction {
         );
         engine.settle_left(&merging, last)?;
         mem::forget(unfinished);
-        engine.end_merge(merged, MergeReason::Limits, &txn.pages.writer);
+        engine.end_merge(merged, MergeReason::Limits, &mut txn.pages.writer);
         debug_assert!(
             !engine.memtable.is_filled(),
             "nobody else adds commits to the memtable"

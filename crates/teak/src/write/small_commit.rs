@@ -4,7 +4,7 @@ use crate::instance::{
     engine::Engine,
     held_writer_lock::HeldWriterLock,
     log_flush::FLUSHING,
-    memtable::{CHANGES_MAX, MemtableState, MergeBy},
+    memtable::{CHANGES_MAX, MemtableState, MergeBy, SMALL_CHANGES_MAX},
     memtable_records::SmallChange,
 };
 use crate::{
@@ -41,7 +41,7 @@ pub(crate) fn add_to_memtable(
         "a commit without changes makes no state"
     );
     // Declared in the order of the locks.
-    let writer;
+    let mut writer;
     let mut memtable = engine.memtable.lock();
     let is_first = memtable.is_empty();
     if is_first {
@@ -49,14 +49,19 @@ pub(crate) fn add_to_memtable(
         writer = engine.take_writer_state()?;
         memtable = engine.memtable.lock();
         // Nobody else adds commits.
-        if !begin_memtable(engine, id, &mut memtable, &writer)? {
+        if !begin_memtable(engine, id, &mut memtable, &mut writer)? {
             return Ok(Added::No);
         }
     }
     let is_loggable = durability != Durability::Durable
         || is_log_durable(engine, &memtable) && memtable.name_log();
-    if !is_loggable || !is_alone(engine) || !memtable.log(changes) {
+    let is_loggable = is_loggable && is_alone(engine);
+    if !is_loggable || !memtable.log(changes) {
         if memtable.is_empty() {
+            if is_loggable {
+                // There is no room for the log. The next commits would look for it in vain.
+                engine.memtable.pause();
+            }
             engine.leave_memtable(&mut memtable);
         }
         return Ok(Added::No);
@@ -133,7 +138,7 @@ fn begin_memtable(
     engine: &Arc<Engine>,
     id: TransactionId,
     memtable: &mut MemtableState,
-    writer: &HeldWriterLock,
+    writer: &mut HeldWriterLock,
 ) -> Result<bool> {
     let base = engine.named(engine.committer.base_in_trees())?;
     let Some(base) = base.filter(|base| base.transaction() == writer.newest.transaction) else {
@@ -141,7 +146,7 @@ fn begin_memtable(
     };
     let Some(capacity) = memtable_capacity(engine, writer) else {
         // Until then threads that commit durably share flushes of the trees.
-        engine.memtable.note_outgrown();
+        engine.memtable.pause();
         return Ok(false);
     };
     // Beginning writes over a half of the log.
@@ -186,7 +191,8 @@ pub(super) fn memtable_capacity(engine: &Engine, writer: &HeldWriterLock) -> Opt
     // Each merge also works on dropped tables, the end of the file, and the free-space map.
     let pages = rest.min(free / page_size).saturating_sub(PAGES_MIN / 2);
     let changes = (pages / (2 * PAGES_PER_CHANGE)).min(CHANGES_MAX as u64 * 2);
-    (rest >= PAGES_MIN && free >= FREE_BYTES_MIN).then_some(changes as usize)
+    let has_room = rest >= PAGES_MIN && free >= FREE_BYTES_MIN;
+    (has_room && changes >= SMALL_CHANGES_MAX as u64).then_some(changes as usize)
 }
 
 /// Whether no other process has the database open, as far as this one knows.

@@ -5,6 +5,7 @@ use crate::{
     instance::memtable_records::SmallChange,
     write::small_commit::{Added, add_to_memtable, flush_log},
 };
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A database whose small durable commits go to the log.
 fn durable_database() -> (TempDir, Database, Words) {
@@ -101,6 +102,34 @@ fn add_unflushed(database: &Database, word: &str, text: &[u8]) -> Option<Transac
     matches!(added, Added::Yes(_)).then(|| small.id())
 }
 
+/// Commits go to the trees then.
+#[test]
+fn a_log_that_cannot_grow_loses_no_commit() {
+    let (directory, database, words) = durable_database();
+    put(&database, &words, "elm", b"first");
+    let engine = database.opening.engine();
+    if let Some(log) = engine.memtable.lock().log_file() {
+        log.has_no_room.store(true, Relaxed);
+    }
+    let text = [7; 8000];
+    for number in 0..100 {
+        let mut txn = database.begin_write().unwrap();
+        words.insert(&mut txn, &format!("{number}"), &text).unwrap();
+        txn.commit().unwrap();
+    }
+    let copy = left_files(directory.path());
+    for database in [
+        &database,
+        &Database::open(copy.path().join("x.teak")).unwrap(),
+    ] {
+        let read = database.begin_read().unwrap();
+        for number in 0..100 {
+            let found = words.get(&read, &format!("{number}"));
+            assert_eq!(found.unwrap(), Some(&text[..]));
+        }
+    }
+}
+
 /// Nothing is trusted any more, readers see what they saw, and the next process does not find the
 /// commit.
 #[test]
@@ -110,7 +139,7 @@ fn a_failed_flush_of_the_log_fails_the_commit() {
     put(&database, &words, "elm", b"second");
     let engine = database.opening.engine();
     if let Some(log) = engine.memtable.lock().log_file() {
-        log.fails.store(true, std::sync::atomic::Ordering::Relaxed);
+        log.fails.store(true, Relaxed);
     }
     let mut txn = database.begin_write().unwrap();
     words.insert(&mut txn, "elm", b"third").unwrap();

@@ -51,11 +51,18 @@ impl MemtableState {
         self.change_limit = limit.clamp(CHANGES_MIN, CHANGES_MAX);
     }
 
-    /// Whether it need not be merged yet. That is asked each [`IDLE_MAX`].
-    pub(crate) fn is_young(&mut self) -> bool {
+    /// Whether it need not be merged yet, if a commit stays at most `age_max` where others follow.
+    /// That is asked each [`IDLE_MAX`].
+    pub(crate) fn is_young(&mut self, age_max: Duration) -> bool {
         let before = mem::replace(&mut self.newer_seen, self.newer.commit_count);
-        let is_old = |since: Instant| since.elapsed() >= AGE_MAX;
-        self.newer.commit_count > before && !self.is_full() && !self.newer_since.is_none_or(is_old)
+        let age_max = age_max.min(AGE_MAX);
+        let is_old = |since: Instant| since.elapsed() >= age_max;
+        let is_young = self.newer.commit_count > before
+            && !self.is_full()
+            && !self.newer_since.is_none_or(is_old);
+        // A thread that was asked to merge may have found that the limit is higher now.
+        self.is_asked &= !is_young;
+        is_young
     }
 
     /// Whether it should be merged.
@@ -108,13 +115,18 @@ mod tests {
     #[test]
     fn it_stays_while_commits_follow_and_until_the_first_is_old() {
         let mut state = filled(1 << 20, 5);
-        assert!(state.is_young());
-        assert!(!state.is_young(), "no commit has followed");
-        state.newer.add(TransactionId(6), Vec::new());
-        assert!(state.is_young());
-        state.newer.add(TransactionId(7), Vec::new());
+        let is_young = |state: &mut MemtableState| {
+            state.newer.add(TransactionId(0), Vec::new());
+            state.is_young(Duration::MAX)
+        };
+        assert!(is_young(&mut state));
+        assert!(!state.is_young(Duration::MAX), "no commit has followed");
+        assert!(is_young(&mut state));
         state.newer_since = Instant::now().checked_sub(AGE_MAX);
-        assert!(!state.is_young());
+        assert!(!is_young(&mut state));
+        state.newer_since = Some(Instant::now());
+        state.newer.add(TransactionId(0), Vec::new());
+        assert!(!state.is_young(Duration::ZERO), "the user wants it sooner");
     }
 
     #[test]

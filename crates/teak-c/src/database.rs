@@ -321,9 +321,9 @@ pub unsafe extern "C" fn teak_db_clone(
 }
 
 /// Closes a database. The last handle of an opening flushes all commits to the disk, and reports a
-/// failure to do so. Open read transactions and tickets stay usable, but no new ones can begin. Calls
-/// that wait for a writer at that time return TEAK_INVALID_HANDLE when it has ended, and the file
-/// stays open until then.
+/// failure to do so. Open read transactions and tickets stay usable, but no new ones can begin.
+/// Calls that wait for a writer at that time return TEAK_INVALID_HANDLE when it has ended, and the
+/// file stays open until then.
 ///
 /// Threads: any, while no other call uses the handle. The handle ends even if there is an error,
 /// except with the first two.

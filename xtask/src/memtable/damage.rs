@@ -1,5 +1,5 @@
-//! Damaged logs. Entries that are not as they were written, and all after them, do not count, so
-//! what is found is the content after an earlier commit, or an error.
+//! Damaged logs. Entries that were changed, and all after them, do not count, so the content is
+//! that after an earlier commit, or there is an error.
 
 use super::member::{Expected, log_of, open, state_of};
 use crate::Result;

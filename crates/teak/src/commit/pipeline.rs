@@ -39,7 +39,7 @@ use crate::{
     },
     instance::policies::LostNamePolicy,
     io::{Fill, LostName},
-    maintain::{dropped, empty_tail},
+    maintain::{dropped, empty_tail, policy::note_shrinking},
     observe::{
         events::{CommitNote, Event},
         latency::{CommitLatency, CommitStep, Stopwatch},
@@ -267,6 +267,8 @@ fn write_or_defer(
     };
     note_commit(txn, extents, taken_count, is_deferred);
     note_record(txn, noted, extents);
+    let percent = txn.engine.policies.move_percent;
+    note_shrinking(&mut txn.pages.writer, &*txn.engine.file.storage, percent);
     Ok(snapshot)
 }
 

@@ -5,8 +5,8 @@
 //! (`log_flush.rs`). Many such commits are then *merged*: one transaction applies all their changes
 //! to the trees, in the order of the keys, and commits. The memtable is merged before anything that
 //! needs the newest state in the trees: a transaction that does not fit it, a flush, a close. It is
-//! also merged when it is full, when no commit follows for some time, and when its oldest one is old
-//! (`memtable/limits.rs`).
+//! also merged when it is full, when no commit follows for some time, and when its oldest one is
+//! old (`memtable/limits.rs`).
 //!
 //! Only a process that has the database open alone uses its memtable: another process would not
 //! know of the commits in it. A process that joins waits until the owner of the memtable has merged
@@ -24,7 +24,7 @@
 //! merges holds that state. The memtable is locked only while commits are added, and when a merge
 //! begins and ends. Order: permit, writer's state, memtable, commit state.
 
-mod limits;
+pub(crate) mod limits;
 mod log;
 
 use crate::{
@@ -40,8 +40,6 @@ use crate::{
     },
     sync::lock,
 };
-pub(crate) use limits::{CHANGES_MAX, IDLE_MAX, MergeBy};
-use limits::{CHANGES_MIN, HALF_FULL};
 use std::{
     mem,
     path::PathBuf,
@@ -163,7 +161,6 @@ impl Memtable {
             log_flush: LogFlush::default(),
             state: Mutex::new(MemtableState {
                 path,
-                change_limit: CHANGES_MIN,
                 ..MemtableState::default()
             }),
         }

@@ -26,7 +26,7 @@ const MOVED_FRACTION_MIN: u64 = 64;
 /// next one. After rounds of little use this doubles each time, up to this power.
 const PAUSE_FRACTION: u64 = 8;
 const PAUSE_DOUBLINGS_MAX: u32 = 7;
-/// After so many merges in vain, it is not expected any more that the file becomes shorter soon.
+/// After so many commits in vain, it is not expected any more that the file becomes shorter.
 const IN_VAIN_MAX: u32 = 64;
 /// Samples of leaves are taken when this part of all pages in use was written, plus `LEAVES_MIN`.
 const SAMPLE_FRACTION: u64 = 16;
@@ -34,46 +34,41 @@ const SAMPLE_FRACTION: u64 = 16;
 pub(crate) const LEAVES_MIN: u32 = 512;
 
 /// The memory of everything that shortens the file.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(crate) struct ShrinkState {
     pub(crate) high_water: HighWater,
     pub(crate) tail: Tail,
     pub(crate) punching: Punching,
     /// Where the file may be truncated, and when.
     pub(crate) truncation_point: TruncationPoint,
-    pub(crate) hope: ShrinkHope,
+    /// Whether it is expected that the file becomes shorter by more commits.
+    pub(crate) is_hoped: bool,
+    /// After how many commits in a row that was probable, and the file was not shorter.
+    in_vain: u32,
+    page_count: u64,
 }
 
 impl ShrinkState {
     /// The memory when a database is opened.
     pub(crate) fn new(newest: &Record) -> Self {
         Self {
-            high_water: HighWater::default(),
-            tail: Tail::default(),
-            punching: Punching::default(),
             truncation_point: TruncationPoint::of(newest),
-            hope: ShrinkHope::default(),
+            ..Self::default()
         }
     }
-}
 
-/// How often in a row it was probable that the file would be made shorter, and was not.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct ShrinkHope {
-    in_vain: u32,
-    page_count: u64,
-}
-
-impl ShrinkHope {
-    /// Notes the length after a merge. Returns whether it is still probable that it becomes less.
-    pub(crate) fn note(&mut self, is_probable: bool, page_count: u64) -> bool {
+    /// Notes whether it is probable that the file becomes shorter, and its length. Growth steps, or
+    /// flushes that do not come, may keep the length. So after some commits in vain that is not
+    /// expected any more, unless pages are being moved.
+    pub(crate) fn note_probable(&mut self, is_probable: bool, page_count: u64) {
         let is_shorter = page_count < self.page_count;
         self.page_count = page_count;
         self.in_vain = match is_probable && !is_shorter {
             true => self.in_vain.saturating_add(1),
             false => 0,
         };
-        is_probable && self.in_vain <= IN_VAIN_MAX
+        let is_expected = is_probable && self.in_vain <= IN_VAIN_MAX;
+        self.is_hoped = is_expected || self.tail.is_emptying();
     }
 }
 

@@ -79,11 +79,18 @@ fn samples_are_taken_when_many_pages_were_written() {
 }
 
 #[test]
-fn hope_that_the_file_becomes_shorter_ends() {
-    let mut hope = ShrinkHope::default();
-    assert!(!hope.note(false, 1000));
-    assert!((0..IN_VAIN_MAX).all(|_| hope.note(true, 1000)));
-    assert!(!hope.note(true, 1000) && !hope.note(true, 1001));
-    assert!(hope.note(true, 500));
-    assert!(!hope.note(false, 500) && hope.note(true, 500));
+fn a_file_that_does_not_become_shorter_is_not_expected_to_for_ever() {
+    let mut state = ShrinkState::default();
+    let mut note = |is_probable, page_count| {
+        state.note_probable(is_probable, page_count);
+        state.is_hoped
+    };
+    assert!(!note(false, 1000));
+    assert!((0..IN_VAIN_MAX).all(|_| note(true, 1000)));
+    assert!(!note(true, 1000) && !note(true, 1001));
+    assert!(note(true, 500));
+    assert!(!note(false, 500) && note(true, 500));
+    state.tail.begin(1);
+    (0..2 * IN_VAIN_MAX).for_each(|_| state.note_probable(true, 500));
+    assert!(state.is_hoped, "pages are being moved");
 }

@@ -71,6 +71,10 @@ impl LogFile {
         if self.has_no_room.load(Ordering::Relaxed) {
             return Err(io::Error::from_raw_os_error(28));
         }
+        debug_assert!(
+            part.start.is_multiple_of(PIECE_LEN),
+            "a part begins with a page of the system"
+        );
         // One large write makes Linux cache the file in large folios, and file systems with buffer
         // heads (ext4) walk all of those of a folio at each later write into it.
         let zeros = [0; PIECE_LEN];

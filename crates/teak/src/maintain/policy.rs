@@ -20,8 +20,8 @@ const MOVED_TIMES: u64 = 4;
 const VISITS_MAX: u64 = 64;
 /// A merge of several commits does the work of at most this many.
 const COMMITS_MAX: u64 = 32;
-/// The pages that a commit to the trees writes at least: a leaf, an inner page, the catalog, and the
-/// free-space map.
+/// The pages that a commit to the trees writes at least: a leaf, an inner page, the catalog, and
+/// the free-space map.
 const PAGES_PER_COMMIT: u64 = 4;
 /// For commits that do this next to their own work, at least this many of sixteen leaves must be
 /// saved. Leaves that are as full as with keys in random order are left alone.
@@ -65,19 +65,17 @@ pub(crate) fn written_pages(taken: u64, commits: u64) -> u64 {
     }
 }
 
-/// Whether the file is being made shorter, or probably would be after some more commits. Small ones
-/// are then merged soon: it proceeds with commits to the trees. `percent` is how much those move.
-pub(crate) fn is_shrinking(writer: &mut WriterState, storage: &dyn Storage, percent: u32) -> bool {
+/// Notes after a commit whether the file is being made shorter, or probably would be after some
+/// more. Small ones are then merged soon: it proceeds with commits to the trees. `percent` is how
+/// much those move.
+pub(crate) fn note_shrinking(writer: &mut WriterState, storage: &dyn Storage, percent: u32) {
     let policy = shrink_policy(writer, writer.newest.geometry);
     let (space, tail) = (&writer.space, &writer.shrink.tail);
     let moves = || percent > 0 && !tail.is_resting();
     let is_probable = writer.is_to_cut(storage)
         || policy.is_mostly_free() && (moves() || space.trailing_free() > policy.threshold());
-    let is_emptying = tail.is_emptying();
     let page_count = space.page_count();
-    // Growth steps, or flushes that do not come, may keep the length.
-    let is_hoped = (writer.shrink.hope).note(is_probable, page_count);
-    is_emptying || is_hoped
+    writer.shrink.note_probable(is_probable, page_count);
 }
 
 /// How a commit empties the end of the file next to its own work.

@@ -12,12 +12,10 @@ use crate::{
     instance::{
         engine::Engine,
         held_writer_lock::HeldWriterLock,
-        memtable::{IDLE_MAX, MemtableState, MergePart, ToMerge, is_plain},
+        memtable::{MemtableState, MergePart, ToMerge, is_plain, limits::IDLE_MAX},
         memtable_records::SmallChange,
         read_buffer::give_trees,
-        writer::WriterState,
     },
-    maintain::policy::is_shrinking,
     write::{small_commit::memtable_capacity, transaction::WriteTransaction},
 };
 use std::{io, mem, sync::Arc, time::Duration};
@@ -128,7 +126,7 @@ impl Engine {
         );
         // Still with the writer's state: no writer collects pins before small transactions pin the
         // new state.
-        self.end_merge(merged, reason, &mut txn.pages.writer);
+        self.end_merge(merged, reason, &txn.pages.writer);
         Ok(())
     }
 
@@ -173,7 +171,7 @@ impl Engine {
         self: &Arc<Self>,
         merged: Arc<Snapshot>,
         reason: MergeReason,
-        writer: &mut HeldWriterLock,
+        writer: &HeldWriterLock,
     ) {
         let mut memtable = self.memtable.lock();
         give_trees(self, &mut memtable, merged.transaction());
@@ -183,7 +181,7 @@ impl Engine {
             return self.release_memtable();
         }
         match memtable_capacity(self, writer) {
-            Some(capacity) => memtable.set_capacity(capacity, self.is_shrinking(writer)),
+            Some(capacity) => memtable.set_capacity(capacity, writer.shrink.is_hoped),
             None => memtable.close(),
         }
         let is_full = memtable.is_full();
@@ -193,11 +191,6 @@ impl Engine {
         if is_full {
             self.merger.hurry();
         }
-    }
-
-    /// Whether the file is being made shorter by commits to the trees.
-    pub(super) fn is_shrinking(&self, writer: &mut WriterState) -> bool {
-        is_shrinking(writer, &*self.file.storage, self.policies.move_percent)
     }
 
     /// Notes that the first commits that are being merged are in the trees.
@@ -310,7 +303,7 @@ impl WriteTransaction {
         );
         engine.settle_left(&merging, last)?;
         mem::forget(unfinished);
-        engine.end_merge(merged, MergeReason::Limits, &mut txn.pages.writer);
+        engine.end_merge(merged, MergeReason::Limits, &txn.pages.writer);
         debug_assert!(
             !engine.memtable.is_filled(),
             "nobody else adds commits to the memtable"

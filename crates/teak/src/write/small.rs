@@ -20,7 +20,7 @@ use crate::{
     instance::{
         dropped_trees::DropBacklog,
         engine::Engine,
-        memtable::{MergeBy, SMALL_BYTES_MAX, SMALL_CHANGES_MAX, is_plain},
+        memtable::{SMALL_BYTES_MAX, SMALL_CHANGES_MAX, is_plain, limits::MergeBy},
         memtable_records::{MemtableView, SmallChange},
         writer_permit::WriterPermit,
     },

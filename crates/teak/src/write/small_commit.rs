@@ -4,7 +4,10 @@ use crate::instance::{
     engine::Engine,
     held_writer_lock::HeldWriterLock,
     log_flush::FLUSHING,
-    memtable::{CHANGES_MAX, MemtableState, MergeBy, SMALL_CHANGES_MAX},
+    memtable::{
+        MemtableState, SMALL_CHANGES_MAX,
+        limits::{CHANGES_MAX, MergeBy},
+    },
     memtable_records::SmallChange,
 };
 use crate::{
@@ -41,7 +44,7 @@ pub(crate) fn add_to_memtable(
         "a commit without changes makes no state"
     );
     // Declared in the order of the locks.
-    let mut writer;
+    let writer;
     let mut memtable = engine.memtable.lock();
     let is_first = memtable.is_empty();
     if is_first {
@@ -49,7 +52,7 @@ pub(crate) fn add_to_memtable(
         writer = engine.take_writer_state()?;
         memtable = engine.memtable.lock();
         // Nobody else adds commits.
-        if !begin_memtable(engine, id, &mut memtable, &mut writer)? {
+        if !begin_memtable(engine, id, &mut memtable, &writer)? {
             return Ok(Added::No);
         }
     }
@@ -138,7 +141,7 @@ fn begin_memtable(
     engine: &Arc<Engine>,
     id: TransactionId,
     memtable: &mut MemtableState,
-    writer: &mut HeldWriterLock,
+    writer: &HeldWriterLock,
 ) -> Result<bool> {
     let base = engine.named(engine.committer.base_in_trees())?;
     let Some(base) = base.filter(|base| base.transaction() == writer.newest.transaction) else {
@@ -162,7 +165,7 @@ fn begin_memtable(
     match is_begun {
         true => {
             assert!(memtable.is_empty(), "it gets its first commit after this");
-            memtable.set_capacity(capacity, engine.is_shrinking(writer));
+            memtable.set_capacity(capacity, writer.shrink.is_hoped);
             engine.committer.process_writer_lock.set_kept(true);
         }
         false => engine.leave_memtable(memtable),

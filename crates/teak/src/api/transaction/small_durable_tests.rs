@@ -114,7 +114,7 @@ fn a_log_that_cannot_grow_loses_no_commit() {
     let text = [7; 8000];
     for number in 0..100 {
         let mut txn = database.begin_write().unwrap();
-        words.insert(&mut txn, &format!("{number}"), &text).unwrap();
+        words.insert(&mut txn, format!("{number}"), text).unwrap();
         txn.commit().unwrap();
     }
     let copy = left_files(directory.path());
@@ -124,7 +124,7 @@ fn a_log_that_cannot_grow_loses_no_commit() {
     ] {
         let read = database.begin_read().unwrap();
         for number in 0..100 {
-            let found = words.get(&read, &format!("{number}"));
+            let found = words.get(&read, format!("{number}"));
             assert_eq!(found.unwrap(), Some(&text[..]));
         }
     }

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     Database, DetachedCursor, Options, Recovery, Table, Transaction,
     codec::Bytes,
-    instance::memtable::CHANGES_MAX,
+    instance::memtable::limits::CHANGES_MAX,
     io::can,
     write::merge::{MergeReason, begin_merge},
 };

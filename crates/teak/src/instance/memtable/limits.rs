@@ -38,7 +38,7 @@ impl MemtableState {
     fn limit(&self) -> usize {
         match self.is_shrinking {
             true => CHANGES_MIN,
-            false => self.change_limit.min(self.capacity / 2),
+            false => self.change_limit.max(CHANGES_MIN).min(self.capacity / 2),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The log of the memtable: its entries, and the durable commits among them.
 
-use super::{HALF_FULL, Memtable, MemtableState};
+use super::{Memtable, MemtableState, limits::HALF_FULL};
 use crate::{
     TransactionId,
     instance::{

@@ -47,6 +47,16 @@ impl CallDatabase {
     }
 }
 
+impl Drop for CallDatabase {
+    fn drop(&mut self) {
+        if self.is_closed() {
+            // The call that closed the last handle could not, and has reported the errors of a
+            // flush. This also wakes threads that wait for commits.
+            let _ = self.database.clone().close();
+        }
+    }
+}
+
 impl DatabaseObject {
     /// Creates another handle of this opening.
     pub(crate) fn another(&self) -> Self {
@@ -322,8 +332,8 @@ pub unsafe extern "C" fn teak_db_clone(
 
 /// Closes a database. The last handle of an opening flushes all commits to the disk, and reports a
 /// failure to do so. Open read transactions and tickets stay usable, but no new ones can begin.
-/// Calls that wait for a writer at that time return TEAK_INVALID_HANDLE when it has ended, and the
-/// file stays open until then.
+/// Calls that wait for a writer at that time return TEAK_INVALID_HANDLE when it has ended. Those
+/// calls, backups, checks and compactions keep the file open until they return.
 ///
 /// Threads: any, while no other call uses the handle. The handle ends even if there is an error,
 /// except with the first two.
@@ -349,8 +359,8 @@ pub unsafe extern "C" fn teak_db_close(db: teak_db, error: *mut teak_error) -> t
             let has_calls = Arc::weak_count(&family) > 0;
             match Arc::into_inner(family) {
                 None => OK,
-                // A call may wait for a writer for as long as it likes. The database is closed when
-                // the call drops it, which reports no errors.
+                // A call may wait for a writer for as long as it likes. It closes the database when
+                // it ends.
                 Some(()) if has_calls => match database.sync() {
                     Err(Error::ReadOnly) => OK,
                     synced => {

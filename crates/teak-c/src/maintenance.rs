@@ -319,9 +319,12 @@ pub unsafe extern "C" fn teak_db_compact_with(
             let handle = handle(db)?;
             handle.opened.refuse_waiting_for_itself()?;
             let mut progress = ProgressCallback::new(progress, user);
-            let done = handle.database.compact(&options, &mut |done| {
-                progress.report(done.moved_pages, done.file_bytes)
-            });
+            let done = handle
+                .database
+                .compact(&options, &mut |done| match handle.is_closed() {
+                    true => ControlFlow::Break(()),
+                    false => progress.report(done.moved_pages, done.file_bytes),
+                });
             if let Ok(done) = done {
                 teak_compact_report::from(done).write_to(report);
             }

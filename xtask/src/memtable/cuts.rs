@@ -4,7 +4,7 @@
 //! each block of a file that a power cut leaves is either as in a copy made after that flush, or as
 //! now. The state found must have every durable commit that returned.
 
-use super::member::{Expected, TABLE, commit, log_of, open, state_of};
+use super::member::{Expected, TABLE, commit, log_of, open, open_first, state_of};
 use crate::Result;
 use fastrand::Rng;
 use std::{
@@ -34,13 +34,13 @@ struct Flushed {
 
 /// Commits to a new database, and cuts the power again and again. Returns how often.
 pub(super) fn commit_and_cut(path: &Path, rng: &mut Rng) -> Result<u64> {
-    let database = open(path)?;
+    // An even seed: this function chooses durabilities and readers.
+    let seed = rng.u64(..) & !1;
+    let database = open_first(path, seed)?;
     let mut txn = database.begin_write()?;
     let records = txn.create_table::<Bytes, Bytes>(TABLE)?;
     txn.set_durability(Durability::Durable);
     txn.commit()?;
-    // An even seed: this function chooses durabilities and readers.
-    let seed = rng.u64(..) & !1;
     let mut flushed = Flushed::default();
     let (mut returned, mut cuts, mut run, mut durability) = (0, 0, 0, Durability::Durable);
     for number in 1..=COMMITS {

@@ -2,7 +2,7 @@
 //! that after an earlier commit, or there is an error.
 
 use super::member::{Expected, log_of, open, state_of};
-use crate::Result;
+use crate::{Context, Result};
 use fastrand::Rng;
 use std::{fs, ops::Range, path::Path};
 
@@ -30,11 +30,16 @@ pub(super) fn open_damaged(
         }
         fs::write(&copy, &file)?;
         fs::write(log_of(&copy), &damaged)?;
-        if let Ok(database) = open(&copy) {
-            let mut expected = expected.clone();
-            let earliest = expected.number();
-            expected.compare_possible(&state_of(&database)?, earliest, returned)?;
-        }
+        let opened = open(&copy).or_else(|_| {
+            // As the error says.
+            fs::remove_file(log_of(&copy))?;
+            open(&copy).context("without the log")
+        });
+        let database = opened?;
+        let mut expected = expected.clone();
+        let earliest = expected.number();
+        expected.compare_possible(&state_of(&database)?, earliest, returned)?;
+        drop(database);
         for left in [&log_of(&copy), &copy] {
             let _ = fs::remove_file(left);
         }
@@ -43,6 +48,9 @@ pub(super) fn open_damaged(
 }
 
 fn damage(log: &mut Vec<u8>, older: &[u8], rng: &mut Rng) {
+    if log.is_empty() {
+        return;
+    }
     // Most of a log has not been written yet.
     let written = log.iter().rposition(|byte| *byte != 0).unwrap_or(0) + 1;
     let part = |rng: &mut Rng| -> Range<usize> {
@@ -65,8 +73,5 @@ fn damage(log: &mut Vec<u8>, older: &[u8], rng: &mut Rng) {
             let start = one.start.min(end);
             log[start..end].copy_from_slice(&older[start..end]);
         }
-    }
-    if log.is_empty() {
-        log.push(0);
     }
 }

@@ -21,7 +21,9 @@ const THREADS: usize = 2;
 /// After how many commits a thread begins to read, and how many of its readers it keeps.
 const READ_EVERY: u64 = 20;
 const READERS_MAX: usize = 3;
-/// After how many commits some programs pause, so that what they have committed is merged.
+/// Commits of some databases are merged at half of this age.
+const FLUSH_AFTER: Duration = Duration::from_millis(20);
+/// After how many commits some programs pause.
 const PAUSE_EVERY: u64 = 150;
 const PAUSE: Duration = Duration::from_millis(12);
 
@@ -127,6 +129,16 @@ pub(super) fn open(path: &Path) -> Result<Database> {
     Ok(options.open(path)?)
 }
 
+/// Opens or creates a database. In some the memtable is merged soon, which is stored in the file.
+pub(super) fn open_first(path: &Path, seed: u64) -> Result<Database> {
+    let options = Options::new().durability(Durability::Lazy);
+    let options = match seed % 4 {
+        0 | 1 => options.flush_after(FLUSH_AFTER),
+        _ => options,
+    };
+    Ok(options.open(path)?)
+}
+
 /// The path of the write-ahead log of a database.
 pub(super) fn log_of(path: &Path) -> PathBuf {
     let mut log = path.as_os_str().to_os_string();
@@ -219,7 +231,7 @@ fn is_durable(seed: u64) -> bool {
 
 /// Commits until it is killed, and prints the number of each commit that has returned.
 pub(crate) fn run(arguments: &SmallCommitsArguments) -> Result {
-    let database = open(&arguments.path)?;
+    let database = open_first(&arguments.path, arguments.seed)?;
     let mut txn = database.begin_write()?;
     txn.create_table::<Bytes, Bytes>(TABLE)?;
     txn.commit()?;

@@ -5,8 +5,7 @@
 //! (`log_flush.rs`). Many such commits are then *merged*: one transaction applies all their changes
 //! to the trees, in the order of the keys, and commits. The memtable is merged before anything that
 //! needs the newest state in the trees: a transaction that does not fit it, a flush, a close. It is
-//! also merged when it is full, when no commit follows for some time, and when its oldest one is
-//! old (`memtable/limits.rs`).
+//! also merged when it is full, and when its oldest commit is old (`memtable/limits.rs`).
 //!
 //! Only a process that has the database open alone uses its memtable: another process would not
 //! know of the commits in it. A process that joins waits until the owner of the memtable has merged
@@ -98,10 +97,8 @@ pub(crate) struct MemtableState {
     merging: Option<CommitBatch>,
     /// The commits after those.
     newer: CommitBatch,
-    /// When the first of them was added, and how many there were when it was last decided whether
-    /// they are old.
+    /// When the first of them was added.
     newer_since: Option<Instant>,
-    newer_seen: u64,
     /// Commits that readers end with, in order, and that are not in the trees.
     targets: Vec<Arc<ReadTarget>>,
     /// The last commit that readers see: durable ones after it are not on the disk yet, and no
@@ -232,7 +229,7 @@ impl Memtable {
             .expect("a memtable that takes commits has a base")
             .next();
         if state.newer.commit_count == 0 {
-            (state.newer_since, state.newer_seen) = (Some(Instant::now()), 1);
+            state.newer_since = Some(Instant::now());
         }
         state.newer.add(id, changes);
         self.expected.store(durability.to_byte(), Relaxed);

@@ -35,8 +35,8 @@ struct MergeSignalState {
 }
 
 impl Merger {
-    /// Has the thread call `merge` after `delay`, and again while that returns `true`. It does not
-    /// keep `owner`.
+    /// Has the thread call `merge` after `delay`, and again after the time that this returns. It does
+    /// not keep `owner`.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl Merger {
         &self,
         owner: &Arc<T>,
         delay: Duration,
-        merge: fn(&Arc<T>) -> bool,
+        merge: fn(&Arc<T>) -> Option<Duration>,
     ) -> io::Result<()> {
         let mut thread = lock(&self.thread);
         if let Some(thread) = &*thread {
@@ -56,11 +56,12 @@ impl Merger {
         signal.set(|state| state.is_asked = true);
         let (owner, waiting) = (Arc::downgrade(owner), Arc::clone(&signal));
         let worker = Worker::start("teak-merger", move || {
-            while waiting.wait(delay)
+            let mut next = None;
+            while waiting.wait(next.unwrap_or(delay))
                 && let Some(owner) = owner.upgrade()
             {
-                let is_again = merge(&owner);
-                waiting.set(|state| state.is_asked |= is_again);
+                next = merge(&owner);
+                waiting.set(|state| state.is_asked |= next.is_some());
             }
         })?;
         *thread = Some(MergerThread { worker, signal });

@@ -63,7 +63,7 @@ impl ShrinkState {
     pub(crate) fn note_probable(&mut self, is_probable: bool, page_count: u64) {
         let is_shorter = page_count < self.page_count;
         self.page_count = page_count;
-        self.in_vain = match is_probable && !is_shorter {
+        self.in_vain = match is_probable && !is_shorter && !self.tail.is_emptying() {
             true => self.in_vain.saturating_add(1),
             false => 0,
         };

@@ -12,16 +12,21 @@ use crate::{
     instance::{
         engine::Engine,
         held_writer_lock::HeldWriterLock,
-        memtable::{MemtableState, MergePart, ToMerge, is_plain, limits::IDLE_MAX},
+        memtable::{MemtableState, MergePart, ToMerge, is_plain, limits::AGE_CHECK_INTERVAL},
         memtable_records::SmallChange,
         read_buffer::give_trees,
     },
-    write::{small_commit::memtable_capacity, transaction::WriteTransaction},
+    write::{
+        small_commit::{is_alone, memtable_capacity},
+        transaction::WriteTransaction,
+    },
 };
 use std::{io, mem, sync::Arc, time::Duration};
 
 /// How long a thread waits for the writer's state before it checks whether another one has merged.
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
+/// When a merge is tried again that has failed.
+const AGAIN_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Why the memtable is merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,7 +207,7 @@ impl Engine {
 
     /// Has another thread merge when the commits are old enough.
     pub(crate) fn merge_later(self: &Arc<Self>) -> io::Result<()> {
-        self.merger.ask(self, IDLE_MAX, merge_old)
+        self.merger.ask(self, AGE_CHECK_INTERVAL, merge_old)
     }
 
     /// Stops using the empty memtable.
@@ -223,24 +228,26 @@ impl Engine {
     }
 }
 
-/// Merges the commits if they are old. Returns whether that is to be asked again.
-fn merge_old(engine: &Arc<Engine>) -> bool {
-    let is_awaited = engine.committer.published.notifier.is_awaited();
-    let age_max = engine.policies.flush_limits.age;
+/// Merges the commits if they are old. Returns after what time that is to be asked again.
+fn merge_old(engine: &Arc<Engine>) -> Option<Duration> {
+    // By a thread that waits for commits, or a process that has joined.
+    let is_awaited = engine.committer.published.notifier.is_awaited() || !is_alone(engine);
+    // The time until a flush begins with the merge.
+    let age_max = engine.policies.flush_limits.age / 2;
     if !is_awaited && engine.memtable.lock().is_young(age_max) {
-        return true;
+        return Some(AGE_CHECK_INTERVAL);
     }
     if engine.merge_memtable(MergeReason::Limits).is_ok() {
-        return false;
+        return None;
     }
     // The next reader or writer reports an error.
     if engine.refuse_poisoned().is_err() {
         // The memtable is abandoned, so that other processes can join and recover.
         let _ = engine.merge_memtable(MergeReason::Limits);
-        return false;
+        return None;
     }
-    // Without space it is tried again later.
-    true
+    // Without space, for example. Trying takes long if there are many commits.
+    Some(AGAIN_AFTER_FAILURE)
 }
 
 /// Begins a transaction that merges the commits in the memtable, which is not empty. Others can be

@@ -1,10 +1,7 @@
 //! When the memtable is merged, and by which thread.
 
 use super::MemtableState;
-use std::{
-    mem,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 /// With this many changes the memtable is merged, while no reader asks for a merge. With each one
 /// that does, the number is halved, down to the other one, so that readers do not wait for long
@@ -16,9 +13,10 @@ const IN_BACKGROUND: usize = 256;
 /// With this part of a half of the log used, in hundredths, it is merged, or commits wait for that.
 pub(super) const HALF_FULL: usize = 50;
 const NEARLY_FULL: usize = 90;
-/// How long a commit stays in the memtable while others follow, and if none follows.
+/// How long a commit stays in the memtable.
 const AGE_MAX: Duration = Duration::from_secs(1);
-pub(crate) const IDLE_MAX: Duration = Duration::from_millis(10);
+/// How often it is decided whether it is merged because of that.
+pub(crate) const AGE_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The thread that has to merge the memtable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,15 +49,11 @@ impl MemtableState {
         self.change_limit = limit.clamp(CHANGES_MIN, CHANGES_MAX);
     }
 
-    /// Whether it need not be merged yet, if a commit stays at most `age_max` where others follow.
-    /// That is asked each [`IDLE_MAX`].
+    /// Whether it need not be merged yet, if a commit stays at most `age_max`.
     pub(crate) fn is_young(&mut self, age_max: Duration) -> bool {
-        let before = mem::replace(&mut self.newer_seen, self.newer.commit_count);
         let age_max = age_max.min(AGE_MAX);
         let is_old = |since: Instant| since.elapsed() >= age_max;
-        let is_young = self.newer.commit_count > before
-            && !self.is_full()
-            && !self.newer_since.is_none_or(is_old);
+        let is_young = !self.is_full() && !self.newer_since.is_none_or(is_old);
         // A thread that was asked to merge may have found that the limit is higher now.
         self.is_asked &= !is_young;
         is_young
@@ -113,20 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_while_commits_follow_and_until_the_first_is_old() {
+    fn it_stays_until_its_first_commit_is_old() {
         let mut state = filled(1 << 20, 5);
-        let is_young = |state: &mut MemtableState| {
-            state.newer.add(TransactionId(0), Vec::new());
-            state.is_young(Duration::MAX)
-        };
-        assert!(is_young(&mut state));
-        assert!(!state.is_young(Duration::MAX), "no commit has followed");
-        assert!(is_young(&mut state));
-        state.newer_since = Instant::now().checked_sub(AGE_MAX);
-        assert!(!is_young(&mut state));
-        state.newer_since = Some(Instant::now());
-        state.newer.add(TransactionId(0), Vec::new());
+        assert!(state.is_young(Duration::MAX));
         assert!(!state.is_young(Duration::ZERO), "the user wants it sooner");
+        state.newer_since = Instant::now().checked_sub(AGE_MAX);
+        assert!(!state.is_young(Duration::MAX));
+        state.newer_since = None;
+        assert!(!state.is_young(Duration::MAX), "an earlier process left it");
     }
 
     #[test]

@@ -2199,8 +2199,8 @@ teak_code teak_db_clone(teak_db db, teak_db *clone, teak_error *error);
 /**
  * Closes a database. The last handle of an opening flushes all commits to the disk, and reports a
  * failure to do so. Open read transactions and tickets stay usable, but no new ones can begin.
- * Calls that wait for a writer at that time return TEAK_INVALID_HANDLE when it has ended, and the
- * file stays open until then.
+ * Calls that wait for a writer at that time return TEAK_INVALID_HANDLE when it has ended. Those
+ * calls, backups, checks and compactions keep the file open until they return.
  *
  * Threads: any, while no other call uses the handle. The handle ends even if there is an error,
  * except with the first two.

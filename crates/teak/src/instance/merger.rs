@@ -35,8 +35,8 @@ struct MergeSignalState {
 }
 
 impl Merger {
-    /// Has the thread call `merge` after `delay`, and again after the time that this returns. It does
-    /// not keep `owner`.
+    /// Has the thread call `merge` after `delay`, and again after the time that this returns. It
+    /// does not keep `owner`.
     ///
     /// # Errors
     ///

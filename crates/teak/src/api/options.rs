@@ -140,7 +140,9 @@ impl Options {
 
     /// Sets how long a lazy commit may wait before a background thread flushes it, in whole
     /// milliseconds; [`Duration::MAX`] for no limit. A new database has 5 seconds. Stored in the
-    /// file, like [`Options::durability`].
+    /// file, like [`Options::durability`]. For a small commit in the
+    /// [memtable](Options::memtable) the time begins when it is merged: after half of this time, or
+    /// a second, at most.
     pub fn flush_after(mut self, age: Duration) -> Self {
         self.settings.flush_after = Some(age);
         self

@@ -58,8 +58,9 @@
 //! records only flush a page of a log, which threads share ([`Options::memtable`]).
 //!
 //! Lazy commits are flushed when the oldest is 5 seconds old ([`Options::flush_after`]) or when
-//! they have written a number of bytes ([`Options::flush_after_bytes`], no limit by default). Until
-//! a flush, pages of the last flushed state are not reused, so a file with heavy lazy changes is up
+//! they have written a number of bytes ([`Options::flush_after_bytes`], no limit by default). For
+//! small ones in the memtable both begin when they are merged, at most a second later. Until a
+//! flush, pages of the last flushed state are not reused, so a file with heavy lazy changes is up
 //! to twice as long; a limit of bytes bounds that.
 //!
 //! # When do readers see a commit?

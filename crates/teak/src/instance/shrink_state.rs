@@ -42,7 +42,7 @@ pub(crate) struct ShrinkState {
     /// Where the file may be truncated, and when.
     pub(crate) truncation_point: TruncationPoint,
     /// Whether it is expected that the file becomes shorter by more commits.
-    pub(crate) is_hoped: bool,
+    pub(crate) is_shrinking: bool,
     /// After how many commits in a row that was probable, and the file was not shorter.
     in_vain: u32,
     page_count: u64,
@@ -68,7 +68,7 @@ impl ShrinkState {
             false => 0,
         };
         let is_expected = is_probable && self.in_vain <= IN_VAIN_MAX;
-        self.is_hoped = is_expected || self.tail.is_emptying();
+        self.is_shrinking = is_expected || self.tail.is_emptying();
     }
 }
 

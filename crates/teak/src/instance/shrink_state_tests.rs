@@ -83,7 +83,7 @@ fn a_file_that_does_not_become_shorter_is_not_expected_to_for_ever() {
     let mut state = ShrinkState::default();
     let mut note = |is_probable, page_count| {
         state.note_probable(is_probable, page_count);
-        state.is_hoped
+        state.is_shrinking
     };
     assert!(!note(false, 1000));
     assert!((0..IN_VAIN_MAX).all(|_| note(true, 1000)));
@@ -92,5 +92,5 @@ fn a_file_that_does_not_become_shorter_is_not_expected_to_for_ever() {
     assert!(!note(false, 500) && note(true, 500));
     state.tail.begin(1);
     (0..2 * IN_VAIN_MAX).for_each(|_| state.note_probable(true, 500));
-    assert!(state.is_hoped, "pages are being moved");
+    assert!(state.is_shrinking, "pages are being moved");
 }

@@ -17,7 +17,7 @@
 //! | dropped trees are released | with each commit, the first 65,536 pages by the transaction that drops the tree | 4 times the pages that the commit takes, 64 to 512, or as many as it takes | `dropped.rs` |
 //!
 //! Small commits are merged into the trees in eights while the file is being made shorter
-//! (`policy::is_shrinking`), so that this proceeds with them.
+//! (`policy::note_shrinking`), so that this proceeds with them.
 //!
 //! None of this makes a commit fail for lack of space, grows the file (except for a compaction that
 //! lifts large values), or touches a page that a pin sees. A failure is undone, and a pause

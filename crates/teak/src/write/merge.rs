@@ -186,7 +186,7 @@ impl Engine {
             return self.release_memtable();
         }
         match memtable_capacity(self, writer) {
-            Some(capacity) => memtable.set_capacity(capacity, writer.shrink.is_hoped),
+            Some(capacity) => memtable.set_capacity(capacity, writer.shrink.is_shrinking),
             None => memtable.close(),
         }
         let is_full = memtable.is_full();

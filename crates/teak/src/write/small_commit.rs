@@ -165,7 +165,7 @@ fn begin_memtable(
     match is_begun {
         true => {
             assert!(memtable.is_empty(), "it gets its first commit after this");
-            memtable.set_capacity(capacity, writer.shrink.is_hoped);
+            memtable.set_capacity(capacity, writer.shrink.is_shrinking);
             engine.committer.process_writer_lock.set_kept(true);
         }
         false => engine.leave_memtable(memtable),

@@ -195,10 +195,15 @@ impl Shared {
             return false;
         }
         *last_checked = Some(Instant::now());
+        let Some(_gate) = self.lock_file.try_gate() else {
+            return false;
+        };
         // A process locks its byte of the lock file before it counts itself as one that joins.
         let is_alone = matches!(self.lock_file.has_others(), Ok(false));
         if is_alone {
             self.alone_since.store(joined, Relaxed);
+            // It may be long until commits go to the trees, which checks who has died.
+            self.release_dead_readers_blocks();
         }
         is_alone
     }

@@ -123,6 +123,10 @@ const PARALLEL_STEPS: &[CiStep] = &[
     step("model", "cargo xtask model --ops 400000 --seed 1"),
     step("protocol", "cargo xtask protocol --commits 3 --mishaps 2"),
     step(
+        "protocol of the memtable",
+        "cargo xtask protocol memtable --commits 3 --mishaps 2",
+    ),
+    step(
         "kill",
         "cargo xtask kill --count 200 --seed 1 --program BUILT/teak",
     ),

@@ -38,6 +38,7 @@ mod decision;
 mod engine;
 mod engine_memory;
 mod journal;
+mod memtable;
 mod recovery;
 mod redo;
 mod rules;
@@ -48,14 +49,16 @@ mod successors;
 mod tests;
 
 use crate::Result;
-use clap::value_parser;
+use clap::{Subcommand, value_parser};
 use rules::{Planted, Rules, SearchBounds};
-use search::search;
-use std::time::Instant;
+use search::{report, search};
 
 /// Checks every state of a small model of commits, flushes, crashes and recovery
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ProtocolArguments {
+    #[command(subcommand)]
+    other: Option<OtherModel>,
     /// Number of commits
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u8).range(0..=8))]
     commits: u8,
@@ -77,8 +80,17 @@ pub(crate) struct ProtocolArguments {
     planted: Option<Planted>,
 }
 
+/// A model of another part.
+#[derive(Subcommand)]
+enum OtherModel {
+    Memtable(memtable::MemtableProtocolArguments),
+}
+
 /// Searches, and prints the shortest path to a violation.
 pub(crate) fn run(arguments: &ProtocolArguments) -> Result {
+    if let Some(OtherModel::Memtable(arguments)) = &arguments.other {
+        return memtable::run(arguments);
+    }
     let rules = Rules {
         planted: arguments.planted,
         bounds: SearchBounds {
@@ -89,30 +101,9 @@ pub(crate) fn run(arguments: &ProtocolArguments) -> Result {
             entries: arguments.entries,
         },
     };
-    let begin = Instant::now();
-    let outcome = search(&rules);
-    println!(
-        "{} commits, {} mishaps, {} pages, {} readers, {} entries: up to {} steps, {} endings, \
-         {:.1} s",
-        arguments.commits,
-        arguments.mishaps,
-        arguments.pages,
-        arguments.readers,
-        arguments.entries,
-        outcome.depth,
-        outcome.endings,
-        begin.elapsed().as_secs_f64()
+    let title = format!(
+        "{} commits, {} mishaps, {} pages, {} readers, {} entries",
+        arguments.commits, arguments.mishaps, arguments.pages, arguments.readers, arguments.entries
     );
-    if let Some(found) = &outcome.violation {
-        println!("violation: {}", found.violation);
-        for (line, number) in found.trace.iter().zip(1..) {
-            println!("{number:>4}. {line}");
-        }
-    }
-    let violations = usize::from(outcome.violation.is_some());
-    println!("{} states, {violations} violations", outcome.states);
-    match outcome.violation {
-        None => Ok(()),
-        Some(_) => Err(failure!("the protocol breaks a promise")),
-    }
+    report(&title, || search(&rules))
 }

@@ -214,6 +214,10 @@ impl Steps {
         self.0.push((action, result));
     }
 
+    pub(super) fn into_inner(self) -> Vec<(Action, Result<ProtocolState, ProtocolViolation>)> {
+        self.0
+    }
+
     pub(super) fn drain(
         &mut self,
     ) -> impl Iterator<Item = (Action, Result<ProtocolState, ProtocolViolation>)> {

@@ -23,28 +23,6 @@ use super::{
 };
 use arrayvec::ArrayVec;
 use locations::{name_contents, rename, sort_pages, sort_slots};
-use std::hash::{Hash, Hasher};
-use xxhash_rust::xxh3::xxh3_128;
-
-/// The fingerprint that identifies a state.
-pub(super) fn fingerprint(state: &ProtocolState) -> u128 {
-    let mut bytes = Bytes::default();
-    state.hash(&mut bytes);
-    xxh3_128(&bytes.0)
-}
-
-#[derive(Default)]
-struct Bytes(Vec<u8>);
-
-impl Hasher for Bytes {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.len() as u64
-    }
-}
 
 pub(super) fn canonical(state: ProtocolState, rules: &Rules) -> ProtocolState {
     let mut state = simplified(state, rules);

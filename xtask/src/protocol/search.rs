@@ -1,17 +1,59 @@
 //! Breadth-first search through all states, which finds the shortest path to a violation.
 
-use super::{
-    actions::{Action, ProtocolViolation, Steps},
-    canonical::{canonical, fingerprint, simplified},
-    rules::Rules,
-    state::{ProtocolState, SLOT_COUNT},
-    successors::{ends_well, successors},
-};
+use crate::Result as TaskResult;
 use std::{
     collections::HashSet,
-    fmt::Write,
-    hash::{BuildHasherDefault, Hasher},
+    fmt::Display,
+    hash::{BuildHasherDefault, Hash, Hasher},
+    time::Instant,
 };
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The rules of a model, and the bounds of the search.
+pub(super) trait Model {
+    type State: Clone + Hash;
+    type Action: Copy + Display;
+    type Violation: Copy + Display;
+
+    fn first(&self) -> Self::State;
+
+    /// One state for all that differ only in names.
+    fn canonical(&self, state: Self::State) -> Self::State;
+
+    /// Like [`Self::canonical`], but names stay the same from step to step where that is possible.
+    fn simplified(&self, state: Self::State) -> Self::State;
+
+    /// All possible next steps of `state`.
+    fn successors(&self, state: &Self::State) -> ModelSteps<Self>;
+
+    /// Whether the rest after `state` has no violations, and no new states.
+    fn ends_well(&self, state: &Self::State) -> bool;
+
+    /// A description of a step from `state` to `next`.
+    fn line(&self, action: Self::Action, state: &Self::State, next: &Self::State) -> String;
+}
+
+/// Steps of a model, with the state after each one.
+pub(super) type StepList<M> = Vec<(
+    <M as Model>::Action,
+    Result<<M as Model>::State, <M as Model>::Violation>,
+)>;
+
+/// The next steps of a state.
+pub(super) struct ModelSteps<M: Model + ?Sized> {
+    pub(super) steps: StepList<M>,
+    /// The number of other steps, which were checked, and after which nothing is left to check.
+    pub(super) endings: u64,
+}
+
+impl<M: Model> Default for ModelSteps<M> {
+    fn default() -> Self {
+        Self {
+            steps: Vec::new(),
+            endings: 0,
+        }
+    }
+}
 
 /// The result of a search.
 pub(super) struct SearchOutcome {
@@ -24,9 +66,29 @@ pub(super) struct SearchOutcome {
 }
 
 pub(super) struct FoundViolation {
-    pub(super) violation: ProtocolViolation,
+    pub(super) violation: String,
     /// A description of each step of the path.
     pub(super) trace: Vec<String>,
+}
+
+/// The fingerprint that identifies a state.
+fn fingerprint(state: &impl Hash) -> u128 {
+    let mut bytes = Bytes::default();
+    state.hash(&mut bytes);
+    xxh3_128(&bytes.0)
+}
+
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Hasher for Bytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.len() as u64
+    }
 }
 
 /// Stores keys unchanged, because they are hashes already.
@@ -61,7 +123,7 @@ struct ReachedStates {
 
 impl ReachedStates {
     /// The number of a state, if it is new.
-    fn note(&mut self, state: &ProtocolState, parent: u32) -> Option<u32> {
+    fn note(&mut self, state: &impl Hash, parent: u32) -> Option<u32> {
         let fingerprint = fingerprint(state);
         self.seen.insert(fingerprint).then(|| {
             self.fingerprints.push(fingerprint);
@@ -83,31 +145,31 @@ impl ReachedStates {
 }
 
 /// Checks all states within the bounds, up to the first violation.
-pub(super) fn search(rules: &Rules) -> SearchOutcome {
+pub(super) fn search<M: Model>(model: &M) -> SearchOutcome {
     let mut reached = ReachedStates::default();
-    let first = canonical(ProtocolState::first(&rules.bounds), rules);
+    let first = model.canonical(model.first());
     reached.note(&first, 0);
     let mut level = vec![(0, first)];
-    let mut steps = Steps::default();
     let mut depth = 0;
     let mut endings = 0;
     while !level.is_empty() {
         let mut next_level = Vec::new();
         for (index, state) in &level {
-            successors(state, rules, &mut steps);
-            for (_, result) in steps.drain() {
+            let next = model.successors(state);
+            endings += next.endings;
+            for (_, result) in next.steps {
                 let next = match result {
-                    Ok(next) if ends_well(&next, rules) => {
+                    Ok(next) if model.ends_well(&next) => {
                         endings += 1;
                         continue;
                     }
-                    Ok(next) => canonical(next, rules),
+                    Ok(next) => model.canonical(next),
                     Err(violation) => {
                         return SearchOutcome {
                             states: reached.parents.len(),
                             endings,
                             depth: depth + 1,
-                            violation: Some(trace(rules, &reached.path_to(*index), violation)),
+                            violation: Some(trace(model, &reached.path_to(*index), violation)),
                         };
                     }
                 };
@@ -127,66 +189,60 @@ pub(super) fn search(rules: &Rules) -> SearchOutcome {
     }
 }
 
-/// Walks a path again without sorting pages and slots, so that each has the same name in every
-/// line.
-fn trace(rules: &Rules, path: &[u128], violation: ProtocolViolation) -> FoundViolation {
-    let mut state = ProtocolState::first(&rules.bounds);
+/// Walks a path again without sorting what is interchangeable, so that each thing has the same name
+/// in every line.
+fn trace<M: Model>(model: &M, path: &[u128], violation: M::Violation) -> FoundViolation {
+    let mut state = model.first();
     let mut trace = Vec::new();
-    let mut steps = Steps::default();
     for &wanted in &path[1..] {
-        successors(&state, rules, &mut steps);
-        let step = steps.drain().find_map(|(action, result)| {
+        let mut steps = model.successors(&state).steps.into_iter();
+        let step = steps.find_map(|(action, result)| {
             let next = result.ok()?;
-            (fingerprint(&canonical(next.clone(), rules)) == wanted).then_some((action, next))
+            (fingerprint(&model.canonical(next.clone())) == wanted).then_some((action, next))
         });
         let Some((action, next)) = step else {
             trace.push("(the path from here is lost)".to_owned());
-            return FoundViolation { violation, trace };
+            return FoundViolation {
+                violation: violation.to_string(),
+                trace,
+            };
         };
-        trace.push(line(action, &state, &next));
-        state = simplified(next, rules);
+        trace.push(model.line(action, &state, &next));
+        state = model.simplified(next);
     }
-    successors(&state, rules, &mut steps);
-    let last = steps
-        .drain()
-        .find_map(|(action, result)| Some((action, result.err()?)));
+    let mut steps = model.successors(&state).steps.into_iter();
+    let last = steps.find_map(|(action, result)| Some((action, result.err()?)));
     if let Some((action, _)) = last {
         trace.push(action.to_string());
     }
     FoundViolation {
-        violation: last.map_or(violation, |(_, violation)| violation),
+        violation: last
+            .map_or(violation, |(_, violation)| violation)
+            .to_string(),
         trace,
     }
 }
 
-/// An action, and the effect of a power cut on the contents of the cache.
-fn line(action: Action, state: &ProtocolState, next: &ProtocolState) -> String {
-    let mut line = action.to_string();
-    if action != Action::PowerCut {
-        return line;
-    }
-    for slot in 0..SLOT_COUNT as u8 {
-        if state.slots[usize::from(slot)].is_certainly(next.slots[usize::from(slot)].cache) {
-            continue;
-        }
-        let _ = match next.cached_record(slot) {
-            Some(record) => write!(
-                line,
-                "; slot {slot} has the record of commit {}",
-                next.name(record.commit)
-            ),
-            None => write!(line, "; slot {slot} cannot be read"),
-        };
-    }
-    for (page, (before, after)) in state.pages.iter().zip(&next.pages).enumerate() {
-        if !before.is_certainly(after.cache) {
-            let content = match after.cache {
-                0 => "unreferenced contents",
-                content if content == before.cache => "the last write",
-                _ => "an earlier write",
-            };
-            let _ = write!(line, "; page {page} has {content}");
+/// Prints the outcome of a search, which is an error if there is a violation.
+pub(super) fn report(title: &str, search: impl FnOnce() -> SearchOutcome) -> TaskResult {
+    let begin = Instant::now();
+    let outcome = search();
+    println!(
+        "{title}: up to {} steps, {} endings, {:.1} s",
+        outcome.depth,
+        outcome.endings,
+        begin.elapsed().as_secs_f64()
+    );
+    if let Some(found) = &outcome.violation {
+        println!("violation: {}", found.violation);
+        for (line, number) in found.trace.iter().zip(1..) {
+            println!("{number:>4}. {line}");
         }
     }
-    line
+    let violations = usize::from(outcome.violation.is_some());
+    println!("{} states, {violations} violations", outcome.states);
+    match outcome.violation {
+        None => Ok(()),
+        Some(_) => Err(failure!("the protocol breaks a promise")),
+    }
 }

@@ -1,14 +1,52 @@
 //! The next states of a state.
 
 use super::{
-    actions::{Action, Steps},
+    actions::{Action, ProtocolViolation, Steps},
+    canonical::{canonical, simplified},
     crash, engine, recovery, redo,
     rules::Rules,
-    state::{EnginePhase, ProtocolState},
+    search::{Model, ModelSteps},
+    state::{EnginePhase, ProtocolState, SLOT_COUNT},
 };
+use std::fmt::Write;
+
+impl Model for Rules {
+    type State = ProtocolState;
+    type Action = Action;
+    type Violation = ProtocolViolation;
+
+    fn first(&self) -> ProtocolState {
+        ProtocolState::first(&self.bounds)
+    }
+
+    fn canonical(&self, state: ProtocolState) -> ProtocolState {
+        canonical(state, self)
+    }
+
+    fn simplified(&self, state: ProtocolState) -> ProtocolState {
+        simplified(state, self)
+    }
+
+    fn successors(&self, state: &ProtocolState) -> ModelSteps<Self> {
+        let mut steps = Steps::default();
+        successors(state, self, &mut steps);
+        ModelSteps {
+            steps: steps.into_inner(),
+            endings: 0,
+        }
+    }
+
+    fn ends_well(&self, state: &ProtocolState) -> bool {
+        ends_well(state, self)
+    }
+
+    fn line(&self, action: Action, state: &ProtocolState, next: &ProtocolState) -> String {
+        line(action, state, next)
+    }
+}
 
 /// All possible next states of `state`.
-pub(super) fn successors(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
+fn successors(state: &ProtocolState, rules: &Rules, steps: &mut Steps) {
     match &state.phase {
         EnginePhase::Down => steps.push(Action::Open, recovery::open(state, rules)),
         EnginePhase::Redoing { .. } => redo::redoing(state, rules, steps),
@@ -27,7 +65,7 @@ pub(super) fn successors(state: &ProtocolState, rules: &Rules, steps: &mut Steps
 
 /// Whether the rest after `state` has only one course without violations. No commit and no mishap
 /// is left then, so nothing new is written.
-pub(super) fn ends_well(state: &ProtocolState, rules: &Rules) -> bool {
+fn ends_well(state: &ProtocolState, rules: &Rules) -> bool {
     if state.commits_left > 0 || state.mishaps_left > 0 {
         return false;
     }
@@ -48,4 +86,36 @@ pub(super) fn ends_well(state: &ProtocolState, rules: &Rules) -> bool {
             _ => return false,
         }
     }
+}
+
+/// An action, and the effect of a power cut on the contents of the cache.
+fn line(action: Action, state: &ProtocolState, next: &ProtocolState) -> String {
+    let mut line = action.to_string();
+    if action != Action::PowerCut {
+        return line;
+    }
+    for slot in 0..SLOT_COUNT as u8 {
+        if state.slots[usize::from(slot)].is_certainly(next.slots[usize::from(slot)].cache) {
+            continue;
+        }
+        let _ = match next.cached_record(slot) {
+            Some(record) => write!(
+                line,
+                "; slot {slot} has the record of commit {}",
+                next.name(record.commit)
+            ),
+            None => write!(line, "; slot {slot} cannot be read"),
+        };
+    }
+    for (page, (before, after)) in state.pages.iter().zip(&next.pages).enumerate() {
+        if !before.is_certainly(after.cache) {
+            let content = match after.cache {
+                0 => "unreferenced contents",
+                content if content == before.cache => "the last write",
+                _ => "an earlier write",
+            };
+            let _ = write!(line, "; page {page} has {content}");
+        }
+    }
+    line
 }

@@ -16,7 +16,10 @@
 use crate::{Result, TransactionId, commit::state::failure::CommitFailure, sync::lock};
 use std::{
     io, mem,
-    sync::Mutex,
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Release},
+    },
     thread::{self, Thread},
 };
 
@@ -25,24 +28,59 @@ pub(crate) const FLUSHING: &str = "flushing the write-ahead log";
 /// How much of the log is on the disk, and the threads that wait for more.
 #[derive(Default, Debug)]
 pub(crate) struct LogFlush {
+    /// The last durable commit in the log that is on the disk.
+    flushed: AtomicU64,
     state: Mutex<LogFlushState>,
 }
 
 #[derive(Default, Debug)]
 struct LogFlushState {
-    /// The last durable commit in the log that is on the disk.
-    flushed: TransactionId,
     is_flushing: bool,
-    /// Threads that wait for these commits.
-    waiting: Vec<(TransactionId, Thread)>,
+    /// Those that wait for a flush, in the order in which they came.
+    waiting: Vec<Arc<LogWaiter>>,
     /// The error of a flush. No later one is trusted.
     failure: Option<CommitFailure>,
+}
+
+/// A thread that waits for a commit.
+#[derive(Debug)]
+struct LogWaiter {
+    commit: TransactionId,
+    thread: Thread,
+    is_called: AtomicBool,
+    /// Others that it has to call.
+    calls: OnceLock<Arc<CallTree>>,
+}
+
+impl LogWaiter {
+    fn call(&self) {
+        self.is_called.store(true, Release);
+        self.thread.unpark();
+    }
+}
+
+/// Threads to call. To wake one can take as long as to append several commits, so those that were
+/// called call others, two each, and the next flush begins sooner.
+#[derive(Debug)]
+struct CallTree(Mutex<Vec<Arc<LogWaiter>>>);
+
+impl CallTree {
+    /// CallTree two threads.
+    fn go_on(self: Arc<Self>) {
+        for _ in 0..2 {
+            let Some(waiting) = lock(&self.0).pop() else {
+                return;
+            };
+            let _ = waiting.calls.set(Arc::clone(&self));
+            waiting.call();
+        }
+    }
 }
 
 impl LogFlush {
     /// The last durable commit in the log that is on the disk.
     pub(crate) fn flushed(&self) -> TransactionId {
-        lock(&self.state).flushed
+        TransactionId(self.flushed.load(Acquire))
     }
 
     /// Returns when `commit` is on the disk. `flush` flushes the log, and returns the last commit
@@ -56,34 +94,59 @@ impl LogFlush {
         commit: TransactionId,
         flush: impl Fn() -> io::Result<TransactionId>,
     ) -> Result<()> {
-        let mut state = lock(&self.state);
-        while state.flushed < commit {
+        while self.flushed() < commit {
+            let mut state = lock(&self.state);
             if let Some(failure) = &state.failure {
                 return Err(failure.to_error());
             }
             if state.is_flushing {
-                let own = thread::current();
-                state.waiting.push((commit, own.clone()));
+                let waiting = Arc::new(LogWaiter {
+                    commit,
+                    thread: thread::current(),
+                    is_called: AtomicBool::new(false),
+                    calls: OnceLock::new(),
+                });
+                state.waiting.push(Arc::clone(&waiting));
                 drop(state);
-                thread::park();
-                state = lock(&self.state);
-                state.waiting.retain(|(_, thread)| thread.id() != own.id());
-                continue;
+                while !waiting.is_called.load(Acquire) {
+                    thread::park();
+                }
+                if let Some(calls) = waiting.calls.get() {
+                    Arc::clone(calls).go_on();
+                }
+            } else if self.flushed() < commit {
+                state.is_flushing = true;
+                drop(state);
+                let unfinished = UnfinishedFlush(self);
+                let flushed = flush();
+                mem::forget(unfinished);
+                self.end_flush(flushed);
             }
-            state.is_flushing = true;
-            drop(state);
-            let unfinished = UnfinishedFlush(self);
-            let flushed = flush();
-            mem::forget(unfinished);
-            state = lock(&self.state);
-            state.is_flushing = false;
-            match flushed {
-                Ok(last) => state.flushed = last,
-                Err(failure) => state.failure = Some(CommitFailure::new(FLUSHING, &failure)),
-            }
-            state.wake();
         }
         Ok(())
+    }
+
+    /// Notes the outcome of a flush. CallTree the threads whose commits are decided, and one of the
+    /// others, which flushes next.
+    fn end_flush(&self, outcome: io::Result<TransactionId>) {
+        let mut state = lock(&self.state);
+        state.is_flushing = false;
+        match outcome {
+            Ok(last) => self.flushed.store(last.0, Release),
+            Err(failure) => state.failure = Some(CommitFailure::new(FLUSHING, &failure)),
+        }
+        let (flushed, has_failed) = (self.flushed(), state.failure.is_some());
+        let is_decided = |waiting: &Arc<LogWaiter>| has_failed || waiting.commit <= flushed;
+        let next = (state.waiting.iter()).position(|waiting| !is_decided(waiting));
+        let next = next.map(|index| state.waiting.remove(index));
+        // Called from the end on.
+        let all = mem::take(&mut state.waiting).into_iter().rev();
+        let (decided, mut undecided) = all.partition::<Vec<_>, _>(is_decided);
+        undecided.reverse();
+        state.waiting = undecided;
+        drop(state);
+        next.iter().for_each(|next| next.call());
+        Arc::new(CallTree(Mutex::new(decided))).go_on();
     }
 }
 
@@ -92,27 +155,7 @@ struct UnfinishedFlush<'f>(&'f LogFlush);
 
 impl Drop for UnfinishedFlush<'_> {
     fn drop(&mut self) {
-        let mut state = lock(&self.0.state);
-        state.is_flushing = false;
         let failure = io::Error::other("the thread that flushed panicked");
-        state.failure = Some(CommitFailure::new(FLUSHING, &failure));
-        state.wake();
-    }
-}
-
-impl LogFlushState {
-    /// Wakes the threads whose commits are decided, and one of the others, which flushes next.
-    fn wake(&mut self) {
-        let is_decided = |commit| commit <= self.flushed || self.failure.is_some();
-        let mut next = None;
-        self.waiting.retain(|(commit, thread)| {
-            if is_decided(*commit) {
-                thread.unpark();
-            } else if next.is_none() {
-                next = Some(thread.clone());
-            }
-            !is_decided(*commit)
-        });
-        next.iter().for_each(Thread::unpark);
+        self.0.end_flush(Err(failure));
     }
 }

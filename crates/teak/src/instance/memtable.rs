@@ -380,6 +380,7 @@ impl MemtableState {
             && !is_left
         {
             log_end = wal.position().last_entry;
+            wal.begin_merge();
             if !self.is_closed && (!is_older_half_needed || planted!(LogReused)) {
                 wal.turn_over(last);
             }

@@ -1,6 +1,8 @@
 //! The write-ahead log of the memtable: a file next to the database with one entry for each commit
 //! in the memtable. It is written by a call of the system, so its commits survive the death of the
-//! process. It is flushed for durable commits only (`log_flush.rs`).
+//! process. It is flushed for durable commits only (`log_flush.rs`). While all commits are durable,
+//! their entries stay in memory until a flush writes them straight to the disk
+//! (`wal/unwritten.rs`).
 //!
 //! The file has two halves. Each begins with a header, and has the entries of some commits in
 //! order. While those of one half are merged, commits follow in the other one.
@@ -16,11 +18,11 @@
 //! | 56 | 0 if the commit is in the trees, and the checksum is that of its catalog root; 1 if it is an entry of the other half, and the checksum that of the entry |
 //! | 64 | checksum of the bytes before |
 //!
-//! Entries follow without gaps: a checksum; the length of the entry (4 bytes) and the number of its
-//! operations (4); each operation: lengths of the table's name (2), of the key (2) and of the value
-//! (4, all ones for a removal), and these bytes. The checksum of an entry covers that of the entry
-//! before it, or of the header. So neither a part of an entry nor an entry left from earlier ever
-//! counts. All numbers are little-endian.
+//! Each entry follows the one before, or begins with the next block of 512 bytes: a checksum; the
+//! length of the entry (4 bytes) and the number of its operations (4); each operation: lengths of
+//! the table's name (2), of the key (2) and of the value (4, all ones for a removal), and these
+//! bytes. The checksum of an entry covers that of the entry before it, or of the header. So neither
+//! a part of an entry nor an entry left from earlier ever counts. All numbers are little-endian.
 //!
 //! A header is written with the first entry after it. The record of a commit that merges has the
 //! checksum of the last entry that it merged. So recovery finds the entries that follow the newest
@@ -28,27 +30,27 @@
 //! those of the other half, if they continue.
 
 mod entry;
+mod left;
+mod unwritten;
 
 use crate::{
-    Checksum, Error, Result, TransactionId,
-    io::{LockMode, LogFile, random_id, remove_file},
+    Checksum, TransactionId,
+    io::{BLOCK_LEN, LockMode, LogFile, random_id},
     record::Record,
-    share::names::log_path,
 };
 pub(crate) use entry::Change;
-use entry::{ENTRY_HEAD_LEN, REMOVED, changes_of, entry_at, number_at};
-use std::{
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use entry::{ENTRY_HEAD_LEN, REMOVED, number_at};
+pub(crate) use left::{LeftWal, remove_log_of};
+use std::{io, path::Path, sync::Arc};
+use unwritten::Unwritten;
+pub(crate) use unwritten::WalFlush;
 
 /// The most bytes of the file, and of a half.
 const WAL_LEN: usize = 2 * HALF_LEN;
 const HALF_LEN: usize = 4 << 20;
 /// A half gets blocks on the disk for so many bytes at a time.
 const FILL_LEN: usize = 256 << 10;
-const MAGIC: [u8; 8] = *b"TeakWal3";
+const MAGIC: [u8; 8] = *b"TeakWal4";
 const HEADER_LEN: usize = 72;
 
 /// The commit that the entries of a half follow.
@@ -78,6 +80,7 @@ pub(crate) struct Wal {
     last_entry: Checksum,
     /// The commits that the older half in use follows, and the present one.
     follows: (TransactionId, TransactionId),
+    unwritten: Unwritten,
     buffer: Vec<u8>,
 }
 
@@ -110,12 +113,15 @@ impl Wal {
             last: Checksum(0),
             last_entry: Checksum(0),
             follows: Default::default(),
+            unwritten: Unwritten::default(),
             buffer: Vec::new(),
         })
     }
 
     /// Begins again, with entries that follow a commit in the trees.
     pub(crate) fn begin(&mut self, record: &Record) {
+        // Its commits are durable in the trees.
+        self.unwritten.forget();
         self.database = record.database_id;
         self.begin_half(named_by(record));
         self.follows = (record.transaction, record.transaction);
@@ -173,23 +179,33 @@ impl Wal {
     }
 
     /// Erases the entries after a place, as far as the system takes that. No more are appended.
-    pub(crate) fn cut(&self, position: WalPosition) {
+    pub(crate) fn cut(&mut self, position: WalPosition) {
+        self.unwritten.forget();
         let start = self.half_end - HALF_LEN;
         let is_in_this_half = (start + HEADER_LEN..=self.half_end).contains(&position.end);
         let used = position.end % HALF_LEN;
-        let has_room = used >= HEADER_LEN && used + ENTRY_HEAD_LEN <= HALF_LEN;
-        let entry = has_room.then_some(position.end);
+        let has_entry = used >= HEADER_LEN;
+        let next = [position.end, position.end.next_multiple_of(BLOCK_LEN)];
+        let heads = next.into_iter().filter(|_| has_entry);
+        let heads =
+            heads.filter(|at| at % HALF_LEN >= used && at % HALF_LEN + ENTRY_HEAD_LEN <= HALF_LEN);
         let header = (!is_in_this_half).then_some(start);
-        for at in entry.into_iter().chain(header) {
+        for at in heads.chain(header) {
             let _ = self.file.write(&[0; ENTRY_HEAD_LEN], at as u64);
         }
     }
 
-    /// Makes room on the disk for an entry with these changes. Returns `false` if the half or the
-    /// disk is full.
-    pub(crate) fn make_room<'c>(&mut self, changes: impl Iterator<Item = Change<'c>>) -> bool {
+    /// Makes room on the disk for an entry with these changes. `is_kept` is the result
+    /// of [`Self::keeps_next`]. Returns `false` if the half or the disk is full.
+    pub(crate) fn make_room<'c>(
+        &mut self,
+        changes: impl Iterator<Item = Change<'c>>,
+        is_kept: bool,
+    ) -> bool {
         let len: usize = changes.map(|change| change.len()).sum();
-        let end = self.end + ENTRY_HEAD_LEN + len;
+        let header_len = self.header.map_or(0, |header| header.len());
+        let len = header_len + ENTRY_HEAD_LEN + len;
+        let end = self.offset_of_next(len, is_kept) + len;
         if end > self.half_end {
             return false;
         }
@@ -201,12 +217,28 @@ impl Wal {
                 return false;
             }
             *filled += FILL_LEN;
+            self.unwritten.note_cached();
         }
         true
     }
 
+    /// Whether the entry of the next commit, which is durable or not, stays in memory until the log
+    /// is flushed. The commit has to wait for that then.
+    pub(crate) fn keeps_next(&mut self, is_durable: bool) -> bool {
+        self.unwritten.keeps_next(is_durable, self.file.is_direct())
+    }
+
+    /// Where an entry of this length, with a header, is written.
+    fn offset_of_next(&self, len: usize, is_kept: bool) -> usize {
+        let at = self.end - self.header.map_or(0, |header| header.len());
+        match is_kept {
+            true => self.unwritten.offset_after(at, len),
+            false => at,
+        }
+    }
+
     /// Appends an entry, for which [`Self::make_room`] has made room. The first one is written with
-    /// the header.
+    /// the header. `is_kept` is the result of [`Self::keeps_next`].
     ///
     /// # Errors
     ///
@@ -214,6 +246,7 @@ impl Wal {
     pub(crate) fn append<'c>(
         &mut self,
         changes: impl Iterator<Item = Change<'c>>,
+        is_kept: bool,
     ) -> io::Result<()> {
         let buffer = &mut self.buffer;
         buffer.clear();
@@ -233,21 +266,58 @@ impl Wal {
             count += 1;
         }
         let entry = &mut buffer[start..];
-        let len = entry.len();
-        entry[8..12].copy_from_slice(&(len as u32).to_le_bytes());
+        let entry_len = entry.len() as u32;
+        entry[8..12].copy_from_slice(&entry_len.to_le_bytes());
         entry[12..16].copy_from_slice(&count.to_le_bytes());
         let checksum = Checksum::of(entry);
         entry[..8].copy_from_slice(&checksum.0.to_le_bytes());
+        let len = buffer.len();
+        let offset = self.offset_of_next(len, is_kept);
         assert!(
-            self.end + len <= self.half_end,
+            offset + len <= self.half_end,
             "the caller has asked for room"
         );
-        self.file.write(buffer, (self.end - start) as u64)?;
+        match is_kept {
+            true => self.unwritten.append(offset, &self.buffer),
+            false => {
+                self.file.write(&self.buffer, offset as u64)?;
+                self.unwritten.note_cached();
+            }
+        }
         self.header = None;
-        self.end += len;
+        self.end = offset + len;
         self.last = checksum;
         self.last_entry = checksum;
         Ok(())
+    }
+
+    /// Writes all entries into the cache of the system, also later ones until a merge
+    /// [begins](Self::begin_merge). Returns `false` if a flush has to end before.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub(crate) fn write_out(&mut self) -> io::Result<bool> {
+        self.unwritten.write_out(&self.file)
+    }
+
+    /// Notes that a merge of all entries begins, all of which are in the cache.
+    pub(crate) fn begin_merge(&mut self) {
+        self.unwritten.resume();
+    }
+
+    /// Begins a flush of all entries so far. The caller performs it, and then calls
+    /// [`Self::end_flush`]. One thread flushes at a time.
+    ///
+    /// # Errors
+    ///
+    /// The system's error from writing entries.
+    pub(crate) fn begin_flush(&mut self) -> io::Result<WalFlush> {
+        self.unwritten.begin_flush(&self.file)
+    }
+
+    pub(crate) fn end_flush(&mut self) {
+        self.unwritten.end_flush();
     }
 
     /// Removes the file.
@@ -282,180 +352,6 @@ fn header_of(
     let checksum = Checksum::of(&header[..HEADER_LEN - 8]);
     header[HEADER_LEN - 8..].copy_from_slice(&checksum.0.to_le_bytes());
     header
-}
-
-/// The log that a process left.
-#[derive(Default, Debug)]
-pub(crate) struct LeftWal {
-    content: Vec<u8>,
-    /// Where each commit that counts begins in it.
-    entries: Vec<usize>,
-    /// Its path, if the file is a log.
-    path: Option<PathBuf>,
-}
-
-impl LeftWal {
-    /// Reads the log at `path`. It has commits only if they follow the commit of `record`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if the file cannot be read.
-    pub(crate) fn read(path: &Path, record: &Record) -> Result<Self> {
-        let read = LogFile::read(path, WAL_LEN);
-        let content =
-            read.map_err(|error| Error::io("reading the write-ahead log")(error).at(path))?;
-        let Some(content) = content.filter(|content| is_log(content)) else {
-            return Ok(Self::default());
-        };
-        let halves = [0, HALF_LEN].map(|start| Half::read(&content, start, record));
-        let [first, second] = &halves;
-        let in_order = [(first, second), (second, first)];
-        let following = in_order.map(|(half, other)| entries_after(record, half, other));
-        let entries = following.into_iter().max_by_key(Vec::len);
-        Ok(Self {
-            entries: entries.unwrap_or_default(),
-            content,
-            path: Some(path.to_path_buf()),
-        })
-    }
-
-    /// Number of commits.
-    pub(crate) fn commit_count(&self) -> u64 {
-        self.entries.len() as u64
-    }
-
-    /// The changes of all commits, in order.
-    pub(crate) fn changes(&self) -> impl Iterator<Item = Change<'_>> {
-        let starts = self.entries.iter();
-        starts.flat_map(|start| changes_of(&self.content[*start..]))
-    }
-
-    /// The last commit, if the log follows this one.
-    pub(crate) fn last(&self, base: TransactionId) -> TransactionId {
-        TransactionId(base.0 + self.commit_count())
-    }
-
-    /// Removes the file, if it is a log.
-    pub(crate) fn remove(&mut self) {
-        if let Some(path) = self.path.take() {
-            // If it stays, it is ignored: other commits follow the one that it names.
-            let _ = remove_file(&path);
-        }
-    }
-}
-
-/// The entries of one half.
-struct Half {
-    predecessor: Predecessor,
-    /// Where each one begins, and its checksum.
-    entries: Vec<(usize, Checksum)>,
-}
-
-impl Half {
-    /// Reads the half that begins at `start`; `None` if it is not of the database of `record`.
-    fn read(content: &[u8], start: usize, record: &Record) -> Option<Self> {
-        let half = content.get(start..)?;
-        let half = &half[..half.len().min(HALF_LEN)];
-        let header = half.first_chunk::<HEADER_LEN>()?;
-        let predecessor = Predecessor {
-            transaction: TransactionId(number_at(header, 24)),
-            checksum: Checksum(number_at(header, 32)),
-            is_entry: number_at(header, 56) == 1,
-        };
-        let nonce = header[40..48].try_into().expect("eight bytes");
-        let begin_count = number_at(header, 48);
-        if *header != header_of(&record.database_id, predecessor, nonce, begin_count) {
-            return None;
-        }
-        let mut entries = Vec::new();
-        let mut end = HEADER_LEN;
-        let mut last = Checksum(number_at(header, HEADER_LEN - 8));
-        while let Some((checksum, len)) = entry_at(half, end, last) {
-            entries.push((start + end, checksum));
-            end += len;
-            last = checksum;
-        }
-        Some(Self {
-            predecessor,
-            entries,
-        })
-    }
-
-    /// The commit of an entry.
-    fn transaction(&self, index: usize) -> TransactionId {
-        TransactionId(
-            self.predecessor
-                .transaction
-                .0
-                .saturating_add(index as u64 + 1),
-        )
-    }
-
-    /// How the other half names the last entry.
-    fn end(&self) -> Option<Predecessor> {
-        let (_, checksum) = *self.entries.last()?;
-        Some(Predecessor {
-            transaction: self.transaction(self.entries.len() - 1),
-            checksum,
-            is_entry: true,
-        })
-    }
-
-    /// The index of the first entry after the commit of a record. The commit is in the middle of a
-    /// half if a merge stopped there for a reader, or if appending an entry failed, which is there
-    /// nevertheless.
-    fn first_after(&self, record: &Record) -> Option<usize> {
-        let is_merged = |&(index, &(_, checksum)): &(usize, &(usize, Checksum))| {
-            checksum == record.log_end && self.transaction(index) == record.transaction
-        };
-        let merged = Predecessor {
-            transaction: record.transaction,
-            checksum: record.log_end,
-            is_entry: true,
-        };
-        if [named_by(record), merged].contains(&self.predecessor) {
-            return Some(0);
-        }
-        let found = self.entries.iter().enumerate().find(is_merged);
-        found.map(|(index, _)| index + 1)
-    }
-}
-
-/// Where the entries after the commit of a record begin, if the first one is in `half`, or the last
-/// one that it merged.
-fn entries_after(record: &Record, half: &Option<Half>, other: &Option<Half>) -> Vec<usize> {
-    let Some(half) = half else {
-        return Vec::new();
-    };
-    let Some(first) = half.first_after(record) else {
-        return Vec::new();
-    };
-    let continued = (other.iter()).filter(|other| half.end() == Some(other.predecessor));
-    let continued = continued.flat_map(|other| &other.entries);
-    let following = half.entries[first..].iter().chain(continued);
-    following.map(|(start, _)| *start).collect()
-}
-
-/// Whether a file is a log. Of each half the first entry may not have been written, or was lost in
-/// a power cut.
-fn is_log(content: &[u8]) -> bool {
-    let mut halves = content.chunks(HALF_LEN);
-    halves.all(|half| {
-        // Without the version of its layout.
-        let head = &half[..half.len().min(MAGIC.len() - 1)];
-        head == &MAGIC[..head.len()] || head.iter().all(|byte| *byte == 0)
-    })
-}
-
-/// Removes the log of a database that was deleted.
-pub(crate) fn remove_log_of(path: &Path) {
-    if let Some(log) = log_path(path)
-        && let Ok(Some(content)) = LogFile::read(&log, WAL_LEN)
-        && is_log(&content)
-    {
-        // It is ignored if it stays.
-        let _ = remove_file(&log);
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::{entry::half_number_at, *};
+use std::path::PathBuf;
 
 /// The record of a database, the same each time.
 fn record() -> Record {
@@ -32,9 +33,10 @@ fn begun() -> (tempfile::TempDir, PathBuf, Wal) {
 fn written() -> (tempfile::TempDir, PathBuf) {
     let (directory, path, mut wal) = begun();
     let first = [change("ash", Some("1")), change("elm", None)];
-    assert!(wal.make_room(first.into_iter()));
-    wal.append(first.into_iter()).unwrap();
-    wal.append([change("", Some(""))].into_iter()).unwrap();
+    assert!(wal.make_room(first.into_iter(), false));
+    wal.append(first.into_iter(), false).unwrap();
+    wal.append([change("", Some(""))].into_iter(), false)
+        .unwrap();
     (directory, path)
 }
 
@@ -60,12 +62,15 @@ fn commits_are_read_back() {
 fn a_log_that_is_cut_ends_there() {
     for turns_over in [false, true] {
         let (_directory, path, mut wal) = begun();
-        wal.append([change("ash", Some("1"))].into_iter()).unwrap();
+        wal.append([change("ash", Some("1"))].into_iter(), false)
+            .unwrap();
         let position = wal.position();
-        wal.append([change("elm", Some("2"))].into_iter()).unwrap();
+        wal.append([change("elm", Some("2"))].into_iter(), false)
+            .unwrap();
         if turns_over {
             wal.turn_over(TransactionId(record().transaction.0 + 2));
-            wal.append([change("fir", Some("3"))].into_iter()).unwrap();
+            wal.append([change("fir", Some("3"))].into_iter(), false)
+                .unwrap();
         }
         let count = || LeftWal::read(&path, &record()).unwrap().commit_count();
         assert_eq!(count(), 2 + u64::from(turns_over));
@@ -85,8 +90,8 @@ fn a_full_half_is_not_cut() {
     };
     let rest = HALF_LEN - HEADER_LEN - ENTRY_HEAD_LEN - empty(b"").len();
     let value = vec![1; rest];
-    assert!(wal.make_room([empty(&value)].into_iter()));
-    wal.append([empty(&value)].into_iter()).unwrap();
+    assert!(wal.make_room([empty(&value)].into_iter(), false));
+    wal.append([empty(&value)].into_iter(), false).unwrap();
     assert_eq!(wal.fill(), 100);
     wal.cut(wal.position());
     let left = LeftWal::read(&path, &record()).unwrap();
@@ -99,13 +104,15 @@ fn the_older_half_follows_an_earlier_commit() {
     let (_directory, _path, mut wal) = begun();
     let first = record().transaction;
     assert_eq!(wal.follows(), (first, first));
-    wal.append([change("ash", None)].into_iter()).unwrap();
+    wal.append([change("ash", None)].into_iter(), false)
+        .unwrap();
     let second = TransactionId(first.0 + 1);
     wal.turn_over(second);
     assert_eq!(wal.follows(), (first, second));
     wal.turn_over(TransactionId(first.0 + 9));
     assert_eq!(wal.follows(), (first, second), "the half has no entry yet");
-    wal.append([change("ash", None)].into_iter()).unwrap();
+    wal.append([change("ash", None)].into_iter(), false)
+        .unwrap();
     let third = TransactionId(first.0 + 2);
     wal.turn_over(third);
     assert_eq!(wal.follows(), (second, third));
@@ -166,14 +173,16 @@ fn a_log_that_was_cut_has_its_whole_entries() {
 fn entries_of_before_do_not_count_after_a_new_beginning() {
     let (_directory, path, mut wal) = begun();
     for _ in 0..3 {
-        wal.append([change("ash", Some("1"))].into_iter()).unwrap();
+        wal.append([change("ash", Some("1"))].into_iter(), false)
+            .unwrap();
     }
     let later = Record {
         transaction: TransactionId(record().transaction.0 + 3),
         ..record()
     };
     wal.begin(&later);
-    wal.append([change("ash", Some("1"))].into_iter()).unwrap();
+    wal.append([change("ash", Some("1"))].into_iter(), false)
+        .unwrap();
     assert_eq!(LeftWal::read(&path, &later).unwrap().commit_count(), 1);
     // The first half is that of before, for the commit of before, until it gets an entry.
     let last = Record {
@@ -182,7 +191,8 @@ fn entries_of_before_do_not_count_after_a_new_beginning() {
     };
     wal.begin(&last);
     assert_eq!(LeftWal::read(&path, &record()).unwrap().commit_count(), 3);
-    wal.append([change("ash", Some("1"))].into_iter()).unwrap();
+    wal.append([change("ash", Some("1"))].into_iter(), false)
+        .unwrap();
     assert_eq!(LeftWal::read(&path, &record()).unwrap().commit_count(), 0);
     assert_eq!(LeftWal::read(&path, &later).unwrap().commit_count(), 1);
     assert_eq!(LeftWal::read(&path, &last).unwrap().commit_count(), 1);
@@ -235,7 +245,7 @@ fn keys_after(path: &Path, record: &Record) -> Vec<String> {
 #[test]
 fn commits_during_a_merge_go_to_the_other_half() {
     let (_directory, path, mut wal) = begun();
-    let append = |wal: &mut Wal, key| wal.append([change(key, None)].into_iter()).unwrap();
+    let append = |wal: &mut Wal, key| wal.append([change(key, None)].into_iter(), false).unwrap();
     append(&mut wal, "1");
     append(&mut wal, "2");
     let first_merge = merged(&wal, 2);
@@ -266,9 +276,9 @@ fn commits_during_a_merge_go_to_the_other_half() {
 #[test]
 fn commits_follow_an_entry_in_the_middle_of_a_half() {
     let (_directory, path, mut wal) = begun();
-    wal.append([change("1", None)].into_iter()).unwrap();
+    wal.append([change("1", None)].into_iter(), false).unwrap();
     let merge = merged(&wal, 1);
-    wal.append([change("2", None)].into_iter()).unwrap();
+    wal.append([change("2", None)].into_iter(), false).unwrap();
     assert_eq!(keys_after(&path, &merge), ["2"]);
     let other = Record {
         transaction: merge.transaction.next(),
@@ -282,7 +292,7 @@ fn a_half_without_entries_is_used_again() {
     let (_directory, path, mut wal) = begun();
     wal.turn_over(record().transaction);
     wal.begin(&record());
-    wal.append([change("1", None)].into_iter()).unwrap();
+    wal.append([change("1", None)].into_iter(), false).unwrap();
     assert_eq!(keys_after(&path, &record()), ["1"]);
     assert!(std::fs::read(&path).unwrap().starts_with(&MAGIC));
 }
@@ -293,8 +303,8 @@ fn a_half_takes_entries_while_there_is_room() {
     let value = "v".repeat(8000);
     let mut counts = [0; 2];
     for count in &mut counts {
-        while wal.make_room([change("key", Some(&value))].into_iter()) {
-            wal.append([change("key", Some(&value))].into_iter())
+        while wal.make_room([change("key", Some(&value))].into_iter(), false) {
+            wal.append([change("key", Some(&value))].into_iter(), false)
                 .unwrap();
             *count += 1;
         }
@@ -315,8 +325,8 @@ fn a_log_grows_with_its_entries() {
     let value = "v".repeat(8000);
     let add = |wal: &mut Wal| {
         let change = || [change("key", Some(&value))].into_iter();
-        assert!(wal.make_room(change()));
-        wal.append(change()).unwrap();
+        assert!(wal.make_room(change(), false));
+        wal.append(change(), false).unwrap();
     };
     add(&mut wal);
     assert_eq!(len(), FILL_LEN as u64);
@@ -325,4 +335,210 @@ fn a_log_grows_with_its_entries() {
     wal.turn_over(TransactionId(record().transaction.0 + 33));
     add(&mut wal);
     assert_eq!(len(), (HALF_LEN + FILL_LEN) as u64);
+}
+
+/// Appends the entry of a durable commit, and returns whether it is kept in memory.
+fn append_durable(wal: &mut Wal, key: &str) -> bool {
+    append_of(wal, key, true)
+}
+
+fn append_of(wal: &mut Wal, key: &str, is_durable: bool) -> bool {
+    let is_kept = wal.keeps_next(is_durable);
+    let entry = || [change(key, Some("value"))].into_iter();
+    assert!(wal.make_room(entry(), is_kept));
+    wal.append(entry(), is_kept).unwrap();
+    is_kept
+}
+
+/// Flushes the log.
+fn flush(wal: &mut Wal) {
+    wal.file().flush_name().unwrap();
+    wal.begin_flush().unwrap().perform().unwrap();
+    wal.end_flush();
+}
+
+/// A log that keeps the entries of durable commits, and how many commits it has; `None` if the file
+/// system has no direct writes.
+fn keeping() -> Option<(tempfile::TempDir, PathBuf, Wal, u64)> {
+    let (directory, path, mut wal) = begun();
+    let mut count = 0;
+    loop {
+        let is_kept = append_durable(&mut wal, "run");
+        count += 1;
+        flush(&mut wal);
+        if is_kept {
+            return (wal.file().is_direct()).then_some((directory, path, wal, count));
+        }
+        assert!(count < 100, "some durable commits in a row are enough");
+    }
+}
+
+fn count_of(path: &Path) -> u64 {
+    LeftWal::read(path, &record()).unwrap().commit_count()
+}
+
+/// They go to the disk with a flush, several with one.
+#[test]
+fn entries_of_durable_commits_are_kept_until_a_flush() {
+    let Some((_directory, path, mut wal, count)) = keeping() else {
+        return;
+    };
+    assert_eq!(count_of(&path), count);
+    for (number, key) in ["ash", "elm", "fir"].iter().enumerate() {
+        assert!(append_durable(&mut wal, key));
+        assert_eq!(count_of(&path), count, "{number} others are in memory");
+    }
+    flush(&mut wal);
+    assert_eq!(count_of(&path), count + 3);
+    let left = LeftWal::read(&path, &record()).unwrap();
+    let keys: Vec<_> = left.changes().map(|change| change.key.to_vec()).collect();
+    assert_eq!(keys[count as usize..], [b"ash", b"elm", b"fir"]);
+}
+
+/// Lazy commits are in the cache of the system at once, but for the first ones while there are
+/// entries in memory, or on their way to the disk.
+#[test]
+fn lazy_commits_end_the_keeping() {
+    let Some((_directory, path, mut wal, count)) = keeping() else {
+        return;
+    };
+    assert!(append_durable(&mut wal, "kept"));
+    let flushing = wal.begin_flush().unwrap();
+    assert!(append_of(&mut wal, "meanwhile", false));
+    flushing.perform().unwrap();
+    wal.end_flush();
+    assert_eq!(count_of(&path), count + 1);
+    assert!(append_of(&mut wal, "before a flush", false));
+    flush(&mut wal);
+    assert_eq!(count_of(&path), count + 3);
+    assert!(!append_of(&mut wal, "lazy", false));
+    assert!(!append_durable(&mut wal, "durable"));
+    assert_eq!(count_of(&path), count + 5);
+    while !append_durable(&mut wal, "run") {}
+    flush(&mut wal);
+    assert!(count_of(&path) > count + 6);
+}
+
+/// Each entry is whole in one block if it fits.
+#[test]
+fn a_flush_of_one_small_commit_writes_one_block() {
+    let Some((_directory, path, mut wal, _)) = keeping() else {
+        return;
+    };
+    for number in 0..100 {
+        append_durable(&mut wal, &"k".repeat(number % 50 + 1));
+        let flushing = wal.begin_flush().unwrap();
+        let lens = flushing.lens();
+        assert!(lens.len() == 1 && lens[0] <= BLOCK_LEN, "{lens:?}");
+        flushing.perform().unwrap();
+        wal.end_flush();
+    }
+    // And one that does not fit.
+    append_durable(&mut wal, &"k".repeat(3 * BLOCK_LEN));
+    flush(&mut wal);
+    let left = LeftWal::read(&path, &record()).unwrap();
+    assert_eq!(left.changes().last().unwrap().key.len(), 3 * BLOCK_LEN);
+}
+
+/// Before a merge begins, entries are written into the cache, once none is on its way to the disk.
+#[test]
+fn a_merge_begins_with_all_entries_in_the_cache() {
+    let Some((_directory, path, mut wal, count)) = keeping() else {
+        return;
+    };
+    assert!(append_durable(&mut wal, "ash"));
+    let flushing = wal.begin_flush().unwrap();
+    assert!(append_durable(&mut wal, "elm"));
+    assert!(!wal.write_out().unwrap());
+    flushing.perform().unwrap();
+    wal.end_flush();
+    assert_eq!(count_of(&path), count + 1);
+    assert!(wal.write_out().unwrap());
+    assert_eq!(count_of(&path), count + 2);
+    assert!(!append_durable(&mut wal, "fir"));
+    assert_eq!(count_of(&path), count + 3);
+    let merge = merged(&wal, count + 3);
+    wal.begin_merge();
+    wal.turn_over(merge.transaction);
+    assert!(append_durable(&mut wal, "oak"));
+    assert!(keys_after(&path, &merge).is_empty());
+    flush(&mut wal);
+    assert_eq!(keys_after(&path, &merge), ["oak"]);
+    assert_eq!(count_of(&path), count + 4);
+}
+
+/// A flush that begins before a merge writes entries into the cache too.
+#[test]
+fn a_flush_before_a_merge_goes_through_the_cache() {
+    let Some((_directory, path, mut wal, count)) = keeping() else {
+        return;
+    };
+    assert!(append_durable(&mut wal, "ash"));
+    let flushing = wal.begin_flush().unwrap();
+    assert!(append_durable(&mut wal, "elm"));
+    assert!(!wal.write_out().unwrap());
+    flushing.perform().unwrap();
+    wal.end_flush();
+    let flushing = wal.begin_flush().unwrap();
+    assert!(flushing.lens().is_empty());
+    assert_eq!(count_of(&path), count + 2, "before it is performed");
+    assert!(wal.write_out().unwrap());
+    flushing.perform().unwrap();
+}
+
+#[test]
+fn a_log_with_entries_in_memory_is_cut() {
+    let Some((_directory, path, mut wal, count)) = keeping() else {
+        return;
+    };
+    for is_flushed in [false, true] {
+        let position = wal.position();
+        assert!(append_durable(&mut wal, &"ash".repeat(150)));
+        assert!(append_durable(&mut wal, "elm"));
+        if is_flushed {
+            flush(&mut wal);
+            assert_eq!(count_of(&path), count + 2);
+        }
+        wal.cut(position);
+        assert_eq!(count_of(&path), count);
+        wal.end = position.end;
+        (wal.last, wal.last_entry) = (position.last_entry, position.last_entry);
+    }
+}
+
+/// Each block of a flush that a power cut interrupted is there or not.
+#[test]
+fn a_torn_flush_leaves_the_commits_before_it_and_some_of_its_own() {
+    let Some((directory, path, mut wal, count)) = keeping() else {
+        return;
+    };
+    assert!(append_durable(&mut wal, "before"));
+    flush(&mut wal);
+    let before = std::fs::read(&path).unwrap();
+    for number in 0..20 {
+        assert!(append_durable(&mut wal, &"k".repeat(40 + number)));
+    }
+    flush(&mut wal);
+    let after = std::fs::read(&path).unwrap();
+    let changed = (0..before.len() / BLOCK_LEN).filter(|block| {
+        let range = block * BLOCK_LEN..(block + 1) * BLOCK_LEN;
+        before[range.clone()] != after[range]
+    });
+    let changed: Vec<_> = changed.collect();
+    assert!((3..10).contains(&changed.len()), "{changed:?}");
+    for lost in 0..1usize << changed.len() {
+        let mut torn = after.clone();
+        for (index, block) in changed.iter().enumerate() {
+            let range = block * BLOCK_LEN..(block + 1) * BLOCK_LEN;
+            if lost >> index & 1 == 1 {
+                torn[range.clone()].copy_from_slice(&before[range]);
+            }
+        }
+        let copy = directory.path().join("torn");
+        std::fs::write(&copy, torn).unwrap();
+        let found = count_of(&copy);
+        let whole = (lost == 0).then_some(count + 21);
+        assert!((count + 1..=whole.unwrap_or(count + 20)).contains(&found));
+        assert!(whole.is_none_or(|whole| found == whole));
+    }
 }

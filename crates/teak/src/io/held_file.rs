@@ -103,6 +103,15 @@ impl HeldFile {
         }
     }
 
+    /// The file for writes that go past the cache of the system; `None` if it has no such writes.
+    pub(super) fn for_direct_writes(&self) -> Option<Self> {
+        if self.is_closed_once {
+            return None;
+        }
+        let open = |file: &File, id| reopened(sys::open_direct(file)?, id);
+        Self::with(open(&self.file, self.id)?, open).ok()
+    }
+
     /// Fails if the descriptor no longer refers to this file.
     ///
     /// # Errors
@@ -130,9 +139,13 @@ impl HeldFile {
 /// The file with this identity through another open file description; `None` if the system provides
 /// none.
 fn reopen(file: &File, id: FileId, access: Access) -> Option<File> {
-    let reopened = sys::reopen(file, access)?;
-    let found = sys::attributes(&reopened).ok()??;
-    (found.id == id).then_some(reopened)
+    reopened(sys::reopen(file, access)?, id)
+}
+
+/// The file if it has this identity.
+fn reopened(file: File, id: FileId) -> Option<File> {
+    let found = sys::attributes(&file).ok()??;
+    (found.id == id).then_some(file)
 }
 
 /// The error if the descriptor refers to another file.

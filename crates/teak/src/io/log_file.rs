@@ -1,5 +1,7 @@
 //! The file of a write-ahead log. It is written by calls of the system, so it stays if the process
-//! dies, and flushed for commits that have to survive a power cut.
+//! dies, and flushed for commits that have to survive a power cut. Where the system can, what only
+//! has to survive a power cut is written straight to the disk ([`LogFile::write_durably`]): a block
+//! instead of a page.
 
 use super::{
     file::flush_directory,
@@ -8,12 +10,16 @@ use super::{
     sys::{self, Access, FileAt, FlushExtent, Links},
     system::refuse_file_len,
 };
+use crate::sync::lock;
 use std::{
     fs::{self, File},
     io::{self, ErrorKind, Read},
     ops::Range,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 /// A log that this process writes.
@@ -24,6 +30,12 @@ pub(crate) struct LogFile {
     /// Whether its name is on the disk. Its length is when it is flushed.
     is_named: AtomicBool,
     flush_count: AtomicU64,
+    /// The file for writes that do not go through the cache of the system, from the first one on.
+    direct: OnceLock<Option<HeldFile>>,
+    /// Whether such writes may be possible.
+    is_direct: AtomicBool,
+    /// For what is written so.
+    buffer: Mutex<Vec<u8>>,
     /// Whether flushes fail.
     #[cfg(test)]
     pub(crate) fails: AtomicBool,
@@ -33,6 +45,31 @@ pub(crate) struct LogFile {
 }
 
 const PIECE_LEN: usize = 4096;
+/// The unit of writes to the disk.
+pub(crate) const BLOCK_LEN: usize = 512;
+
+/// Bytes for the log from the beginning of a block on.
+#[derive(Debug)]
+pub(crate) struct LogPart {
+    pub(crate) start: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Returns when the names in the directory of a file are on the disk.
+///
+/// # Errors
+///
+/// The system's error.
+pub(crate) fn flush_directory_of(path: &Path) -> io::Result<()> {
+    let directory = path.parent().filter(|parent| *parent != Path::new(""));
+    flush_directory(directory.unwrap_or(Path::new(".")))
+}
+
+impl LogPart {
+    pub(crate) fn end(&self) -> usize {
+        self.start + self.bytes.len()
+    }
+}
 
 impl LogFile {
     /// Creates an empty file.
@@ -53,6 +90,9 @@ impl LogFile {
             path: path.to_path_buf(),
             is_named: AtomicBool::new(false),
             flush_count: AtomicU64::new(0),
+            direct: OnceLock::new(),
+            is_direct: AtomicBool::new(true),
+            buffer: Mutex::default(),
             #[cfg(test)]
             fails: AtomicBool::new(false),
             #[cfg(test)]
@@ -118,6 +158,54 @@ impl LogFile {
         Ok(())
     }
 
+    /// Whether [`Self::write_durably`] may be possible.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.is_direct.load(Ordering::Relaxed)
+    }
+
+    /// Writes parts, fills their last blocks with zeros, and returns when they are on the disk.
+    /// Everything that [`Self::write`] has written to their pages is on the disk already, and
+    /// nobody calls it for them meanwhile. Returns `false` if the system does not support it: none
+    /// is certainly on the disk then.
+    ///
+    /// # Errors
+    ///
+    /// As with [`Self::flush`].
+    pub(crate) fn write_durably(&self, parts: &[LogPart]) -> io::Result<bool> {
+        let direct = self.direct.get_or_init(|| self.file.for_direct_writes());
+        let Some(direct) = direct.as_ref().filter(|_| self.is_direct()) else {
+            self.is_direct.store(false, Ordering::Relaxed);
+            return Ok(false);
+        };
+        #[cfg(test)]
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        let mut buffer = lock(&self.buffer);
+        for part in parts {
+            debug_assert!(
+                part.start.is_multiple_of(BLOCK_LEN),
+                "a part begins with a block"
+            );
+            direct.refuse_stranger()?;
+            let len = part.bytes.len().next_multiple_of(BLOCK_LEN);
+            buffer.clear();
+            buffer.resize(len + BLOCK_LEN, 0);
+            let skipped = buffer.as_ptr().align_offset(BLOCK_LEN).min(BLOCK_LEN);
+            buffer[skipped..][..part.bytes.len()].copy_from_slice(&part.bytes);
+            let file: &File = direct;
+            match file.write_all_at(&buffer[skipped..][..len], part.start as u64) {
+                Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                    self.is_direct.store(false, Ordering::Relaxed);
+                    return Ok(false);
+                }
+                written => written?,
+            }
+        }
+        self.flush_count.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    }
+
     /// How often it was flushed.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn flush_count(&self) -> u64 {
@@ -134,8 +222,7 @@ impl LogFile {
             return Ok(());
         }
         sys::flush(&self.file, FlushExtent::All)?;
-        let directory = self.path.parent().filter(|parent| *parent != Path::new(""));
-        flush_directory(directory.unwrap_or(Path::new(".")))?;
+        flush_directory_of(&self.path)?;
         self.is_named.store(true, Ordering::Release);
         Ok(())
     }

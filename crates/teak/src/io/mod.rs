@@ -75,7 +75,7 @@ pub(crate) use key_buffer::KeyBuffer;
 pub(crate) use lock_file::{GateGuard, LockFile};
 pub(crate) use lock_file_name::{is_open_here, without_suffix};
 pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
-pub(crate) use log_file::LogFile;
+pub(crate) use log_file::{BLOCK_LEN, LogFile, LogPart, flush_directory_of};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory};
 pub(crate) use pinned::Pinned;

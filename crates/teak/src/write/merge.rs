@@ -17,7 +17,7 @@ use crate::{
         read_buffer::give_trees,
     },
     write::{
-        small_commit::{is_alone, memtable_capacity},
+        small_commit::{flush_log, is_alone, memtable_capacity},
         transaction::WriteTransaction,
     },
 };
@@ -148,6 +148,18 @@ impl Engine {
         }
     }
 
+    /// Before a merge, has all entries of the log written: readers see the merge when it begins,
+    /// and commits that they have seen survive the death of the process.
+    fn write_log(&self) -> Result<()> {
+        loop {
+            let written = self.memtable.lock().write_out();
+            match written.map_err(Error::io("writing the write-ahead log"))? {
+                Some(durable) => flush_log(self, durable)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// Waits until the commits of a log that an earlier process left are durable in the trees,
     /// before the log is removed: they may be durable there.
     fn settle_left(&self, merging: &ToMerge, last: TransactionId) -> Result<()> {
@@ -257,6 +269,7 @@ pub(crate) fn begin_merge(
     writer: HeldWriterLock,
 ) -> Result<(WriteTransaction, ToMerge)> {
     engine.free_log()?;
+    engine.write_log()?;
     let durable = engine.durable_in_trees();
     let mut merging = None;
     let txn = WriteTransaction::begin_for(engine, writer, || {

@@ -378,7 +378,11 @@ impl SmallTransaction {
             };
         }
         let added = add_to_memtable(&self.engine, self.id, &mut self.changes, durability)?;
-        let Added::Yes(merge_by) = added else {
+        let Added::Yes {
+            merge_by,
+            is_durable,
+        } = added
+        else {
             return self.commit_whole();
         };
         let (engine, id) = (Arc::clone(&self.engine), self.id);

@@ -27,7 +27,11 @@ const FREE_BYTES_MIN: u64 = 64 << 20;
 
 /// Whether the changes of a commit are in the memtable.
 pub(crate) enum Added {
-    Yes(MergeBy),
+    Yes {
+        merge_by: MergeBy,
+        /// Whether the commit has to wait for a flush of the log.
+        is_durable: bool,
+    },
     No,
 }
 
@@ -56,10 +60,15 @@ pub(crate) fn add_to_memtable(
             return Ok(Added::No);
         }
     }
+    let is_kept = memtable.keeps_next(durability == Durability::Durable);
+    let durability = match is_kept {
+        true => Durability::Durable,
+        false => durability,
+    };
     let is_loggable = durability != Durability::Durable
         || is_log_durable(engine, &memtable) && memtable.name_log();
     let is_loggable = is_loggable && is_alone(engine);
-    if !is_loggable || !memtable.log(changes) {
+    if !is_loggable || !memtable.log(changes, is_kept) {
         if memtable.is_empty() {
             if is_loggable {
                 // There is no room for the log. The next commits would look for it in vain.
@@ -77,7 +86,10 @@ pub(crate) fn add_to_memtable(
         // added.
         let _ = engine.merge_later();
     }
-    Ok(Added::Yes(memtable.merge_by()))
+    Ok(Added::Yes {
+        merge_by: memtable.merge_by(),
+        is_durable: durability == Durability::Durable,
+    })
 }
 
 /// Returns when a durable commit that was added to the log is on the disk. The caller holds no
@@ -104,20 +116,21 @@ pub(crate) fn flush_log(engine: &Engine, commit: TransactionId) -> Result<()> {
 
 /// Flushes the log, and returns the last durable commit that is on the disk then.
 fn flush_log_now(engine: &Engine) -> io::Result<TransactionId> {
-    let memtable = engine.memtable.lock();
-    let (target, file) = (memtable.flush_target(), memtable.log_file());
+    let mut memtable = engine.memtable.lock();
+    let (target, flush) = (memtable.flush_target(), memtable.begin_flush());
     drop(memtable);
     debug_assert!(
         target.last > TransactionId(0),
         "only durable commits wait for a flush"
     );
     let began = engine.committer.events.clock();
-    let flushed = match file {
-        Some(_) if planted!(LogUnflushed) => Ok(()),
-        Some(file) => file.flush(),
+    let flushed = match flush {
+        Ok(Some(_)) if planted!(LogUnflushed) => Ok(()),
+        Ok(Some(flush)) => flush.perform(),
         // The database was closed, which makes every commit durable.
-        None if engine.durable_in_trees() >= target.last => Ok(()),
-        None => Err(io::Error::other("the log was removed")),
+        Ok(None) if engine.durable_in_trees() >= target.last => Ok(()),
+        Ok(None) => Err(io::Error::other("the log was removed")),
+        Err(error) => Err(error),
     };
     let mut memtable = engine.memtable.lock();
     match &flushed {

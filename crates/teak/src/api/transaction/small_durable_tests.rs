@@ -99,7 +99,7 @@ fn add_unflushed(database: &Database, word: &str, text: &[u8]) -> Option<Transac
         value: Some(text.into()),
     }];
     let added = add_to_memtable(engine, small.id(), &mut changes, Durability::Durable).unwrap();
-    matches!(added, Added::Yes(_)).then(|| small.id())
+    matches!(added, Added::Yes { .. }).then(|| small.id())
 }
 
 /// Commits go to the trees then.

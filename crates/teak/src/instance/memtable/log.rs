@@ -5,13 +5,16 @@ use crate::{
     TransactionId,
     instance::{
         memtable_records::SmallChange,
-        wal::{LeftWal, Wal, WalPosition},
+        wal::{LeftWal, Wal, WalFlush, WalPosition},
     },
-    io::{LockMode, LogFile},
+    io::LockMode,
     planted::planted,
     read::snapshot::Snapshot,
 };
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering},
+};
 
 /// A part of the log, which a flush makes durable.
 #[derive(Clone, Copy, Debug)]
@@ -51,20 +54,27 @@ impl MemtableState {
         self.wal.as_ref().map_or(0, Wal::fill)
     }
 
-    /// Appends an entry to the log. Returns `false` if there is no room or an error: the memtable
-    /// must be merged then.
-    pub(crate) fn log(&mut self, changes: &[SmallChange]) -> bool {
+    /// Whether the entry of the next commit, which is durable or not, stays in memory until the log
+    /// is flushed. The commit has to be durable then.
+    pub(crate) fn keeps_next(&mut self, is_durable: bool) -> bool {
+        let wal = self.wal.as_mut();
+        wal.is_some_and(|wal| wal.keeps_next(is_durable))
+    }
+
+    /// Appends an entry to the log. `is_kept` is the result of [`Self::keeps_next`]. Returns
+    /// `false` if there is no room or an error: the memtable must be merged then.
+    pub(crate) fn log(&mut self, changes: &[SmallChange], is_kept: bool) -> bool {
         let logged = || changes.iter().map(SmallChange::as_logged);
         let has_room = self.newer.change_count + changes.len() <= self.capacity;
         let is_usable = self.is_usable();
         let Some(wal) = &mut self.wal else {
             return false;
         };
-        if !is_usable || !has_room || !wal.make_room(logged()) {
+        if !is_usable || !has_room || !wal.make_room(logged(), is_kept) {
             return false;
         }
         planted!(MemtableUnlogged => return true);
-        let is_appended = wal.append(logged()).is_ok();
+        let is_appended = wal.append(logged(), is_kept).is_ok();
         if !is_appended {
             self.path = None;
             self.is_closed = true;
@@ -119,7 +129,8 @@ impl MemtableState {
         is_named
     }
 
-    pub(crate) fn log_file(&self) -> Option<Arc<LogFile>> {
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn log_file(&self) -> Option<Arc<crate::io::LogFile>> {
         Some(Arc::clone(self.wal.as_ref()?.file()))
     }
 
@@ -132,15 +143,38 @@ impl MemtableState {
         }
     }
 
+    /// Writes all entries of the log into the cache of the system, also later ones until a merge
+    /// begins. Returns the last durable commit if a flush has to end before.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub(crate) fn write_out(&mut self) -> io::Result<Option<TransactionId>> {
+        let Some(wal) = &mut self.wal else {
+            return Ok(None);
+        };
+        Ok((!wal.write_out()?).then_some(self.last_durable))
+    }
+
+    /// Begins a flush of the log; `None` if there is no log.
+    ///
+    /// # Errors
+    ///
+    /// The system's error from writing entries.
+    pub(crate) fn begin_flush(&mut self) -> io::Result<Option<WalFlush>> {
+        self.wal.as_mut().map(Wal::begin_flush).transpose()
+    }
+
     /// Notes that the log is on the disk.
     pub(crate) fn note_flushed(&mut self, target: LogFlushTarget) {
+        self.wal.iter_mut().for_each(Wal::end_flush);
         self.show(target.last, target.position);
     }
 
     /// Takes no more commits after a failed flush, and erases those that readers do not see.
     pub(crate) fn fail_flush(&mut self) {
         (self.path, self.is_closed) = (None, true);
-        if let Some(wal) = &self.wal {
+        if let Some(wal) = &mut self.wal {
             wal.cut(self.visible_position);
         }
     }

@@ -1,6 +1,6 @@
 //! Entries of a log, and how they are read.
 
-use crate::Checksum;
+use crate::{Checksum, io::BLOCK_LEN};
 
 pub(super) const ENTRY_HEAD_LEN: usize = 16;
 const OPERATION_HEAD_LEN: usize = 8;
@@ -16,13 +16,23 @@ pub(crate) struct Change<'c> {
     pub(crate) value: Option<&'c [u8]>,
 }
 
+/// The offset, the checksum and the length of the entry that follows the one with the checksum
+/// `before`, which ends at `end`: there, or in the next block.
+pub(super) fn entry_after(
+    content: &[u8],
+    end: usize,
+    before: Checksum,
+) -> Option<(usize, Checksum, usize)> {
+    let offsets = [end, end.next_multiple_of(BLOCK_LEN)];
+    offsets.into_iter().find_map(|at| {
+        let (checksum, len) = entry_at(content, at, before)?;
+        Some((at, checksum, len))
+    })
+}
+
 /// The checksum and the length of the entry at `start`, if it follows the one with the checksum
 /// `before`.
-pub(super) fn entry_at(
-    content: &[u8],
-    start: usize,
-    before: Checksum,
-) -> Option<(Checksum, usize)> {
+fn entry_at(content: &[u8], start: usize, before: Checksum) -> Option<(Checksum, usize)> {
     let rest = content.get(start..)?;
     let len = half_number_at(rest, 8)? as usize;
     let entry = rest.get(..len).filter(|_| len >= ENTRY_HEAD_LEN)?;

@@ -8,7 +8,7 @@ mod machine;
 
 pub(crate) use super::lacks::{
     ARE_THREADS_FREE, TRUNCATES_MAPPED, append, begin_write_back, file_system, join, next_data,
-    next_hole,
+    next_hole, open_direct,
 };
 pub(crate) use super::unix::{
     ByteLocks, Directory, FAILURES, FileAt, Mapped, REMEDIES, advise,

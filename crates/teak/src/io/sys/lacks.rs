@@ -23,6 +23,10 @@ pub(crate) fn append(
 
 pub(crate) fn begin_write_back(_file: &File) {}
 
+pub(crate) fn open_direct(_file: &File) -> Option<File> {
+    None
+}
+
 pub(crate) fn file_system(_file: &File) -> io::Result<FileSystem> {
     Ok(FileSystem::UNKNOWN)
 }

@@ -18,7 +18,7 @@ pub(crate) use super::unix::{
 pub(crate) use calls::begin_write_back;
 pub(crate) use files::{
     allocate, append, attributes, byte_locks, create_unnamed, file_system, has_mark, link_unnamed,
-    memory_file, path_of, punch, rename_new, reopen, set_mark, write_durably,
+    memory_file, open_direct, path_of, punch, rename_new, reopen, set_mark, write_durably,
 };
 pub(crate) use machine::{
     boot_id, process_namespace, random_bytes, sleep_on, thread_id, uptime_ms, wake_all, wake_one,

@@ -3,7 +3,8 @@
 
 pub(crate) use super::lacks::{
     TRUNCATES_MAPPED, allocate, append, begin_write_back, drop_cache, file_system, has_mark,
-    is_on_network, join, next_data, next_hole, punch, read_soon, set_mark, write_durably,
+    is_on_network, join, next_data, next_hole, open_direct, punch, read_soon, set_mark,
+    write_durably,
 };
 pub(crate) use super::poll::{sleep_on, wake_all, wake_one};
 use super::types::Access;

@@ -3,8 +3,8 @@
 
 pub(crate) use super::lacks::{
     ARE_THREADS_FREE, REMEDIES, TRUNCATES_MAPPED, allocate, append, begin_write_back, drop_cache,
-    file_system, free_bytes, has_mark, is_on_network, join, next_data, next_hole, punch, read_soon,
-    set_mark, write_durably,
+    file_system, free_bytes, has_mark, is_on_network, join, next_data, next_hole, open_direct,
+    punch, read_soon, set_mark, write_durably,
 };
 pub(crate) use super::poll::{sleep_on, wake_all, wake_one};
 use super::types::{

@@ -26,7 +26,7 @@ mod waiting;
 pub(crate) use super::lacks::REMEDIES;
 pub(crate) use super::lacks::{
     append, begin_write_back, drop_cache, file_system, free_bytes, has_mark, next_data, next_hole,
-    punch, read_soon, set_mark, write_durably,
+    open_direct, punch, read_soon, set_mark, write_durably,
 };
 pub(crate) use directory::{
     Directory, create_unnamed, is_refusal, link_unnamed, remove_file, rename_new,

@@ -53,6 +53,14 @@ pub(crate) fn reopen(file: &File, access: Access) -> Option<File> {
     open_with(&link_of(file), access, 0).ok()
 }
 
+/// The file through another open file description, whose writes go past the cache of the system
+/// and wait for the disk. Offsets, lengths and addresses are multiples of a block of the disk.
+/// `None` if the file system does not support it.
+pub(crate) fn open_direct(file: &File) -> Option<File> {
+    let flags = libc::O_DIRECT | libc::O_DSYNC;
+    open_with(&link_of(file), Access::ReadWrite, flags).ok()
+}
+
 /// The present path of a file, even if a directory above it was renamed.
 pub(crate) fn path_of(file: &File) -> Option<PathBuf> {
     fs::read_link(link_of(file)).ok()

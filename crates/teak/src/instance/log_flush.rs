@@ -65,7 +65,7 @@ impl LogWaiter {
 struct CallTree(Mutex<Vec<Arc<LogWaiter>>>);
 
 impl CallTree {
-    /// CallTree two threads.
+    /// Calls two threads.
     fn go_on(self: Arc<Self>) {
         for _ in 0..2 {
             let Some(waiting) = lock(&self.0).pop() else {
@@ -126,7 +126,7 @@ impl LogFlush {
         Ok(())
     }
 
-    /// Notes the outcome of a flush. CallTree the threads whose commits are decided, and one of the
+    /// Notes the outcome of a flush. Calls the threads whose commits are decided, and one of the
     /// others, which flushes next.
     fn end_flush(&self, outcome: io::Result<TransactionId>) {
         let mut state = lock(&self.state);

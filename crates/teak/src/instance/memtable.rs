@@ -191,9 +191,14 @@ impl Memtable {
         }
     }
 
+    /// Notes the durability of a commit, which is that of the next one perhaps.
+    pub(crate) fn note_expected(&self, durability: Durability) {
+        self.expected.store(durability.to_byte(), Relaxed);
+    }
+
     /// Notes the durability of a commit to the trees.
     pub(crate) fn note_durability(&self, durability: Durability) {
-        self.expected.store(durability.to_byte(), Relaxed);
+        self.note_expected(durability);
         if durability == Durability::Durable {
             let next = |run: u32| run.checked_add(1).filter(|run| *run <= DURABLE_RUN);
             let _ = self.durable_run.fetch_update(Relaxed, Relaxed, next);
@@ -232,7 +237,6 @@ impl Memtable {
             state.newer_since = Some(Instant::now());
         }
         state.newer.add(id, changes);
-        self.expected.store(durability.to_byte(), Relaxed);
         match durability.is_seen_at_once() {
             true => state.show(id, state.position()),
             false => state.last_durable = id,

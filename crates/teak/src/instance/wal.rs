@@ -301,6 +301,11 @@ impl Wal {
         self.unwritten.write_out(&self.file)
     }
 
+    /// Whether there are entries that are not in the file.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.unwritten.is_pending()
+    }
+
     /// Notes that a merge of all entries begins, all of which are in the cache.
     pub(crate) fn begin_merge(&mut self) {
         self.unwritten.resume();

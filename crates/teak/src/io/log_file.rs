@@ -181,6 +181,7 @@ impl LogFile {
         if self.fails.load(Ordering::Relaxed) {
             return Err(io::Error::from_raw_os_error(5));
         }
+        debug_assert!(!parts.is_empty(), "a flush without parts writes nothing");
         let mut buffer = lock(&self.buffer);
         for part in parts {
             debug_assert!(
@@ -195,7 +196,14 @@ impl LogFile {
             buffer[skipped..][..part.bytes.len()].copy_from_slice(&part.bytes);
             let file: &File = direct;
             match file.write_all_at(&buffer[skipped..][..len], part.start as u64) {
-                Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::InvalidInput
+                            | ErrorKind::Unsupported
+                            | ErrorKind::PermissionDenied
+                    ) =>
+                {
                     self.is_direct.store(false, Ordering::Relaxed);
                     return Ok(false);
                 }

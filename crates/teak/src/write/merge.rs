@@ -270,6 +270,8 @@ pub(crate) fn begin_merge(
 ) -> Result<(WriteTransaction, ToMerge)> {
     engine.free_log()?;
     engine.write_log()?;
+    // A flush may have failed meanwhile.
+    engine.refuse_poisoned()?;
     let durable = engine.durable_in_trees();
     let mut merging = None;
     let txn = WriteTransaction::begin_for(engine, writer, || {

@@ -98,6 +98,13 @@ fn settle_newest(engine: &Arc<Engine>) -> Result<()> {
     engine.named(settled)
 }
 
+/// Returns when a durable commit in the log is on the disk.
+fn flush_and_check(engine: &Engine, commit: TransactionId) -> Result<()> {
+    let flushed = flush_log(engine, commit);
+    // Others that have declared this process dead may have recovered before.
+    engine.named(flushed.and_then(|()| engine.committer.refuse_evicted()))
+}
+
 /// A transaction that has made a few changes of single records, or none.
 #[derive(Debug)]
 pub(crate) struct SmallTransaction {
@@ -372,10 +379,17 @@ impl SmallTransaction {
         }
         if self.changes.is_empty() {
             let seen = TransactionId(self.id.0 - 1);
-            return match is_durable && self.engine.durable() < seen {
-                true => self.commit_whole(),
-                false => Ok(seen),
-            };
+            if is_durable && self.engine.durable() < seen {
+                return self.commit_whole();
+            }
+            // It has found records of commits that a killed process would lose.
+            let pending = self.engine.memtable.lock().pending();
+            let engine = Arc::clone(&self.engine);
+            drop(self);
+            if let Some(commit) = pending {
+                flush_and_check(&engine, commit)?;
+            }
+            return Ok(seen);
         }
         let added = add_to_memtable(&self.engine, self.id, &mut self.changes, durability)?;
         let Added::Yes {
@@ -397,9 +411,7 @@ impl SmallTransaction {
         // Others may commit meanwhile, and wakers of the application may want to.
         drop(self);
         if is_durable {
-            let flushed = flush_log(&engine, id);
-            // Others that have declared this process dead may have recovered before.
-            engine.named(flushed.and_then(|()| engine.committer.refuse_evicted()))?;
+            flush_and_check(&engine, id)?;
         }
         if let Some(reason) = reason {
             // The commit is in the log. The next reader or writer reports an error.

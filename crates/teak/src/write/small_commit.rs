@@ -61,6 +61,7 @@ pub(crate) fn add_to_memtable(
         }
     }
     let is_kept = memtable.keeps_next(durability == Durability::Durable);
+    let expected = durability;
     let durability = match is_kept {
         true => Durability::Durable,
         false => durability,
@@ -79,6 +80,7 @@ pub(crate) fn add_to_memtable(
         return Ok(Added::No);
     }
     (engine.memtable).add(&mut memtable, mem::take(changes), durability);
+    engine.memtable.note_expected(expected);
     debug_assert_eq!(memtable.last(), Some(id), "commits are numbered in order");
     debug_assert!(changes.is_empty(), "the memtable has taken the changes");
     if is_first {
@@ -124,6 +126,7 @@ fn flush_log_now(engine: &Engine) -> io::Result<TransactionId> {
         "only durable commits wait for a flush"
     );
     let began = engine.committer.events.clock();
+    let unfinished = UnfinishedLogFlush(engine);
     let flushed = match flush {
         Ok(Some(_)) if planted!(LogUnflushed) => Ok(()),
         Ok(Some(flush)) => flush.perform(),
@@ -132,20 +135,34 @@ fn flush_log_now(engine: &Engine) -> io::Result<TransactionId> {
         Ok(None) => Err(io::Error::other("the log was removed")),
         Err(error) => Err(error),
     };
+    mem::forget(unfinished);
     let mut memtable = engine.memtable.lock();
     match &flushed {
         Ok(()) => memtable.note_flushed(target),
-        Err(failure) => {
-            memtable.fail_flush();
-            // Before anybody can merge the commits that were cut.
-            engine.committer.fail_log(FLUSHING, failure);
-        }
+        // Before anybody can merge the commits that are cut.
+        Err(failure) => fail_log(engine, &mut memtable, failure),
     }
     drop(memtable);
     if flushed.is_ok() {
         engine.committer.note_flush(0, began);
     }
     flushed.map(|()| target.last)
+}
+
+/// Notes a failed flush of the log.
+fn fail_log(engine: &Engine, memtable: &mut MemtableState, failure: &io::Error) {
+    memtable.fail_flush();
+    engine.committer.fail_log(FLUSHING, failure);
+}
+
+/// Ends a flush of the log that panics.
+struct UnfinishedLogFlush<'e>(&'e Engine);
+
+impl Drop for UnfinishedLogFlush<'_> {
+    fn drop(&mut self) {
+        let failure = io::Error::other("the thread that flushed panicked");
+        fail_log(self.0, &mut self.0.memtable.lock(), &failure);
+    }
 }
 
 /// Begins to use the empty memtable for commit `id`. Returns `false` if the commit has to go to the

@@ -86,6 +86,41 @@ fn readers_see_a_small_durable_commit_when_it_is_on_the_disk() {
     assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"second"[..]));
 }
 
+/// A commit that changes nothing relies on those before it. Their entries may only be in memory,
+/// and a killed process would lose them.
+#[test]
+fn an_empty_lazy_commit_waits_for_unwritten_entries_of_others() {
+    let (_directory, database, words) = durable_database();
+    let engine = Arc::clone(database.opening.engine());
+    let Some(id) = add_unflushed(&database, "elm", b"first") else {
+        return;
+    };
+    let is_kept = engine.memtable.lock().pending().is_some();
+    let mut txn = database.begin_write().unwrap();
+    txn.set_durability(Durability::Lazy);
+    words.insert(&mut txn, "elm", b"first").unwrap();
+    assert!(txn.commit().unwrap() >= id);
+    assert_eq!(engine.memtable.lock().pending(), None);
+    if is_kept {
+        assert!(durable_commit(&database) >= id);
+    }
+}
+
+/// A merge shows commits to readers, which a killed process must not lose.
+#[test]
+fn a_merge_writes_the_entries_of_its_commits_before() {
+    let (_directory, database, _words) = durable_database();
+    let engine = Arc::clone(database.opening.engine());
+    let Some(id) = add_unflushed(&database, "elm", b"first") else {
+        return;
+    };
+    engine.show_memtable().unwrap();
+    assert_eq!(engine.memtable.lock().pending(), None);
+    flush_log(&engine, id).unwrap();
+    assert!(durable_commit(&database) >= id);
+    check(&database);
+}
+
 /// Adds a durable commit to the memtable and its log, and does not wait until that is flushed.
 /// `None` if it has to go to the trees.
 fn add_unflushed(database: &Database, word: &str, text: &[u8]) -> Option<TransactionId> {

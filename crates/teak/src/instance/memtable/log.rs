@@ -143,6 +143,12 @@ impl MemtableState {
         }
     }
 
+    /// The last durable commit, if a killed process would lose it or ones before it.
+    pub(crate) fn pending(&self) -> Option<TransactionId> {
+        let wal = self.wal.as_ref().filter(|wal| wal.is_pending());
+        wal.map(|_| self.last_durable)
+    }
+
     /// Writes all entries of the log into the cache of the system, also later ones until a merge
     /// begins. Returns the last durable commit if a flush has to end before.
     ///

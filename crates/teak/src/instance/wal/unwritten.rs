@@ -111,12 +111,25 @@ impl Unwritten {
     /// The system's error.
     pub(super) fn write_out(&mut self, file: &LogFile) -> io::Result<bool> {
         self.is_suspended = true;
-        if self.has_entries && !self.is_writing {
+        if !self.is_writing {
+            self.write_entries(file)?;
+        }
+        Ok(!self.is_writing)
+    }
+
+    /// Writes the entries into the cache, if there are any. They stay if that fails.
+    fn write_entries(&mut self, file: &LogFile) -> io::Result<()> {
+        if self.has_entries {
             write(file, &self.parts)?;
             self.has_entries = false;
             self.note_cached();
         }
-        Ok(!self.is_writing)
+        Ok(())
+    }
+
+    /// Whether there are entries that are not in the file.
+    pub(super) fn is_pending(&self) -> bool {
+        self.has_entries || self.is_writing
     }
 
     /// Notes that a merge begins, and that the next entries are in the other half.
@@ -142,16 +155,13 @@ impl Unwritten {
     /// The system's error.
     pub(super) fn begin_flush(&mut self, file: &Arc<LogFile>) -> io::Result<WalFlush> {
         let mut parts = Vec::new();
-        if mem::take(&mut self.has_entries) {
+        if self.has_entries && self.is_wanted() {
+            self.has_entries = false;
+            self.is_writing = true;
             parts = mem::take(&mut self.parts);
-            if self.is_wanted() {
-                self.is_writing = true;
-                self.parts.extend(parts.last().map(last_block));
-            } else {
-                write(file, &mem::take(&mut parts))?;
-                self.is_cached = true;
-            }
+            self.parts.extend(parts.last().map(last_block));
         }
+        self.write_entries(file)?;
         Ok(WalFlush {
             file: Arc::clone(file),
             parts,

@@ -246,3 +246,13 @@ pub(super) fn report(title: &str, search: impl FnOnce() -> SearchOutcome) -> Tas
         Some(_) => Err(failure!("the protocol breaks a promise")),
     }
 }
+
+/// Asserts that the search finds an error that is planted, and prints the whole path to it.
+#[cfg(test)]
+pub(super) fn assert_found<M: Model>(model: &M, planted: impl std::fmt::Debug) {
+    let found = search(model).violation;
+    let found = found.unwrap_or_else(|| panic!("{planted:?} is not found"));
+    let is_whole = found.trace.iter().all(|line| !line.contains("is lost"));
+    assert!(is_whole, "{planted:?}: {:?}", found.trace);
+    assert!(found.trace.len() > 2, "{planted:?}: {:?}", found.trace);
+}

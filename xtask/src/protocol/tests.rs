@@ -2,7 +2,7 @@
 
 use super::{
     rules::{Planted, Rules, SearchBounds},
-    search::search,
+    search::{assert_found, search},
 };
 use clap::ValueEnum;
 
@@ -50,11 +50,7 @@ fn every_planted_error_is_found() {
             planted: Some(planted),
             bounds: least(planted),
         };
-        let found = search(&rules).violation;
-        let found = found.unwrap_or_else(|| panic!("{planted:?} is not found"));
-        let is_whole = found.trace.iter().all(|line| !line.contains("is lost"));
-        assert!(is_whole, "{planted:?}: {:?}", found.trace);
-        assert!(found.trace.len() > 2, "{planted:?}: {:?}", found.trace);
+        assert_found(&rules, planted);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
         delta,
     },
     btree::TreeRoot,
-    io::{flush_directory, rename_new},
+    io::{directory_of, flush_directory, rename_new},
     write::named::NamedReaders,
 };
 use std::{
@@ -430,9 +430,5 @@ fn give_name(path: &Path, target: &Path) -> Result<()> {
         std::io::ErrorKind::AlreadyExists => Error::AlreadyExists(target.to_path_buf()),
         _ => Error::io("giving the backup its name")(error),
     })?;
-    let parent = target
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    flush_directory(parent.unwrap_or(Path::new(".")))
-        .map_err(Error::io("flushing the directory of the backup"))
+    flush_directory(directory_of(target)).map_err(Error::io("flushing the directory of the backup"))
 }

@@ -15,6 +15,7 @@
 
 use crate::{Result, TransactionId, commit::state::failure::CommitFailure, sync::lock};
 use std::{
+    collections::VecDeque,
     io, mem,
     sync::{
         Arc, Mutex, OnceLock,
@@ -37,7 +38,7 @@ pub(crate) struct LogFlush {
 struct LogFlushState {
     is_flushing: bool,
     /// Those that wait for a flush, in the order in which they came.
-    waiting: Vec<Arc<LogWaiter>>,
+    waiting: VecDeque<Arc<LogWaiter>>,
     /// The error of a flush. No later one is trusted.
     failure: Option<CommitFailure>,
 }
@@ -62,13 +63,13 @@ impl LogWaiter {
 /// Threads to call. To wake one can take as long as to append several commits, so those that were
 /// called call others, two each, and the next flush begins sooner.
 #[derive(Debug)]
-struct CallTree(Mutex<Vec<Arc<LogWaiter>>>);
+struct CallTree(Mutex<VecDeque<Arc<LogWaiter>>>);
 
 impl CallTree {
     /// Calls two threads.
     fn go_on(self: Arc<Self>) {
         for _ in 0..2 {
-            let Some(waiting) = lock(&self.0).pop() else {
+            let Some(waiting) = lock(&self.0).pop_front() else {
                 return;
             };
             let _ = waiting.calls.set(Arc::clone(&self));
@@ -106,7 +107,7 @@ impl LogFlush {
                     is_called: AtomicBool::new(false),
                     calls: OnceLock::new(),
                 });
-                state.waiting.push(Arc::clone(&waiting));
+                state.waiting.push_back(Arc::clone(&waiting));
                 drop(state);
                 while !waiting.is_called.load(Acquire) {
                     thread::park();
@@ -137,12 +138,9 @@ impl LogFlush {
         }
         let (flushed, has_failed) = (self.flushed(), state.failure.is_some());
         let is_decided = |waiting: &Arc<LogWaiter>| has_failed || waiting.commit <= flushed;
-        let next = (state.waiting.iter()).position(|waiting| !is_decided(waiting));
-        let next = next.map(|index| state.waiting.remove(index));
-        // Called from the end on.
-        let all = mem::take(&mut state.waiting).into_iter().rev();
-        let (decided, mut undecided) = all.partition::<Vec<_>, _>(is_decided);
-        undecided.reverse();
+        let waiting = mem::take(&mut state.waiting).into_iter();
+        let (decided, mut undecided) = waiting.partition::<VecDeque<_>, _>(is_decided);
+        let next = undecided.pop_front();
         state.waiting = undecided;
         drop(state);
         next.iter().for_each(|next| next.call());

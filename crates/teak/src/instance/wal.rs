@@ -120,8 +120,7 @@ impl Wal {
 
     /// Begins again, with entries that follow a commit in the trees.
     pub(crate) fn begin(&mut self, record: &Record) {
-        // Its commits are durable in the trees.
-        self.unwritten.forget();
+        assert!(!self.is_pending(), "a merge had all entries written");
         self.database = record.database_id;
         self.begin_half(named_by(record));
         self.follows = (record.transaction, record.transaction);
@@ -292,12 +291,13 @@ impl Wal {
     }
 
     /// Writes all entries into the cache of the system, also later ones until a merge
-    /// [begins](Self::begin_merge). Returns `false` if a flush has to end before.
+    /// [begins](Self::begin_merge). Some are still [pending](Self::is_pending) after this while a
+    /// flush writes past the cache.
     ///
     /// # Errors
     ///
     /// The system's error.
-    pub(crate) fn write_out(&mut self) -> io::Result<bool> {
+    pub(crate) fn write_out(&mut self) -> io::Result<()> {
         self.unwritten.write_out(&self.file)
     }
 

@@ -24,7 +24,9 @@ mod vectored;
 pub use access::Create;
 pub(crate) use access::{Created, FILE_MODE};
 pub(super) use creation::Unnamed;
-pub(crate) use creation::{flush_directory, needs_temporary_names, rename_new, temporary_file};
+pub(crate) use creation::{
+    directory_of, flush_directory, needs_temporary_names, rename_new, temporary_file,
+};
 pub(crate) use file_storage::FileStorage;
 pub(crate) use name::LostName;
 pub(crate) use opening::{is_on_network, lock_exclusively, read_head};

@@ -2,7 +2,7 @@
 //! header from the start.
 
 use super::{
-    file::Unnamed,
+    file::{Unnamed, directory_of},
     sys::{
         self, Directory, DirectoryUse, FileAt, FilePermissions, has_mark, permissions_of, set_mark,
     },
@@ -75,9 +75,8 @@ pub(super) fn refuse_foreign(file: &File) -> io::Result<()> {
 /// Creates a lock file that has its first bytes as soon as it has its name. `None` if there is a
 /// file of that name afterwards, which the caller has to open.
 pub(super) fn create(path: &Path, mode: LockMode) -> io::Result<Option<File>> {
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
-    let directory = Directory::open(parent.unwrap_or(Path::new(".")), DirectoryUse::Names)?;
+    let directory = Directory::open(directory_of(path), DirectoryUse::Names)?;
     let (file, mut unnamed) = Unnamed::make(directory, name, mode.bits())?;
     prepare(&file, mode)?;
     match unnamed.link(&file) {

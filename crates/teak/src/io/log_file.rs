@@ -4,7 +4,7 @@
 //! instead of a page.
 
 use super::{
-    file::flush_directory,
+    file::{directory_of, flush_directory},
     held_file::HeldFile,
     lock_header::{LockMode, set_permissions},
     sys::{self, Access, FileAt, FlushExtent, Links},
@@ -49,20 +49,20 @@ const PIECE_LEN: usize = 4096;
 pub(crate) const BLOCK_LEN: usize = 512;
 
 /// Bytes for the log from the beginning of a block on.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(crate) struct LogPart {
     pub(crate) start: usize,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Returns when the names in the directory of a file are on the disk.
-///
-/// # Errors
-///
-/// The system's error.
-pub(crate) fn flush_directory_of(path: &Path) -> io::Result<()> {
-    let directory = path.parent().filter(|parent| *parent != Path::new(""));
-    flush_directory(directory.unwrap_or(Path::new(".")))
+/// Whether a failed direct write says that there are none: where blocks are larger, in sandboxes.
+fn is_unsupported(kind: ErrorKind) -> bool {
+    let kinds = [
+        ErrorKind::InvalidInput,
+        ErrorKind::Unsupported,
+        ErrorKind::PermissionDenied,
+    ];
+    kinds.contains(&kind)
 }
 
 impl LogPart {
@@ -163,15 +163,23 @@ impl LogFile {
         self.is_direct.load(Ordering::Relaxed)
     }
 
-    /// Writes parts, fills their last blocks with zeros, and returns when they are on the disk.
-    /// Everything that [`Self::write`] has written to their pages is on the disk already, and
-    /// nobody calls it for them meanwhile. Returns `false` if the system does not support it: none
-    /// is certainly on the disk then.
+    /// Writes a part, fills its last block with zeros, and returns when it is on the disk.
+    /// Everything that [`Self::write`] has written to its pages is on the disk already, and nobody
+    /// calls it for them meanwhile. Returns `false` if the system does not support it: it may be
+    /// written then, and is not certainly on the disk.
     ///
     /// # Errors
     ///
     /// As with [`Self::flush`].
-    pub(crate) fn write_durably(&self, parts: &[LogPart]) -> io::Result<bool> {
+    pub(crate) fn write_durably(&self, part: &LogPart) -> io::Result<bool> {
+        debug_assert!(
+            part.start.is_multiple_of(BLOCK_LEN),
+            "a part begins with a block"
+        );
+        debug_assert!(
+            !part.bytes.is_empty() && self.is_named.load(Ordering::Acquire),
+            "a flush writes entries, and to a file whose name is on the disk"
+        );
         let direct = self.direct.get_or_init(|| self.file.for_direct_writes());
         let Some(direct) = direct.as_ref().filter(|_| self.is_direct()) else {
             self.is_direct.store(false, Ordering::Relaxed);
@@ -181,34 +189,20 @@ impl LogFile {
         if self.fails.load(Ordering::Relaxed) {
             return Err(io::Error::from_raw_os_error(5));
         }
-        debug_assert!(!parts.is_empty(), "a flush without parts writes nothing");
+        direct.refuse_stranger()?;
         let mut buffer = lock(&self.buffer);
-        for part in parts {
-            debug_assert!(
-                part.start.is_multiple_of(BLOCK_LEN),
-                "a part begins with a block"
-            );
-            direct.refuse_stranger()?;
-            let len = part.bytes.len().next_multiple_of(BLOCK_LEN);
-            buffer.clear();
-            buffer.resize(len + BLOCK_LEN, 0);
-            let skipped = buffer.as_ptr().align_offset(BLOCK_LEN).min(BLOCK_LEN);
-            buffer[skipped..][..part.bytes.len()].copy_from_slice(&part.bytes);
-            let file: &File = direct;
-            match file.write_all_at(&buffer[skipped..][..len], part.start as u64) {
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        ErrorKind::InvalidInput
-                            | ErrorKind::Unsupported
-                            | ErrorKind::PermissionDenied
-                    ) =>
-                {
-                    self.is_direct.store(false, Ordering::Relaxed);
-                    return Ok(false);
-                }
-                written => written?,
+        let len = part.bytes.len().next_multiple_of(BLOCK_LEN);
+        buffer.clear();
+        buffer.resize(len + BLOCK_LEN, 0);
+        let skipped = buffer.as_ptr().align_offset(BLOCK_LEN).min(BLOCK_LEN);
+        buffer[skipped..][..part.bytes.len()].copy_from_slice(&part.bytes);
+        let file: &File = direct;
+        match file.write_all_at(&buffer[skipped..][..len], part.start as u64) {
+            Err(error) if is_unsupported(error.kind()) => {
+                self.is_direct.store(false, Ordering::Relaxed);
+                return Ok(false);
             }
+            written => written?,
         }
         self.flush_count.fetch_add(1, Ordering::Relaxed);
         Ok(true)
@@ -230,7 +224,7 @@ impl LogFile {
             return Ok(());
         }
         sys::flush(&self.file, FlushExtent::All)?;
-        flush_directory_of(&self.path)?;
+        flush_directory(directory_of(&self.path))?;
         self.is_named.store(true, Ordering::Release);
         Ok(())
     }

@@ -63,8 +63,8 @@ pub(crate) use faults::{Faults, handle_faults};
 pub use fetched::ReadAt;
 pub use file::Create;
 pub(crate) use file::{
-    Created, FILE_MODE, FileStorage, LostName, flush_directory, is_on_network, lock_exclusively,
-    needs_temporary_names, read_head, rename_new, temporary_file,
+    Created, FILE_MODE, FileStorage, LostName, directory_of, flush_directory, is_on_network,
+    lock_exclusively, needs_temporary_names, read_head, rename_new, temporary_file,
 };
 pub(crate) use forks::ForkGeneration;
 pub(crate) use inline::{InlineBytes, InlineText};
@@ -75,7 +75,7 @@ pub(crate) use key_buffer::KeyBuffer;
 pub(crate) use lock_file::{GateGuard, LockFile};
 pub(crate) use lock_file_name::{is_open_here, without_suffix};
 pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
-pub(crate) use log_file::{BLOCK_LEN, LogFile, LogPart, flush_directory_of};
+pub(crate) use log_file::{BLOCK_LEN, LogFile, LogPart};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory};
 pub(crate) use pinned::Pinned;

@@ -152,8 +152,11 @@ impl Engine {
     /// and commits that they have seen survive the death of the process.
     fn write_log(&self) -> Result<()> {
         loop {
-            let written = self.memtable.lock().write_out();
-            match written.map_err(Error::io("writing the write-ahead log"))? {
+            let mut memtable = self.memtable.lock();
+            (memtable.write_out()).map_err(Error::io("writing the write-ahead log"))?;
+            let pending = memtable.pending();
+            drop(memtable);
+            match pending {
                 Some(durable) => flush_log(self, durable)?,
                 None => return Ok(()),
             }

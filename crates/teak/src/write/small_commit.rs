@@ -79,6 +79,10 @@ pub(crate) fn add_to_memtable(
         }
         return Ok(Added::No);
     }
+    debug_assert!(
+        durability == Durability::Durable || memtable.pending().is_none(),
+        "a commit that does not wait for a flush has its entry in the file"
+    );
     (engine.memtable).add(&mut memtable, mem::take(changes), durability);
     engine.memtable.note_expected(expected);
     debug_assert_eq!(memtable.last(), Some(id), "commits are numbered in order");

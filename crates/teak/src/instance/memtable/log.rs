@@ -150,16 +150,14 @@ impl MemtableState {
     }
 
     /// Writes all entries of the log into the cache of the system, also later ones until a merge
-    /// begins. Returns the last durable commit if a flush has to end before.
+    /// begins. Some are still [pending](Self::pending) after this while a flush writes past the
+    /// cache.
     ///
     /// # Errors
     ///
     /// The system's error.
-    pub(crate) fn write_out(&mut self) -> io::Result<Option<TransactionId>> {
-        let Some(wal) = &mut self.wal else {
-            return Ok(None);
-        };
-        Ok((!wal.write_out()?).then_some(self.last_durable))
+    pub(crate) fn write_out(&mut self) -> io::Result<()> {
+        self.wal.as_mut().map_or(Ok(()), Wal::write_out)
     }
 
     /// Begins a flush of the log; `None` if there is no log.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Checksum, Error, Result, TransactionId,
-    io::{LogFile, flush_directory_of, remove_file},
+    io::{LogFile, directory_of, flush_directory, remove_file},
     record::Record,
     share::names::log_path,
 };
@@ -69,7 +69,7 @@ impl LeftWal {
         if let Some(path) = self.path.take() {
             // After a power cut it must not be there again: entries that were left out, because a
             // commit before them was lost, could follow the same commit made again.
-            let _ = remove_file(&path).and_then(|()| flush_directory_of(&path));
+            let _ = remove_file(&path).and_then(|()| flush_directory(directory_of(&path)));
         }
     }
 }

@@ -25,10 +25,10 @@ const DIRECT_RUN: u32 = 16;
 /// The entries that are only in memory.
 #[derive(Default, Debug)]
 pub(super) struct Unwritten {
-    /// In the order in which they are written. The last one begins with the block where the log
-    /// ends, unless its entries went into the cache.
-    parts: Vec<LogPart>,
-    /// Whether there are entries that no flush has taken.
+    /// From the beginning of a block on; that block may have earlier entries. Empty after entries
+    /// that went into the cache.
+    part: LogPart,
+    /// Whether it has entries that no flush has taken.
     has_entries: bool,
     /// Whether a flush writes past the cache.
     is_writing: bool,
@@ -43,7 +43,8 @@ pub(super) struct Unwritten {
 #[derive(Debug)]
 pub(crate) struct WalFlush {
     file: Arc<LogFile>,
-    parts: Vec<LogPart>,
+    /// For the disk, past the cache.
+    part: Option<LogPart>,
     is_cached: bool,
 }
 
@@ -55,7 +56,7 @@ impl Unwritten {
             true => self.durable_run.saturating_add(1),
             false => 0,
         };
-        is_direct && self.is_wanted() || self.has_entries || self.is_writing
+        is_direct && self.is_wanted() || self.is_pending()
     }
 
     fn is_wanted(&self) -> bool {
@@ -65,8 +66,7 @@ impl Unwritten {
     /// Where an entry of this length is added if the one before ends at `at`.
     pub(super) fn offset_after(&self, at: usize, len: usize) -> usize {
         let next = at.next_multiple_of(BLOCK_LEN);
-        let has_block = self.parts.last().is_some_and(|part| part.end() == at);
-        match has_block && at + len <= next {
+        match self.part.end() == at && at + len <= next {
             true => at,
             false => next,
         }
@@ -74,53 +74,45 @@ impl Unwritten {
 
     /// Adds an entry at its offset.
     pub(super) fn append(&mut self, offset: usize, entry: &[u8]) {
-        let is_last = |part: &LogPart| part.end() == offset;
-        if !mem::replace(&mut self.has_entries, true) && !self.parts.last().is_some_and(is_last) {
-            // The block was written, and no entry is added to it.
-            self.parts.clear();
-        }
-        let is_followed = |part: &&mut LogPart| {
-            (part.end()..=part.end().next_multiple_of(BLOCK_LEN)).contains(&offset)
-        };
-        match self.parts.last_mut().filter(is_followed) {
-            Some(part) => {
-                part.bytes.resize(offset - part.start, 0);
-                part.bytes.extend_from_slice(entry);
-            }
-            None => self.parts.push(LogPart {
+        if !mem::replace(&mut self.has_entries, true) && self.part.end() != offset {
+            // Its block was written, and gets no more entries.
+            self.part = LogPart {
                 start: offset,
-                bytes: entry.to_vec(),
-            }),
+                bytes: Vec::new(),
+            };
         }
+        let LogPart { start, bytes } = &mut self.part;
+        debug_assert!(*start + bytes.len() <= offset, "entries are added in order");
+        bytes.resize(offset - *start, 0);
+        bytes.extend_from_slice(entry);
     }
 
     /// Notes that something was written into the cache.
     pub(super) fn note_cached(&mut self) {
         self.is_cached = true;
-        if !self.has_entries && !self.is_writing {
-            // Without what was written after its last block.
-            self.parts.clear();
+        if !self.is_pending() {
+            self.part = LogPart::default();
         }
     }
 
-    /// Writes all entries into the cache, also later ones until [`Self::resume`]. Returns `false`
-    /// if a flush has to end before.
+    /// Writes all entries into the cache, also later ones until [`Self::resume`]. Some are still
+    /// [pending](Self::is_pending) after this while a flush writes past the cache.
     ///
     /// # Errors
     ///
     /// The system's error.
-    pub(super) fn write_out(&mut self, file: &LogFile) -> io::Result<bool> {
+    pub(super) fn write_out(&mut self, file: &LogFile) -> io::Result<()> {
         self.is_suspended = true;
-        if !self.is_writing {
-            self.write_entries(file)?;
+        match self.is_writing {
+            true => Ok(()),
+            false => self.write_entries(file),
         }
-        Ok(!self.is_writing)
     }
 
     /// Writes the entries into the cache, if there are any. They stay if that fails.
     fn write_entries(&mut self, file: &LogFile) -> io::Result<()> {
         if self.has_entries {
-            write(file, &self.parts)?;
+            file.write(&self.part.bytes, self.part.start as u64)?;
             self.has_entries = false;
             self.note_cached();
         }
@@ -134,17 +126,13 @@ impl Unwritten {
 
     /// Notes that a merge begins, and that the next entries are in the other half.
     pub(super) fn resume(&mut self) {
-        debug_assert!(
-            !self.has_entries && !self.is_writing,
-            "all entries are in the cache"
-        );
+        assert!(!self.is_pending(), "all entries are in the cache");
         self.is_suspended = false;
-        self.parts.clear();
     }
 
     /// Forgets all entries.
     pub(super) fn forget(&mut self) {
-        self.parts.clear();
+        self.part = LogPart::default();
         self.has_entries = false;
     }
 
@@ -154,17 +142,16 @@ impl Unwritten {
     ///
     /// The system's error.
     pub(super) fn begin_flush(&mut self, file: &Arc<LogFile>) -> io::Result<WalFlush> {
-        let mut parts = Vec::new();
+        let mut part = None;
         if self.has_entries && self.is_wanted() {
-            self.has_entries = false;
-            self.is_writing = true;
-            parts = mem::take(&mut self.parts);
-            self.parts.extend(parts.last().map(last_block));
+            (self.has_entries, self.is_writing) = (false, true);
+            let next = last_block(&self.part);
+            part = Some(mem::replace(&mut self.part, next));
         }
         self.write_entries(file)?;
         Ok(WalFlush {
             file: Arc::clone(file),
-            parts,
+            part,
             is_cached: mem::take(&mut self.is_cached),
         })
     }
@@ -183,17 +170,11 @@ fn last_block(part: &LogPart) -> LogPart {
     }
 }
 
-/// Writes entries into the cache.
-fn write(file: &LogFile, parts: &[LogPart]) -> io::Result<()> {
-    let mut parts = parts.iter();
-    parts.try_for_each(|part| file.write(&part.bytes, part.start as u64))
-}
-
 impl WalFlush {
-    /// The lengths of what it writes past the cache.
+    /// The bytes that it writes past the cache.
     #[cfg(test)]
-    pub(super) fn lens(&self) -> Vec<usize> {
-        self.parts.iter().map(|part| part.bytes.len()).collect()
+    pub(super) fn len(&self) -> usize {
+        self.part.as_ref().map_or(0, |part| part.bytes.len())
     }
 
     /// Performs it.
@@ -205,10 +186,12 @@ impl WalFlush {
         if self.is_cached {
             self.file.flush()?;
         }
-        if !self.parts.is_empty() && !self.file.write_durably(&self.parts)? {
-            write(&self.file, &self.parts)?;
-            self.file.flush()?;
+        match &self.part {
+            Some(part) if !self.file.write_durably(part)? => {
+                self.file.write(&part.bytes, part.start as u64)?;
+                self.file.flush()
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }

@@ -151,6 +151,12 @@ pub(crate) fn temporary_file(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// The directory that has the name of a file.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    parent.unwrap_or(Path::new("."))
+}
+
 /// Returns when the names in a directory are on the disk.
 pub(crate) fn flush_directory(directory: &Path) -> io::Result<()> {
     Directory::open(directory, DirectoryUse::Flush)?.flush()

@@ -3,6 +3,7 @@
 
 use crate::io::{
     clock::uptime_ms,
+    directory_of,
     locked::LockedFile,
     sys::{FileId, Links, id_of, path_of},
 };
@@ -43,8 +44,7 @@ impl Name {
     /// The name of a file that was opened at `path`, or will be created there.
     pub(super) fn new(path: &Path) -> Self {
         let resolved = fs::canonicalize(path).or_else(|_| {
-            let parent = path.parent().filter(|parent| *parent != Path::new(""));
-            let parent = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+            let parent = fs::canonicalize(directory_of(path))?;
             let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
             std::io::Result::Ok(parent.join(name))
         });

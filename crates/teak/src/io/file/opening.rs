@@ -3,7 +3,7 @@
 
 use super::{
     access::{Create, Created, Lifetime},
-    creation::Unnamed,
+    creation::{Unnamed, directory_of},
     file_storage::FileStorage,
     name::Name,
 };
@@ -164,10 +164,9 @@ fn lock_file(
 
 /// Whether a file is, or would be created, on a network file system. Unknown cases count as local.
 pub(crate) fn is_on_network(path: &Path) -> bool {
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
     sys::is_on_network(match path.exists() {
         true => path,
-        false => parent.unwrap_or(Path::new(".")),
+        false => directory_of(path),
     })
 }
 

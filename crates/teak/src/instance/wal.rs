@@ -102,7 +102,7 @@ impl Wal {
     pub(crate) fn create(path: &Path, mode: LockMode) -> io::Result<Self> {
         let id = random_id()?;
         Ok(Self {
-            file: Arc::new(LogFile::create(path, mode)?),
+            file: Arc::new(LogFile::create(path, mode, WAL_LEN)?),
             database: [0; 16],
             nonce: *id.first_chunk().expect("an id has 16 bytes"),
             begin_count: 0,
@@ -185,11 +185,17 @@ impl Wal {
         let used = position.end % HALF_LEN;
         let has_entry = used >= HEADER_LEN;
         let next = [position.end, position.end.next_multiple_of(BLOCK_LEN)];
-        let heads = next.into_iter().filter(|_| has_entry);
-        let heads =
-            heads.filter(|at| at % HALF_LEN >= used && at % HALF_LEN + ENTRY_HEAD_LEN <= HALF_LEN);
+        let heads = next
+            .into_iter()
+            .filter(|at| has_entry && at % HALF_LEN >= used);
         let header = (!is_in_this_half).then_some(start);
-        for at in heads.chain(header) {
+        let is_filled = |at: &usize| {
+            let end = at % HALF_LEN + ENTRY_HEAD_LEN;
+            self.filled
+                .get(at / HALF_LEN)
+                .is_some_and(|filled| end <= *filled)
+        };
+        for at in heads.chain(header).filter(is_filled) {
             let _ = self.file.write(&[0; ENTRY_HEAD_LEN], at as u64);
         }
     }

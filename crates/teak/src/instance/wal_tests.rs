@@ -29,14 +29,19 @@ fn begun() -> (tempfile::TempDir, PathBuf, Wal) {
     (directory, path, wal)
 }
 
+/// Appends the entry of a commit with one change.
+fn append(wal: &mut Wal, change: Change<'_>) {
+    assert!(wal.make_room([change].into_iter(), false));
+    wal.append([change].into_iter(), false).unwrap();
+}
+
 /// A log with two commits, and its path.
 fn written() -> (tempfile::TempDir, PathBuf) {
     let (directory, path, mut wal) = begun();
     let first = [change("ash", Some("1")), change("elm", None)];
     assert!(wal.make_room(first.into_iter(), false));
     wal.append(first.into_iter(), false).unwrap();
-    wal.append([change("", Some(""))].into_iter(), false)
-        .unwrap();
+    append(&mut wal, change("", Some("")));
     (directory, path)
 }
 
@@ -62,15 +67,12 @@ fn commits_are_read_back() {
 fn a_log_that_is_cut_ends_there() {
     for turns_over in [false, true] {
         let (_directory, path, mut wal) = begun();
-        wal.append([change("ash", Some("1"))].into_iter(), false)
-            .unwrap();
+        append(&mut wal, change("ash", Some("1")));
         let position = wal.position();
-        wal.append([change("elm", Some("2"))].into_iter(), false)
-            .unwrap();
+        append(&mut wal, change("elm", Some("2")));
         if turns_over {
             wal.turn_over(TransactionId(record().transaction.0 + 2));
-            wal.append([change("fir", Some("3"))].into_iter(), false)
-                .unwrap();
+            append(&mut wal, change("fir", Some("3")));
         }
         let count = || LeftWal::read(&path, &record()).unwrap().commit_count();
         assert_eq!(count(), 2 + u64::from(turns_over));
@@ -91,7 +93,7 @@ fn a_full_half_is_not_cut() {
     let rest = HALF_LEN - HEADER_LEN - ENTRY_HEAD_LEN - empty(b"").len();
     let value = vec![1; rest];
     assert!(wal.make_room([empty(&value)].into_iter(), false));
-    wal.append([empty(&value)].into_iter(), false).unwrap();
+    append(&mut wal, empty(&value));
     assert_eq!(wal.fill(), 100);
     wal.cut(wal.position());
     let left = LeftWal::read(&path, &record()).unwrap();
@@ -104,15 +106,13 @@ fn the_older_half_follows_an_earlier_commit() {
     let (_directory, _path, mut wal) = begun();
     let first = record().transaction;
     assert_eq!(wal.follows(), (first, first));
-    wal.append([change("ash", None)].into_iter(), false)
-        .unwrap();
+    append(&mut wal, change("ash", None));
     let second = TransactionId(first.0 + 1);
     wal.turn_over(second);
     assert_eq!(wal.follows(), (first, second));
     wal.turn_over(TransactionId(first.0 + 9));
     assert_eq!(wal.follows(), (first, second), "the half has no entry yet");
-    wal.append([change("ash", None)].into_iter(), false)
-        .unwrap();
+    append(&mut wal, change("ash", None));
     let third = TransactionId(first.0 + 2);
     wal.turn_over(third);
     assert_eq!(wal.follows(), (second, third));
@@ -173,16 +173,14 @@ fn a_log_that_was_cut_has_its_whole_entries() {
 fn entries_of_before_do_not_count_after_a_new_beginning() {
     let (_directory, path, mut wal) = begun();
     for _ in 0..3 {
-        wal.append([change("ash", Some("1"))].into_iter(), false)
-            .unwrap();
+        append(&mut wal, change("ash", Some("1")));
     }
     let later = Record {
         transaction: TransactionId(record().transaction.0 + 3),
         ..record()
     };
     wal.begin(&later);
-    wal.append([change("ash", Some("1"))].into_iter(), false)
-        .unwrap();
+    append(&mut wal, change("ash", Some("1")));
     assert_eq!(LeftWal::read(&path, &later).unwrap().commit_count(), 1);
     // The first half is that of before, for the commit of before, until it gets an entry.
     let last = Record {
@@ -191,8 +189,7 @@ fn entries_of_before_do_not_count_after_a_new_beginning() {
     };
     wal.begin(&last);
     assert_eq!(LeftWal::read(&path, &record()).unwrap().commit_count(), 3);
-    wal.append([change("ash", Some("1"))].into_iter(), false)
-        .unwrap();
+    append(&mut wal, change("ash", Some("1")));
     assert_eq!(LeftWal::read(&path, &record()).unwrap().commit_count(), 0);
     assert_eq!(LeftWal::read(&path, &later).unwrap().commit_count(), 1);
     assert_eq!(LeftWal::read(&path, &last).unwrap().commit_count(), 1);
@@ -245,7 +242,7 @@ fn keys_after(path: &Path, record: &Record) -> Vec<String> {
 #[test]
 fn commits_during_a_merge_go_to_the_other_half() {
     let (_directory, path, mut wal) = begun();
-    let append = |wal: &mut Wal, key| wal.append([change(key, None)].into_iter(), false).unwrap();
+    let append = |wal: &mut Wal, key| append(wal, change(key, None));
     append(&mut wal, "1");
     append(&mut wal, "2");
     let first_merge = merged(&wal, 2);
@@ -276,9 +273,9 @@ fn commits_during_a_merge_go_to_the_other_half() {
 #[test]
 fn commits_follow_an_entry_in_the_middle_of_a_half() {
     let (_directory, path, mut wal) = begun();
-    wal.append([change("1", None)].into_iter(), false).unwrap();
+    append(&mut wal, change("1", None));
     let merge = merged(&wal, 1);
-    wal.append([change("2", None)].into_iter(), false).unwrap();
+    append(&mut wal, change("2", None));
     assert_eq!(keys_after(&path, &merge), ["2"]);
     let other = Record {
         transaction: merge.transaction.next(),
@@ -292,7 +289,7 @@ fn a_half_without_entries_is_used_again() {
     let (_directory, path, mut wal) = begun();
     wal.turn_over(record().transaction);
     wal.begin(&record());
-    wal.append([change("1", None)].into_iter(), false).unwrap();
+    append(&mut wal, change("1", None));
     assert_eq!(keys_after(&path, &record()), ["1"]);
     assert!(std::fs::read(&path).unwrap().starts_with(&MAGIC));
 }
@@ -304,8 +301,7 @@ fn a_half_takes_entries_while_there_is_room() {
     let mut counts = [0; 2];
     for count in &mut counts {
         while wal.make_room([change("key", Some(&value))].into_iter(), false) {
-            wal.append([change("key", Some(&value))].into_iter(), false)
-                .unwrap();
+            append(&mut wal, change("key", Some(&value)));
             *count += 1;
         }
         wal.turn_over(TransactionId(record().transaction.0 + *count));

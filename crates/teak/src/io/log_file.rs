@@ -1,5 +1,5 @@
-//! The file of a write-ahead log. It is written by calls of the system, so it stays if the process
-//! dies, and flushed for commits that have to survive a power cut. Where the system can, what only
+//! The file of a write-ahead log. It is mapped, or written by calls of the system, so it stays if the
+//! process dies, and flushed for commits that have to survive a power cut. Where the system can, what only
 //! has to survive a power cut is written straight to the disk ([`LogFile::write_durably`]): a block
 //! instead of a page.
 
@@ -7,6 +7,7 @@ use super::{
     file::{directory_of, flush_directory},
     held_file::HeldFile,
     lock_header::{LockMode, set_permissions},
+    mapped_log::MappedLog,
     sys::{self, Access, FileAt, FlushExtent, Links},
     system::refuse_file_len,
 };
@@ -27,6 +28,8 @@ use std::{
 pub(crate) struct LogFile {
     file: HeldFile,
     path: PathBuf,
+    /// For [`Self::write`]; `None` if that calls the system.
+    mapped: Option<Mutex<MappedLog>>,
     /// Whether its name is on the disk. Its length is when it is flushed.
     is_named: AtomicBool,
     flush_count: AtomicU64,
@@ -72,21 +75,23 @@ impl LogPart {
 }
 
 impl LogFile {
-    /// Creates an empty file.
+    /// Creates an empty file, which gets at most `len_max` bytes.
     ///
     /// # Errors
     ///
     /// - `AlreadyExists` if there is a file of that name.
     /// - The system's error.
-    pub(crate) fn create(path: &Path, mode: LockMode) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path, mode: LockMode, len_max: usize) -> io::Result<Self> {
         let file = sys::create_new(path, mode.bits() & 0o777)?;
         let made =
             set_permissions(&file, mode).and_then(|()| HeldFile::new(file, Access::ReadWrite));
         if made.is_err() {
             let _ = sys::remove_file(path);
         }
+        let file = made?;
         Ok(Self {
-            file: made?,
+            mapped: MappedLog::new(&file, len_max).map(Mutex::new),
+            file,
             path: path.to_path_buf(),
             is_named: AtomicBool::new(false),
             flush_count: AtomicU64::new(0),
@@ -104,7 +109,8 @@ impl LogFile {
     ///
     /// # Errors
     ///
-    /// As with [`Self::write`].
+    /// - `NotConnected` if other code in this process has closed the descriptor.
+    /// - The system's error.
     pub(crate) fn fill(&self, part: Range<usize>) -> io::Result<()> {
         refuse_file_len(part.end as u64)?;
         #[cfg(test)]
@@ -119,18 +125,26 @@ impl LogFile {
         // heads (ext4) walk all of those of a folio at each later write into it.
         let zeros = [0; PIECE_LEN];
         for start in part.clone().step_by(PIECE_LEN) {
-            self.write(&zeros[..PIECE_LEN.min(part.end - start)], start as u64)?;
+            self.write_by_call(&zeros[..PIECE_LEN.min(part.end - start)], start as u64)?;
         }
         Ok(())
     }
 
-    /// Writes bytes at an offset.
+    /// Writes bytes at an offset, where it was [filled](Self::fill).
     ///
     /// # Errors
     ///
-    /// - `NotConnected` if other code in this process has closed the descriptor.
+    /// - `NotConnected` if other code in this process has closed the descriptor, unless the file is
+    ///   mapped.
     /// - The system's error.
     pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        match &self.mapped {
+            Some(mapped) => lock(mapped).store(bytes, offset),
+            None => self.write_by_call(bytes, offset),
+        }
+    }
+
+    fn write_by_call(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.file.refuse_stranger()?;
         let file: &File = &self.file;
         file.write_all_at(bytes, offset)

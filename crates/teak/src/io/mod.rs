@@ -36,6 +36,7 @@ mod lock_file_name;
 mod lock_header;
 mod locked;
 mod log_file;
+mod mapped_log;
 mod mapping;
 mod memory;
 mod mutex;

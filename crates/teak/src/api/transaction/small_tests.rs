@@ -6,7 +6,13 @@ use crate::{
     io::can,
     write::merge::{MergeReason, begin_merge},
 };
-use std::{fs, ops::ControlFlow, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs::{self, File},
+    ops::ControlFlow,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 use tempfile::TempDir;
 
 type Words = Table<&'static str, Bytes>;
@@ -375,6 +381,32 @@ fn readers_see_each_earlier_commit_of_a_writer() {
         }
     });
     check(&database);
+}
+
+/// Where the log is mapped, storing into it fails then.
+#[test]
+fn a_log_that_another_program_truncates_loses_no_later_commit() {
+    let (directory, database, words) = database();
+    commit_small(&database, &words, "ash", b"first");
+    let log = File::options()
+        .write(true)
+        .open(directory.path().join("x.teak-wal"));
+    log.unwrap().set_len(0).unwrap();
+    for text in [&b"second"[..], b"third"] {
+        let mut txn = database.begin_write().unwrap();
+        words.insert(&mut txn, "elm", text).unwrap();
+        txn.commit().unwrap();
+    }
+    let read = database.begin_read().unwrap();
+    assert_eq!(words.get(&read, "ash").unwrap(), Some(&b"first"[..]));
+    assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"third"[..]));
+    drop(read);
+    check(&database);
+    database.close().unwrap();
+    let opened = open(directory.path());
+    let read = opened.begin_read().unwrap();
+    assert_eq!(words.get(&read, "ash").unwrap(), Some(&b"first"[..]));
+    assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"third"[..]));
 }
 
 #[test]

@@ -240,18 +240,56 @@ impl<S: PageSink> Tree<'_, S> {
     /// Removes records; returns how many there were.
     pub(crate) fn remove_many<K: AsRef<[u8]>>(&mut self, keys: &[K]) -> Result<u64> {
         let order = in_order(self.root.order, keys.len(), |index| keys[index].as_ref());
-        let (mut removed, mut groups, mut hint) = (0, PrefetchGroups::new(), Vec::new());
-        for (order_index, &index) in order.iter().enumerate() {
-            let to_come = order[order_index..]
-                .iter()
-                .map(|&index| keys[index].as_ref());
-            groups.note(self, order_index, to_come)?;
-            if let Some(&ahead) = order.get(order_index + AHEAD) {
-                self.fetch_leaf(&hint, keys[ahead].as_ref())?;
-            }
-            removed += u64::from(self.remove_with_hint(&mut hint, keys[index].as_ref())?);
-        }
+        let mut removed = 0;
+        let key = |index: &usize| keys[*index].as_ref();
+        self.change_each(&mut Vec::new(), &order, key, |tree, hint, index| {
+            removed += u64::from(tree.remove_with_hint(hint, keys[*index].as_ref())?);
+            Ok(())
+        })?;
         Ok(removed)
+    }
+
+    /// Inserts the records of keys, or replaces their values; removes those without a value.
+    /// `changes` are in the order of their keys. `hint` is the same as for
+    /// [`Self::insert_with_hint`].
+    pub(crate) fn put_or_remove<'c, C>(
+        &mut self,
+        hint: &mut Vec<PathStep>,
+        changes: &'c [C],
+        of: impl Fn(&'c C) -> (&'c [u8], Option<&'c [u8]>),
+    ) -> Result<()> {
+        let key = |change| of(change).0;
+        self.change_each(hint, changes, key, |tree, hint, change| {
+            let (key, value) = of(change);
+            match value.map(StoredValue::inline) {
+                Some(value) => {
+                    tree.insert_with_hint(hint, key, value, Existing::Replace)?;
+                }
+                None => {
+                    tree.remove_with_hint(hint, key)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes changes one after the other, in the order of their keys.
+    fn change_each<'c, C>(
+        &mut self,
+        hint: &mut Vec<PathStep>,
+        changes: &'c [C],
+        key: impl Fn(&'c C) -> &'c [u8],
+        mut change: impl FnMut(&mut Self, &mut Vec<PathStep>, &'c C) -> Result<()>,
+    ) -> Result<()> {
+        let mut groups = PrefetchGroups::new();
+        for (index, next) in changes.iter().enumerate() {
+            groups.note(self, index, changes[index..].iter().map(&key))?;
+            if let Some(ahead) = changes.get(index + AHEAD) {
+                self.fetch_leaf(hint, key(ahead))?;
+            }
+            change(self, hint, next)?;
+        }
+        Ok(())
     }
 
     /// Prefetches the leaf of a key, which may be close to one that a path leads to, as for

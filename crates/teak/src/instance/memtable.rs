@@ -43,13 +43,13 @@ use std::{
     mem,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{
             AtomicBool, AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed,
             Ordering::Release,
         },
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// The most changes of one transaction, and the most bytes of their keys and values.
@@ -72,6 +72,9 @@ pub(crate) fn is_plain(root: &TreeRoot) -> bool {
     is_of_bytes && !root.is_special() && !root.kind.fixed && !root.kind.first_decides
 }
 
+/// How long a commit waits for another thread to begin a merge before it merges itself.
+const BEGIN_MAX: Duration = Duration::from_millis(20);
+
 /// The memtable of a database.
 #[derive(Debug)]
 pub(crate) struct Memtable {
@@ -85,6 +88,8 @@ pub(crate) struct Memtable {
     direct_count: AtomicU32,
     pub(crate) log_flush: LogFlush,
     state: Mutex<MemtableState>,
+    /// Notified when a merge begins.
+    merge_begun: Condvar,
 }
 
 /// The commits in a memtable, and its log.
@@ -160,6 +165,7 @@ impl Memtable {
                 path,
                 ..MemtableState::default()
             }),
+            merge_begun: Condvar::new(),
         }
     }
 
@@ -220,6 +226,30 @@ impl Memtable {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, MemtableState> {
         lock(&self.state)
+    }
+
+    /// Waits while it is overfull, and another thread merges or soon begins to.
+    pub(crate) fn wait_for_room(&self) {
+        let mut state = self.lock();
+        let mut since = Instant::now();
+        while state.is_overfull() && since.elapsed() < BEGIN_MAX {
+            if state.merging.is_some() {
+                since = Instant::now();
+            }
+            let waited = self.merge_begun.wait_timeout(state, BEGIN_MAX);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Takes all commits, to merge them. Others can be added meanwhile. The caller has the writer's
+    /// state until [`Self::end_merge`] or [`MemtableState::undo_merge`].
+    ///
+    /// Commits go on in the other half of the log, unless a durable one needs what is there: the
+    /// last commit that is durable in the trees is `durable`.
+    pub(crate) fn begin_merge(&self, durable: TransactionId) -> ToMerge {
+        let begun = self.lock().begin_merge(durable);
+        self.merge_begun.notify_all();
+        begun
     }
 
     /// Adds a commit. Its changes are in the log.
@@ -364,11 +394,7 @@ impl MemtableState {
         taken
     }
 
-    /// Takes all commits, to merge them. Others can be added meanwhile. The caller has the writer's
-    /// state until [`Memtable::end_merge`] or [`Self::undo_merge`].
-    ///
-    /// Commits go on in the other half of the log, unless a durable one needs what is there: the
-    /// last commit that is durable in the trees is `durable`.
+    /// The part of [`Memtable::begin_merge`] that changes the state.
     pub(crate) fn begin_merge(&mut self, durable: TransactionId) -> ToMerge {
         assert!(self.merging.is_none(), "one thread merges at a time");
         let base = self.base.as_ref().map(|base| base.transaction());

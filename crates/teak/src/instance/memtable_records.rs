@@ -2,7 +2,7 @@
 
 use crate::{TransactionId, instance::wal::Change, planted::planted};
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -49,7 +49,7 @@ struct TableIndex {
     /// The first commit that changed the table.
     first: TransactionId,
     /// The last change of each record.
-    newest: BTreeMap<Arc<[u8]>, usize>,
+    newest: HashMap<Arc<[u8]>, usize>,
 }
 
 impl MemtableRecords {
@@ -58,7 +58,7 @@ impl MemtableRecords {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         let table = index.entry(change.handle).or_insert_with(|| TableIndex {
             first: commit,
-            newest: BTreeMap::new(),
+            newest: HashMap::new(),
         });
         let newest = table.newest.entry(Arc::clone(&change.key));
         let add = |older| {
@@ -123,13 +123,26 @@ impl MemtableRecords {
         last: TransactionId,
     ) -> Vec<&SmallChange> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        let newest = index.values().flat_map(|table| table.newest.values());
-        newest
-            .filter_map(|newest| self.version_at(*newest, last))
-            .filter(|version| version.commit > after)
-            .map(|version| &version.change)
-            .collect()
+        let mut changes = Vec::new();
+        for table in index.values() {
+            let start = changes.len();
+            let versions = table.newest.values();
+            let versions = versions.filter_map(|newest| self.version_at(*newest, last));
+            let versions = versions.filter(|version| version.commit > after);
+            changes.extend(versions.map(|version| (prefix(&version.change.key), &version.change)));
+            changes[start..]
+                .sort_unstable_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.key.cmp(&y.key)));
+        }
+        changes.into_iter().map(|(_, change)| change).collect()
     }
+}
+
+/// The first bytes of a key, in its order.
+fn prefix(key: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let len = key.len().min(first.len());
+    first[..len].copy_from_slice(&key[..len]);
+    u64::from_be_bytes(first)
 }
 
 /// Successive commits in the memtable.

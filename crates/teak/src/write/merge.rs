@@ -1,19 +1,15 @@
 //! Merging the memtable into the trees.
 
 use crate::{
-    Error, PageNumber, Result, TransactionId,
-    page::{max_key_len, value::StoredValue},
-    planted::planted,
-    read::snapshot::Snapshot,
-    record::durability::Durability,
+    Error, PageNumber, Result, TransactionId, page::max_key_len, planted::planted,
+    read::snapshot::Snapshot, record::durability::Durability,
 };
 use crate::{
-    btree::{PageSource, TreeRoot, insert::Existing},
+    btree::PageSource,
     instance::{
         engine::Engine,
         held_writer_lock::HeldWriterLock,
         memtable::{MemtableState, MergePart, ToMerge, is_plain, limits::AGE_CHECK_INTERVAL},
-        memtable_records::SmallChange,
         read_buffer::give_trees,
     },
     write::{
@@ -69,6 +65,10 @@ impl Engine {
     pub(crate) fn merge_memtable(self: &Arc<Self>, reason: MergeReason) -> Result<()> {
         self.refuse_forked()?;
         let writer_lock = self.writer_lock.as_ref().ok_or(Error::ReadOnly)?;
+        if reason == MergeReason::Full && self.memtable.lock().is_merged_in_background() {
+            self.merger.hurry();
+            self.memtable.wait_for_room();
+        }
         let Some(last) = self.memtable.lock().last() else {
             return Ok(());
         };
@@ -278,7 +278,7 @@ pub(crate) fn begin_merge(
     let durable = engine.durable_in_trees();
     let mut merging = None;
     let txn = WriteTransaction::begin_for(engine, writer, || {
-        let begun = merging.insert(engine.memtable.lock().begin_merge(durable));
+        let begun = merging.insert(engine.memtable.begin_merge(durable));
         assert!(
             begun.parts[0].last > begun.base,
             "commits to merge follow those in the trees"
@@ -374,27 +374,14 @@ impl WriteTransaction {
         self.status.log_end = part.log_end;
         // The file grows instead: a hook of the application may begin to read.
         self.pages.limits.slow_readers = None;
-        for change in merging.records.changes_between(after, part.last) {
-            if merging.is_left {
+        let changes = merging.records.changes_between(after, part.last);
+        if merging.is_left {
+            for change in &changes {
                 self.refuse_unfit(change.handle, &change.table, &change.key)?;
             }
-            self.apply(change)?;
         }
-        Ok(())
-    }
-
-    /// Makes a change of a small transaction.
-    pub(super) fn apply(&mut self, change: &SmallChange) -> Result<()> {
-        let (table, key) = ((change.handle, &*change.table), &*change.key);
-        let check = |_: Option<&TreeRoot>| Ok(());
-        match &change.value {
-            Some(value) => {
-                let record = (key, StoredValue::inline(value));
-                self.insert(table, check, record, Existing::Replace)?;
-            }
-            None => {
-                self.remove(table, check, key)?;
-            }
+        for of_table in changes.chunk_by(|a, b| a.handle == b.handle) {
+            self.apply(of_table)?;
         }
         Ok(())
     }

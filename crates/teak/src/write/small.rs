@@ -457,7 +457,7 @@ impl SmallTransaction {
             txn.set_durability(durability);
         }
         for change in &self.changes {
-            txn.apply(change)?;
+            txn.apply(&[change])?;
         }
         if self.is_broken {
             txn.set_broken();

@@ -6,7 +6,7 @@ use crate::instance::{
     log_flush::FLUSHING,
     memtable::{
         MemtableState, SMALL_CHANGES_MAX,
-        limits::{CHANGES_MAX, MergeBy},
+        limits::{CAPACITY_MAX, MergeBy},
     },
     memtable_records::SmallChange,
 };
@@ -227,7 +227,7 @@ pub(super) fn memtable_capacity(engine: &Engine, writer: &HeldWriterLock) -> Opt
     let free = free_bytes(&engine.file.path).unwrap_or(u64::MAX);
     // Each merge also works on dropped tables, the end of the file, and the free-space map.
     let pages = rest.min(free / page_size).saturating_sub(PAGES_MIN / 2);
-    let changes = (pages / (2 * PAGES_PER_CHANGE)).min(CHANGES_MAX as u64 * 2);
+    let changes = (pages / (2 * PAGES_PER_CHANGE)).min(CAPACITY_MAX as u64);
     let has_room = rest >= PAGES_MIN && free >= FREE_BYTES_MIN;
     (has_room && changes >= SMALL_CHANGES_MAX as u64).then_some(changes as usize)
 }

@@ -15,7 +15,7 @@ use crate::{
     types::TypeNames,
 };
 use crate::{
-    instance::engine::Engine,
+    instance::{engine::Engine, memtable_records::SmallChange},
     read::{
         catalog::{self, printable},
         located::located,
@@ -244,6 +244,23 @@ impl WriteTransaction {
     ) -> Result<bool> {
         self.change_with_hint(handle, name, check, |tree, hint| {
             tree.remove_with_hint(hint, key)
+        })
+    }
+
+    /// Makes changes of small transactions, which are of one table and in the order of their keys.
+    pub(super) fn apply(&mut self, changes: &[&SmallChange]) -> Result<()> {
+        let Some(first) = changes.first() else {
+            return Ok(());
+        };
+        debug_assert!(
+            changes.iter().all(|change| change.handle == first.handle),
+            "the changes are of one table"
+        );
+        let check = |_: Option<&TreeRoot>| Ok(());
+        self.change_with_hint(first.handle, &first.table, check, |tree, hint| {
+            tree.put_or_remove(hint, changes, |change| {
+                (&change.key, change.value.as_deref())
+            })
         })
     }
 

@@ -1,12 +1,15 @@
 //! When the memtable is merged, and by which thread.
 
-use super::MemtableState;
+use super::{MemtableState, SMALL_CHANGES_MAX};
 use std::time::{Duration, Instant};
 
 /// With this many changes the memtable is merged, while no reader asks for a merge. With each one
 /// that does, the number is halved, down to the other one, so that readers do not wait for long
 /// merges. With that one it is also merged while the file is being made shorter.
 pub(crate) const CHANGES_MAX: usize = 8192;
+/// The most changes in it: with twice as many it is merged before more are added, but other threads
+/// may be adding some.
+pub(crate) const CAPACITY_MAX: usize = 2 * CHANGES_MAX + 64 * SMALL_CHANGES_MAX;
 pub(super) const CHANGES_MIN: usize = 8;
 /// From this many changes on, another thread merges. Waking it for fewer would take longer.
 const IN_BACKGROUND: usize = 256;
@@ -67,10 +70,15 @@ impl MemtableState {
     /// Whether commits should wait until it has been merged.
     pub(crate) fn is_overfull(&self) -> bool {
         let (count, limit) = (self.newer.change_count, self.limit());
-        match limit < IN_BACKGROUND {
-            true => self.is_full(),
-            false => count >= 2 * limit || self.log_fill() >= NEARLY_FULL,
+        match self.is_merged_in_background() {
+            true => count >= 2 * limit || self.log_fill() >= NEARLY_FULL,
+            false => self.is_full(),
         }
+    }
+
+    /// Whether another thread merges it when it is full.
+    pub(crate) fn is_merged_in_background(&self) -> bool {
+        self.limit() >= IN_BACKGROUND
     }
 
     /// The thread that has to merge it after a commit.

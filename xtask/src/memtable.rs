@@ -15,12 +15,13 @@ use crate::{
     campaign::{
         CampaignArguments, ScratchArguments,
         child::{ChildProgram, own_task, wait_until},
+        database::log_of,
         named,
         violations::save_database,
     },
 };
 use fastrand::Rng;
-use member::{Expected, log_of, open, state_of};
+use member::{Expected, open, state_of};
 pub(crate) use member::{SmallCommitsArguments, run as run_member};
 use std::{
     fs,

@@ -1,11 +1,40 @@
 //! Checks of databases that several campaigns make.
 
 use crate::Result;
-use std::ops::ControlFlow;
+use std::{
+    fs,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 use teak::{Database, Error, Transaction, codec::Raw};
 
 /// The records of a table.
 pub(crate) type OwnedRecords = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// The path of the write-ahead log of a database.
+pub(crate) fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_os_string();
+    log.push("-wal");
+    log.into()
+}
+
+/// Copies a database and its log, if they exist.
+pub(crate) fn copy_with_log(from: &Path, to: &Path) -> Result {
+    remove_with_log(to);
+    for (from, to) in [(from, to), (&log_of(from), &log_of(to))] {
+        if from.exists() {
+            fs::copy(from, to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a database and its log, if they exist.
+pub(crate) fn remove_with_log(path: &Path) {
+    for file in [path, &log_of(path)] {
+        let _ = fs::remove_file(file);
+    }
+}
 
 /// Fails unless a check finds no damage.
 pub(crate) fn expect_clean(database: &Database) -> Result {

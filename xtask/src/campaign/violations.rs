@@ -1,5 +1,6 @@
 //! Violations: how they are printed, and where their files are saved.
 
+use super::database::copy_with_log;
 use crate::{Result, built};
 use std::{
     fmt::Display,
@@ -15,20 +16,12 @@ pub(crate) fn print(violation: impl Display, command: impl Display) {
     println!("violation: {violation}\n  repeat it with: cargo xtask {command}");
 }
 
-/// Saves a copy of a file that shows a violation. Returns its path.
-pub(crate) fn save(file: &Path, name: &str) -> Result<PathBuf> {
-    let saved = directory()?.join(name);
-    fs::copy(file, &saved)?;
-    Ok(saved)
-}
-
-/// Saves a copy of a database after a crash, if there is one, and prints its path.
+/// Saves a copy of a database and its log after a crash, if there is one, and prints its path.
 pub(crate) fn save_database(file: &Path, name: &str) -> Result {
     if file.exists() {
-        println!(
-            "  the database after the crash: {}",
-            save(file, name)?.display()
-        );
+        let saved = directory()?.join(name);
+        copy_with_log(file, &saved)?;
+        println!("  the database after the crash: {}", saved.display());
     }
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use crate::{
     Result,
-    campaign::{child::ChildEnd, violations},
+    campaign::{child::ChildEnd, database::copy_with_log, violations},
     workload::{CommitOrder, CrashScope, MemberAccount, MemberPlan, SharedPlan, inspect},
 };
-use std::{ffi::OsString, fs, path::Path, path::PathBuf};
+use std::{ffi::OsString, path::Path, path::PathBuf};
 use tempfile::TempDir;
 
 /// The counts of kills.
@@ -64,9 +64,7 @@ impl KillScenario {
     /// Inspects the database. Returns its newest commit; `None` if there is no database.
     pub(super) fn inspect(&mut self) -> Result<Option<u64>> {
         let path = self.path();
-        if path.exists() {
-            fs::copy(&path, self.copy())?;
-        }
+        copy_with_log(&path, &self.copy())?;
         Ok(inspect(&path, &mut self.order)?.number)
     }
 

@@ -4,8 +4,8 @@
 //! each block of a file that a power cut leaves is either as in a copy made after that flush, or as
 //! now. The state found must have every durable commit that returned.
 
-use super::member::{Expected, TABLE, commit, log_of, open, open_first, state_of};
-use crate::Result;
+use super::member::{Expected, TABLE, commit, open, open_first, state_of};
+use crate::{Result, campaign::database::log_of};
 use fastrand::Rng;
 use std::{
     fs,

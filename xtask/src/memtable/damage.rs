@@ -1,8 +1,8 @@
 //! Damaged logs. Entries that were changed, and all after them, do not count, so the content is
 //! that after an earlier commit, or there is an error.
 
-use super::member::{Expected, log_of, open, state_of};
-use crate::{Context, Result};
+use super::member::{Expected, open, state_of};
+use crate::{Context, Result, campaign::database::log_of};
 use fastrand::Rng;
 use std::{fs, ops::Range, path::Path};
 

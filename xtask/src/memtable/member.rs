@@ -139,13 +139,6 @@ pub(super) fn open_first(path: &Path, seed: u64) -> Result<Database> {
     Ok(options.open(path)?)
 }
 
-/// The path of the write-ahead log of a database.
-pub(super) fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_os_string();
-    log.push("-wal");
-    log.into()
-}
-
 /// The content of the table of a database.
 pub(super) fn state_of(database: &Database) -> Result<RecordsFound> {
     state_in(&database.begin_read()?)

@@ -2,7 +2,10 @@
 
 use crate::{
     Result,
-    campaign::violations,
+    campaign::{
+        database::{copy_with_log, log_of, remove_with_log},
+        violations,
+    },
     commands::{call, unmount},
     names::Named,
 };
@@ -129,8 +132,8 @@ impl PowerDisk {
     /// Removes a database and its copy. The next cut may restore the database, which only costs
     /// space.
     pub(super) fn remove(&self, database: &Path) {
-        let _ = fs::remove_file(database);
-        let _ = fs::remove_file(self.copy());
+        remove_with_log(database);
+        remove_with_log(&self.copy());
     }
 
     /// The mount point.
@@ -140,29 +143,30 @@ impl PowerDisk {
 
     /// Copies the database, if it exists, to where [`Self::save_copy`] finds it.
     pub(super) fn copy_database(&self, database: &Path) -> Result {
-        if database.exists() {
-            fs::copy(database, self.copy())?;
-        }
-        Ok(())
+        copy_with_log(database, &self.copy())
     }
 
-    /// Writes back random parts of a file, if it exists, as the system might do at any time.
-    pub(super) fn write_back(&self, file: &Path, rng: &mut Rng) -> Result {
-        match file.exists() {
-            true => run_commands(file, &random_parts(file, rng)),
+    /// Writes back random parts of a database and its log, if they exist, as the system might do
+    /// at any time.
+    pub(super) fn write_back(&self, database: &Path, rng: &mut Rng) -> Result {
+        write_back_log(database, rng);
+        match database.exists() {
+            true => run_commands(database, &random_parts(database, rng)),
             false => Ok(()),
         }
     }
 
-    /// Cuts the power, after random parts of `file`, if it exists, were written back.
+    /// Cuts the power, after random parts of a database and its log, if they exist, were written
+    /// back.
     pub(super) fn cut_with_parts(
         &self,
-        file: &Path,
+        database: &Path,
         journal: JournalFate,
         rng: &mut Rng,
     ) -> Result {
-        match file.exists() {
-            true => cut(file, random_parts(file, rng), journal),
+        write_back_log(database, rng);
+        match database.exists() {
+            true => cut(database, random_parts(database, rng), journal),
             false => cut(&self.mount_point, Vec::new(), journal),
         }
     }
@@ -208,6 +212,15 @@ impl Drop for PowerDisk {
         // Unmounting fails if it is not mounted. The mount disappears with the mount namespace
         // anyway.
         let _ = call("umount", &[text(&self.mount_point)]);
+    }
+}
+
+/// Writes back random parts of the log of a database, if there is one. Its program may remove it
+/// meanwhile.
+fn write_back_log(database: &Path, rng: &mut Rng) {
+    let log = log_of(database);
+    if log.exists() {
+        let _ = run_commands(&log, &random_parts(&log, rng));
     }
 }
 

@@ -153,6 +153,7 @@ impl<'a> LibraryScenario<'a> {
             number: newest.iter().sum(),
             lost_commits,
             recovery: None,
+            has_log: false,
         })
     }
 

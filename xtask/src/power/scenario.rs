@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     Failure, Result,
-    campaign::child::{ChildProgram, wait_until},
+    campaign::{
+        child::{ChildProgram, wait_until},
+        database::log_of,
+    },
     workload::{CommitOrder, CrashScope, MemberPlan, SharedPlan, inspect},
 };
 use fastrand::Rng;
@@ -39,6 +42,7 @@ pub(super) enum PowerCutOutcome {
         lost_commits: u64,
         /// The report of opening, if it is known.
         recovery: Option<Recovery>,
+        has_log: bool,
     },
 }
 
@@ -121,6 +125,7 @@ impl<'a> PowerScenario<'a> {
 
     fn inspect(&mut self) -> Result<PowerCutOutcome> {
         let seen = self.order.seen();
+        let has_log = log_of(&self.path).exists();
         let found = inspect(&self.path, &mut self.order)?;
         Ok(match found.number {
             None => PowerCutOutcome::Nothing,
@@ -128,6 +133,7 @@ impl<'a> PowerScenario<'a> {
                 number,
                 lost_commits: seen.saturating_sub(number),
                 recovery: Some(found.recovery),
+                has_log,
             },
         })
     }

@@ -16,6 +16,8 @@ pub(super) struct PowerTally {
     early: u64,
     /// Cuts that were followed by another one without an inspection.
     unseen: u64,
+    /// Cuts that left a write-ahead log.
+    with_log: u64,
     verified: u64,
     rolled_back: u64,
     /// Cuts that lost commits, and the number of lost commits.
@@ -34,7 +36,9 @@ impl PowerTally {
                 number,
                 lost_commits,
                 recovery,
+                has_log,
             } => {
+                self.with_log += u64::from(has_log);
                 self.early += u64::from(number == 0);
                 self.losing += u64::from(lost_commits > 0);
                 self.lost_commits += lost_commits;
@@ -52,6 +56,7 @@ impl PowerTally {
         let counters = named([
             ("early", self.early),
             ("unseen", self.unseen),
+            ("with_log", self.with_log),
             ("verified", self.verified),
             ("rolled_back", self.rolled_back),
             ("losing", self.losing),

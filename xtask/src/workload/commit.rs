@@ -9,6 +9,8 @@ use teak::Durability;
 const KEYS: u32 = 400;
 /// One commit in this many makes a small file grow.
 const GROWTH_EVERY: u64 = 12;
+/// So many successive small commits are all durable, or few are.
+const DURABLE_RUN: u64 = 50;
 
 /// The parameters of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,15 +51,16 @@ impl WorkloadCommit {
             ^ u64::from(mark.member).wrapping_mul(0x9e37_79b9_7f4a_7c15)
             ^ mark.count.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         let mut rng = Rng::with_seed(seed);
+        let is_in_run = (mark.count / DURABLE_RUN).is_multiple_of(2);
         let durability = match (rng.u8(0..32), script) {
+            (_, CommitScript::Small) if is_in_run => Durability::Durable,
             (0, _) | (1..12, CommitScript::Plain | CommitScript::Flusher) => Durability::Durable,
             (12..24, CommitScript::Flusher) => Durability::Async,
             _ => Durability::Lazy,
         };
-        let then_count = if script == CommitScript::Lazy {
-            200
-        } else {
-            24
+        let then_count = match script {
+            CommitScript::Lazy | CommitScript::Small => 200,
+            CommitScript::Plain | CommitScript::Flusher => 24,
         };
         let then = match rng.u8(0..then_count) {
             0 => AfterCommit::Reopen,
@@ -65,7 +68,11 @@ impl WorkloadCommit {
             3..6 => AfterCommit::Wait,
             _ => AfterCommit::Nothing,
         };
-        let changes = if (mark.count + u64::from(mark.member)) % GROWTH_EVERY == 1 {
+        let changes = if script == CommitScript::Small {
+            (0..rng.usize(1..5))
+                .map(|_| small_change(&mut rng))
+                .collect()
+        } else if (mark.count + u64::from(mark.member)) % GROWTH_EVERY == 1 {
             growth(&mut rng)
         } else {
             (0..rng.usize(1..16)).map(|_| change(&mut rng)).collect()
@@ -84,6 +91,14 @@ fn growth(rng: &mut Rng) -> Vec<RecordChange> {
     (first..first + 60)
         .map(|key| insert(rng, key, len_max))
         .collect()
+}
+
+fn small_change(rng: &mut Rng) -> RecordChange {
+    let key = rng.u32(0..KEYS);
+    match rng.u8(0..4) {
+        0 => RecordChange::Remove { key },
+        _ => insert(rng, key, 200),
+    }
 }
 
 fn change(rng: &mut Rng) -> RecordChange {

@@ -2,9 +2,9 @@
 //! recovery truthfully, and take another commit.
 
 use super::{
-    CommitMark, CommitOrder, CrashScope,
+    CommitMark, CommitOrder, CommitScript, CrashScope,
     commit::{TableState, key_bytes},
-    member::{ORDER, TABLE, make, open_options},
+    member::{ORDER, TABLE, make, newest, open_options},
 };
 use crate::{
     Result,
@@ -125,10 +125,16 @@ fn expect_recovery(
 /// Fails unless the database holds exactly the contents after these commits.
 fn expect_state(txn: &ReadTxn, marks: &[CommitMark], state: &TableState) -> Result {
     let found = self::marks(txn)?;
-    let (newest, expected) = (found.last(), marks.last());
+    let (last, expected) = (found.last(), marks.last());
     ensure!(
         found == marks,
-        "the newest commit is {newest:?}, not {expected:?}"
+        "the newest commit is {last:?}, not {expected:?}"
+    );
+    let number = newest(txn, CommitScript::Small)?;
+    ensure!(
+        number == marks.len() as u64,
+        "the number of the newest commit is stored as {number}, not as {}",
+        marks.len()
     );
     if marks.is_empty() {
         return Ok(());

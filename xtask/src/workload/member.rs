@@ -26,6 +26,8 @@ use teak::{
 pub(super) const TABLE: &str = "records";
 /// The mark of each commit, by its number in the order.
 pub(super) const ORDER: &str = "order";
+/// The number of the newest commit.
+pub(super) const NEWEST: &str = "newest";
 
 /// Commits to a database, and prints the promises that it received
 #[derive(clap::Args)]
@@ -86,7 +88,7 @@ impl<'a> Member<'a> {
         let options = open_options(arguments.script, arguments.page_size);
         let options = options.journal_bytes(arguments.journal_bytes);
         let database = options.open(&arguments.path)?;
-        let number = newest(&database.begin_read()?)?;
+        let number = newest(&database.begin_read()?, arguments.script)?;
         say("found", number)?;
         Ok(Self {
             habit: arguments.habit(),
@@ -107,7 +109,7 @@ impl<'a> Member<'a> {
         };
         let commit = WorkloadCommit::draw(arguments.seed, mark, arguments.script);
         let mut txn = self.database.begin_write()?;
-        self.number = newest(&txn)? + 1;
+        self.number = newest(&txn, arguments.script)? + 1;
         say("begin", self.number)?;
         make(&mut txn, self.number, mark, &commit)?;
         let habit = self.habit.filter(|_| !self.count.is_multiple_of(8));
@@ -131,7 +133,7 @@ impl<'a> Member<'a> {
         match then {
             AfterCommit::Sync => {
                 // Commits of other programs that this one sees are flushed too.
-                let seen = newest(&self.database.begin_read()?)?;
+                let seen = newest(&self.database.begin_read()?, self.arguments.script)?;
                 self.database.sync()?;
                 say("durable", seen)?;
             }
@@ -161,7 +163,7 @@ impl MemberArguments {
     fn habit(&self) -> Option<Durability> {
         let seed = self.seed ^ u64::from(self.member).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         match fastrand::Rng::with_seed(seed).u8(0..6) {
-            _ if !self.habits => None,
+            _ if !self.habits || self.script == CommitScript::Small => None,
             0 => Some(Durability::Durable),
             1 => Some(Durability::Async),
             2 => Some(Durability::Lazy),
@@ -194,7 +196,7 @@ pub(super) fn open_options(script: CommitScript, page_size: usize) -> Options {
         .shrink_threshold_bytes(2 * page_size as u64);
     let options = Options::new().page_size(page_size).geometry(geometry);
     match script {
-        CommitScript::Plain | CommitScript::Lazy => options
+        CommitScript::Plain | CommitScript::Lazy | CommitScript::Small => options
             .flush_after(Duration::MAX)
             .flush_after_bytes(u64::MAX),
         CommitScript::Flusher => options
@@ -228,11 +230,19 @@ pub(super) fn make(
         }
     }
     let order = txn.create_table::<u64, Str>(ORDER)?;
-    Ok(order.insert(txn, number, mark.text())?)
+    order.insert(txn, number, mark.text())?;
+    let newest = txn.create_table::<u64, u64>(NEWEST)?;
+    newest.insert(txn, 0, number)?;
+    Ok(())
 }
 
-/// The number of the newest commit; 0 if there is none.
-fn newest(txn: &impl Transaction) -> Result<u64> {
+/// The number of the newest commit; 0 if there is none. Looking it up leaves a transaction small.
+pub(super) fn newest(txn: &impl Transaction, script: CommitScript) -> Result<u64> {
+    if script == CommitScript::Small {
+        let newest = existing(txn.open_table::<u64, u64>(NEWEST))?;
+        let number = newest.map(|newest| newest.get(txn, 0)).transpose()?;
+        return Ok(number.flatten().unwrap_or(0));
+    }
     match existing(txn.open_table::<u64, Str>(ORDER))? {
         Some(order) => Ok(order.last(txn)?.map_or(0, |(number, _)| number)),
         None => Ok(0),

@@ -35,6 +35,8 @@ pub(crate) enum CommitScript {
     Flusher,
     /// Few durable commits and no limits: a power cut loses much
     Lazy,
+    /// Small commits, which go to the write-ahead log: for a while all are durable, then few are
+    Small,
 }
 
 /// The identity of a commit, independent of its position in the order.
@@ -77,7 +79,7 @@ impl SharedPlan {
         let page_size = [4096, 4096, 16384][rng.usize(0..3)];
         Self {
             seed: rng.u64(..),
-            script: CommitScript::value_variants()[rng.usize(0..3)],
+            script: CommitScript::value_variants()[rng.usize(0..4)],
             page_size,
             journal_bytes: page_size as u64 * journals[rng.usize(0..journals.len())],
             has_habits: true,

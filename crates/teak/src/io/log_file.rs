@@ -1,7 +1,7 @@
-//! The file of a write-ahead log. It is mapped, or written by calls of the system, so it stays if the
-//! process dies, and flushed for commits that have to survive a power cut. Where the system can, what only
-//! has to survive a power cut is written straight to the disk ([`LogFile::write_durably`]): a block
-//! instead of a page.
+//! The file of a write-ahead log. It is mapped, or written by calls of the system, so it stays if
+//! the process dies, and flushed for commits that have to survive a power cut. Where the system
+//! can, what only has to survive a power cut is written straight to the disk
+//! ([`LogFile::write_durably`]): a block instead of a page.
 
 use super::{
     file::{directory_of, flush_directory},

@@ -1,15 +1,22 @@
 //! Creating a database, committing once and dropping it: in memory, in a temporary file, on disk.
+//! And opening one that a killed process left with many small commits in its log.
 
 use crate::{
     arguments::OpeningArguments,
     report::{align_right, plain_table},
     statistics::{Samples, Spread},
 };
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use comfy_table::Table as Printed;
+use fastrand::Rng;
 use serde::Serialize;
-use std::{fs, path::Path, time::Instant};
-use teak::{Database, Durability, Options};
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::Path,
+    time::Instant,
+};
+use teak::{Database, Durability, Options, Recovery};
 
 /// The figures of one step, for one kind of database.
 #[derive(Clone, Debug, Serialize)]
@@ -39,7 +46,80 @@ pub(crate) fn run(opening: &OpeningArguments, directory: &Path) -> Result<Vec<Op
         };
         figures.extend(measure(kind, opening.disk_rounds, create)?);
     }
+    figures.extend(measure_recovery(opening.disk_rounds, directory)?);
     Ok(figures)
+}
+
+/// Records of a database whose process is killed, and the commits of one record just before: almost
+/// as many as there can be before they are merged.
+const KILLED_RECORDS: u64 = 1_000_000;
+const LOGGED_COMMITS: u64 = 8000;
+
+/// Opens copies of the files that such a process leaves, without the log and with it.
+fn measure_recovery(rounds: u32, directory: &Path) -> Result<[OpeningFigure; 2]> {
+    let (killed, copy) = (directory.join("killed.teak"), directory.join("copy.teak"));
+    let log_of = |path: &Path| path.with_extension("teak-wal");
+    let lazy = Options::new().durability(Durability::Lazy);
+    let database = lazy.open(&killed)?;
+    let mut txn = database.begin_write()?;
+    let table = txn.create_table::<u64, [u8; 100]>("records")?;
+    table.bulk_load(&mut txn, (0..KILLED_RECORDS).map(|key| (key, [1; 100])))?;
+    txn.commit()?;
+    let mut rng = Rng::with_seed(1);
+    let mut commit = |count: u64| -> teak::Result<u64> {
+        let mut last = 0;
+        for _ in 0..count {
+            let mut txn = database.begin_write()?;
+            table.insert(&mut txn, rng.u64(..KILLED_RECORDS), [rng.u8(..); 100])?;
+            last = txn.commit()?.0;
+        }
+        Ok(last)
+    };
+    // The first merges are of few commits.
+    commit(10 * LOGGED_COMMITS)?;
+    let mut samples: [Samples; 2] = Default::default();
+    for _ in 0..rounds {
+        database.sync()?;
+        let last = commit(LOGGED_COMMITS)?;
+        let (file, log) = (fs::read(&killed)?, fs::read(log_of(&killed))?);
+        for (samples, log) in samples.iter_mut().zip([None, Some(log)]) {
+            write_durably(&copy, &file)?;
+            let has_log = log.is_some();
+            if let Some(log) = log {
+                write_durably(&log_of(&copy), &log)?;
+            }
+            let began = Instant::now();
+            let opened = lazy.open(&copy)?;
+            samples.push(began.elapsed().as_secs_f64() * 1e6);
+            let found = opened.stat()?.transaction.0;
+            ensure!(
+                found == expected,
+                "commit {found} was found instead of {expected}"
+            );
+        }
+    }
+    let [without, with] = &samples;
+    Ok([
+        figure("killed, no log", "open", without)?,
+        figure("killed, with a log", "open", with)?,
+    ])
+}
+
+fn write_durably(path: &Path, content: &[u8]) -> Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    // Or opening would flush it.
+    Ok(file.sync_all()?)
+}
+
+fn figure(kind: &'static str, step: &'static str, samples: &Samples) -> Result<OpeningFigure> {
+    let nothing = || anyhow!("there was no round");
+    Ok(OpeningFigure {
+        kind,
+        step,
+        microseconds: samples.median().ok_or_else(nothing)?,
+        spread: samples.spread().ok_or_else(nothing)?,
+    })
 }
 
 fn measure(
@@ -65,15 +145,8 @@ fn measure(
         }
         samples[3].push((ends[3] - began).as_secs_f64() * 1e6);
     }
-    let nothing = || anyhow!("there was no round");
-    let figures = STEPS.iter().zip(&samples).map(|(step, samples)| {
-        Ok(OpeningFigure {
-            kind,
-            step,
-            microseconds: samples.median().ok_or_else(nothing)?,
-            spread: samples.spread().ok_or_else(nothing)?,
-        })
-    });
+    let steps = STEPS.iter().zip(&samples);
+    let figures = steps.map(|(step, samples)| figure(kind, step, samples));
     figures.collect()
 }
 

@@ -10,6 +10,7 @@ use crate::{
     page::{header::HEADER_LEN, key::KeyOrder},
 };
 use fastrand::Rng;
+use std::collections::BTreeMap;
 
 const PAGE_SIZE: usize = 4096;
 
@@ -89,4 +90,36 @@ fn records_laid_out_together_fill_their_pages() {
         reads < 2 * records.len() as u64,
         "one by one it would be three for each: {reads}"
     );
+}
+
+#[test]
+fn puts_and_removals_of_a_merge_leave_the_expected_records() {
+    for (seed, root) in (1..).zip(roots()) {
+        let mut random = Rng::with_seed(seed);
+        let mut fixture = sparse(root);
+        for _ in 0..4 {
+            let mut changes = BTreeMap::new();
+            for _ in 0..500 {
+                let number = (random.u64(..200) << 20) + random.u64(..3);
+                let value = random.bool().then(|| random_value(&mut random));
+                changes.insert(key(root.order, number), value);
+            }
+            let changes: Vec<_> = changes.into_iter().collect();
+            for (key, value) in &changes {
+                match value {
+                    Some(value) => drop(fixture.model.insert(key.clone(), value.clone())),
+                    None => drop(fixture.model.remove(key)),
+                }
+            }
+            let mut hint = Vec::new();
+            let mut tree = fixture.tree();
+            tree.put_or_remove(&mut hint, &changes, |change| {
+                let (key, value) = (&change.0, &change.1);
+                (key.as_slice(), value.as_deref())
+            })
+            .unwrap();
+            fixture.audit();
+            fixture.pages.commit();
+        }
+    }
 }

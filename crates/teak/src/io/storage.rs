@@ -1,6 +1,6 @@
 //! The operations that a database needs from its file, real or simulated.
 
-use super::{file::LostName, mapping::Mapping, writable::WritableMapping};
+use super::{file::LostName, log_storage::LogPlace, mapping::Mapping, writable::WritableMapping};
 use std::{
     fs::Metadata,
     io::{self, IoSlice},
@@ -54,6 +54,11 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// The system's error.
     fn refresh(&self, _has_same_blocks: bool) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Where the write-ahead log is of a database that has no path; `None` if it has none.
+    fn log_place(&self) -> Option<Arc<dyn LogPlace>> {
+        None
     }
 
     /// Fails if another program has truncated the file.

@@ -188,11 +188,9 @@ impl CrashPoints {
     /// of the file; `None` if the disk has none. It does not move by itself.
     ///
     /// ```
-    /// # #[cfg(feature = "testing")] {
     /// let disk = teak::testing::SimDisk::new(1 << 20).with_log(vec![1, 2]);
     /// let points = disk.crash_points(512);
     /// assert_eq!(points.log().unwrap().process_crash(), [1, 2]);
-    /// # }
     /// ```
     #[must_use]
     pub fn log(&self) -> Option<&Self> {
@@ -511,3 +509,7 @@ fn states_with(history: &History, length: LengthState) -> (usize, usize) {
 #[cfg(test)]
 #[path = "crash_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod log_tests;

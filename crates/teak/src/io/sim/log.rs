@@ -44,7 +44,6 @@ impl SimDisk {
     /// Without this, all commits go to the trees of a database on the disk.
     ///
     /// ```
-    /// # #[cfg(feature = "testing")] {
     /// use teak::{Durability, Options, codec::Bytes, testing};
     ///
     /// let disk = testing::SimDisk::new(1 << 20).with_log(Vec::new());
@@ -57,7 +56,6 @@ impl SimDisk {
     /// words.insert(&mut txn, b"ash", b"1")?;
     /// txn.commit()?;
     /// assert!(!disk.log().is_empty());
-    /// # }
     /// # Ok::<(), teak::Error>(())
     /// ```
     #[must_use]
@@ -72,10 +70,8 @@ impl SimDisk {
     /// The write-ahead log as a process sees it now; empty if there is none.
     ///
     /// ```
-    /// # #[cfg(feature = "testing")] {
     /// let disk = teak::testing::SimDisk::new(1 << 20).with_log(vec![1, 2]);
     /// assert_eq!(disk.log(), [1, 2]);
-    /// # }
     /// ```
     #[must_use]
     pub fn log(&self) -> Vec<u8> {

@@ -4,8 +4,7 @@
 //! for the write-ahead log is independent of that for the file.
 
 use fastrand::Rng;
-use teak::testing::{CrashPoints, OpenBlock, without_accidents};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use teak::testing::{CrashPoints, OpenBlock};
 
 /// A sector, which most disks write atomically.
 const SECTOR_LEN: u64 = 512;
@@ -30,27 +29,10 @@ pub(super) const GRANULARITIES: [(usize, usize); 10] = [
     (8, 8),
 ];
 
-/// What a crash leaves of the file, and of the write-ahead log if the disk has one.
-#[derive(Default)]
+/// The file after a crash, and the write-ahead log if the disk has one.
 pub(super) struct DiskImage {
     pub(super) file: Vec<u8>,
     pub(super) log: Option<Vec<u8>>,
-}
-
-impl DiskImage {
-    /// What a kill leaves.
-    pub(super) fn of_kill(points: &CrashPoints) -> Self {
-        Self {
-            file: points.process_crash(),
-            log: points.log().map(CrashPoints::process_crash),
-        }
-    }
-
-    /// A hash that does not depend on the time, the machine and chance, except for the log.
-    pub(super) fn hash(&mut self, page_size: usize) -> u64 {
-        let hash = without_accidents(&mut self.file, page_size, xxh3_64);
-        (self.log.iter()).fold(hash, |hash, log| xxh3_64_with_seed(log, hash))
-    }
 }
 
 /// The images of one crash point.

@@ -12,6 +12,7 @@ use teak::{
     Database, Recovery, Transaction, TransactionId,
     testing::{self, CrashPoints, RecordSummary, SimDisk},
 };
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Pages that the file may grow by during the inspection.
 const ROOM_PAGES: usize = 24;
@@ -40,6 +41,26 @@ pub(super) struct RecoveredDatabase {
     pub(super) boot: [u8; 16],
 }
 
+impl DiskImage {
+    /// The files after a kill.
+    pub(super) fn of_kill(points: &CrashPoints) -> Self {
+        Self {
+            file: points.process_crash(),
+            log: points.log().map(CrashPoints::process_crash),
+        }
+    }
+
+    /// A hash that does not depend on the time, the machine and chance, except for the log.
+    pub(super) fn hash(&mut self, page_size: usize) -> u64 {
+        let hash = testing::without_accidents(&mut self.file, page_size, xxh3_64);
+        (self.log.iter()).fold(hash, |hash, log| xxh3_64_with_seed(log, hash))
+    }
+
+    fn has_log(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| !log.is_empty())
+    }
+}
+
 /// A disk after a crash.
 pub(super) struct CrashedDisk {
     disk: SimDisk,
@@ -53,8 +74,8 @@ pub(super) struct CrashedDisk {
 impl CrashedDisk {
     /// After a power cut, with these contents of the disk.
     pub(super) fn of_power_cut(image: DiskImage, settings: &CrashSettings) -> Self {
+        let has_log = image.has_log();
         let DiskImage { file, log } = image;
-        let has_log = log.as_ref().is_some_and(|log| !log.is_empty());
         let (newest, redone) = newest_of(&file);
         let capacity = file.len() + ROOM_PAGES * settings.page_size;
         let disk = SimDisk::from_image(file, capacity);
@@ -82,7 +103,7 @@ impl CrashedDisk {
             disk: disk.after_kill_at(point, capacity),
             newest,
             redone,
-            has_log: image.log.as_ref().is_some_and(|log| !log.is_empty()),
+            has_log: image.has_log(),
         }
     }
 }

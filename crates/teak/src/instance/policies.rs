@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Geometry, Result,
-    io::{FILE_MODE, LogPlace, ReadAhead},
+    io::{FILE_MODE, LogLocation, ReadAhead},
     page::comparison::Comparisons,
     record::{FlushLimits, Record},
 };
@@ -288,5 +288,5 @@ pub(crate) struct OpenRequest {
     pub(crate) settings: Settings,
     pub(crate) boot: [u8; 16],
     /// Where the log of the memtable is; `None` if there is neither.
-    pub(crate) log_place: Option<Arc<dyn LogPlace>>,
+    pub(crate) log_location: Option<Arc<dyn LogLocation>>,
 }

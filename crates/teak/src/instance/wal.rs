@@ -35,7 +35,7 @@ mod unwritten;
 
 use crate::{
     Checksum, TransactionId,
-    io::{BLOCK_LEN, LockMode, LogPlace, LogStorage, random_id},
+    io::{BLOCK_LEN, LockMode, LogLocation, LogStorage, random_id},
     record::Record,
 };
 pub(crate) use entry::Change;
@@ -99,10 +99,10 @@ impl Wal {
     /// # Errors
     ///
     /// The system's error, `AlreadyExists` if there is a file already.
-    pub(crate) fn create(place: &dyn LogPlace, mode: LockMode) -> io::Result<Self> {
+    pub(crate) fn create(location: &dyn LogLocation, mode: LockMode) -> io::Result<Self> {
         let id = random_id()?;
         Ok(Self {
-            file: place.create(mode, WAL_LEN)?,
+            file: location.create(mode, WAL_LEN)?,
             database: [0; 16],
             nonce: *id.first_chunk().expect("an id has 16 bytes"),
             begin_count: 0,

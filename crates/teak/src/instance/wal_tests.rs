@@ -29,10 +29,10 @@ fn begun() -> (tempfile::TempDir, PathBuf, Wal) {
     (directory, path, wal)
 }
 
-/// What recovery finds there.
+/// The log that recovery finds there.
 fn left_at(path: &Path, record: &Record) -> LeftWal {
-    let place: Arc<dyn LogPlace> = Arc::new(path.to_path_buf());
-    LeftWal::read(&place, record).unwrap()
+    let location: Arc<dyn LogLocation> = Arc::new(path.to_path_buf());
+    LeftWal::read(&location, record).unwrap()
 }
 
 /// Appends the entry of a commit with one change.

@@ -1,13 +1,13 @@
-//! The file of a write-ahead log. It is mapped, or written by calls of the system, so it stays if the
-//! process dies, and flushed for commits that have to survive a power cut. Where the system can, what only
-//! has to survive a power cut is written straight to the disk ([`LogStorage::write_durably`]): a block
-//! instead of a page.
+//! The file of a write-ahead log. It is mapped, or written by calls of the system, so it stays if
+//! the process dies, and flushed for commits that have to survive a power cut. Where the system
+//! can, entries that only have to survive a power cut are written straight to the disk
+//! ([`LogStorage::write_durably`]): a block instead of a page.
 
 use super::{
     file::{directory_of, flush_directory},
     held_file::HeldFile,
     lock_header::{LockMode, set_permissions},
-    log_storage::{BLOCK_LEN, LogPart, LogPlace, LogStorage},
+    log_storage::{BLOCK_LEN, LogLocation, LogPart, LogStorage},
     mapped_log::MappedLog,
     sys::{self, Access, FileAt, FlushExtent, Links},
     system::refuse_file_len,
@@ -197,7 +197,7 @@ impl LogStorage for LogFile {
     }
 }
 
-impl LogPlace for PathBuf {
+impl LogLocation for PathBuf {
     fn path(&self) -> &Path {
         self
     }

@@ -20,7 +20,7 @@ impl LogPart {
 }
 
 /// Where the log of a database is created, and where the next process finds it.
-pub(crate) trait LogPlace: Send + Sync + Debug {
+pub(crate) trait LogLocation: Send + Sync + Debug {
     /// The path, for messages.
     fn path(&self) -> &Path;
 

@@ -18,7 +18,7 @@ fn mapped() -> Option<(tempfile::NamedTempFile, MappedLog)> {
 }
 
 #[test]
-fn what_is_stored_is_in_the_file() {
+fn stored_bytes_are_in_the_file() {
     let Some((file, mut mapped)) = mapped() else {
         return;
     };

@@ -24,7 +24,7 @@ pub use fault::{Call, Fault};
 
 use super::{
     address_range::AddressRange,
-    log_storage::LogPlace,
+    log_storage::LogLocation,
     mapping::Mapping,
     mutex::lock,
     ranges::Ranges,
@@ -217,9 +217,9 @@ impl SimDisk {
         }
     }
 
-    /// Calls `hook` in each flush of the file, after its begin and before its end, on the flushing thread and
-    /// without a lock of the disk. The hook may do anything to the disk, and a flush of its own
-    /// calls it again. Replaces the previous hook.
+    /// Calls `hook` in each flush of the file, after its begin and before its end, on the flushing
+    /// thread and without a lock of the disk. The hook may do anything to the disk, and a flush of
+    /// its own calls it again. Replaces the previous hook.
     pub fn on_flush(&self, hook: impl Fn() + Send + Sync + 'static) {
         *lock(&self.inner.on_flush) = Some(FlushHook(Arc::new(hook)));
     }
@@ -475,8 +475,8 @@ impl SimDisk {
 }
 
 impl Storage for SimDisk {
-    fn log_place(&self) -> Option<Arc<dyn LogPlace>> {
-        self.place_of_log()
+    fn log_location(&self) -> Option<Arc<dyn LogLocation>> {
+        self.location_of_log()
     }
 
     fn len(&self) -> u64 {

@@ -1,6 +1,8 @@
 //! The operations that a database needs from its file, real or simulated.
 
-use super::{file::LostName, log_storage::LogPlace, mapping::Mapping, writable::WritableMapping};
+use super::{
+    file::LostName, log_storage::LogLocation, mapping::Mapping, writable::WritableMapping,
+};
 use std::{
     fs::Metadata,
     io::{self, IoSlice},
@@ -57,7 +59,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     }
 
     /// Where the write-ahead log is of a database that has no path; `None` if it has none.
-    fn log_place(&self) -> Option<Arc<dyn LogPlace>> {
+    fn log_location(&self) -> Option<Arc<dyn LogLocation>> {
         None
     }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Checksum, Error, Result, TransactionId,
-    io::{LogPlace, remove_file},
+    io::{LogLocation, remove_file},
     record::Record,
     share::names::log_path,
 };
@@ -19,19 +19,19 @@ pub(crate) struct LeftWal {
     pub(super) content: Vec<u8>,
     /// Where each commit that counts begins in it.
     pub(super) entries: Vec<usize>,
-    /// Its place, if the file is a log.
-    place: Option<Arc<dyn LogPlace>>,
+    /// Its location, if the file is a log.
+    location: Option<Arc<dyn LogLocation>>,
 }
 
 impl LeftWal {
-    /// Reads the log at `place`. It has commits only if they follow the commit of `record`.
+    /// Reads the log at `location`. It has commits only if they follow the commit of `record`.
     ///
     /// # Errors
     ///
     /// [`Error::Io`] if the file cannot be read.
-    pub(crate) fn read(place: &Arc<dyn LogPlace>, record: &Record) -> Result<Self> {
-        let failed = |error| Error::io("reading the write-ahead log")(error).at(place.path());
-        let content = place.read(WAL_LEN).map_err(failed)?;
+    pub(crate) fn read(location: &Arc<dyn LogLocation>, record: &Record) -> Result<Self> {
+        let failed = |error| Error::io("reading the write-ahead log")(error).at(location.path());
+        let content = location.read(WAL_LEN).map_err(failed)?;
         let Some(content) = content.filter(|content| is_log(content)) else {
             return Ok(Self::default());
         };
@@ -43,7 +43,7 @@ impl LeftWal {
         Ok(Self {
             entries: entries.unwrap_or_default(),
             content,
-            place: Some(Arc::clone(place)),
+            location: Some(Arc::clone(location)),
         })
     }
 
@@ -65,10 +65,10 @@ impl LeftWal {
 
     /// Removes the file, if it is a log.
     pub(crate) fn remove(&mut self) {
-        if let Some(place) = self.place.take() {
+        if let Some(location) = self.location.take() {
             // After a power cut it must not be there again: entries that were left out, because a
             // commit before them was lost, could follow the same commit made again.
-            let _ = place.remove();
+            let _ = location.remove();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The write-ahead log beside the file of a simulated disk.
 //!
-//! What happens to it is in the events of the disk, as [`DiskEvent::Log`], so that a crash may come
-//! between any two operations on either file. The flush of one says nothing about the other.
+//! Operations on it are events of the disk, as [`DiskEvent::Log`], so that a crash may come between
+//! any two operations on either file. The flush of one says nothing about the other.
 //!
 //! A log without bytes does not exist. It is created when it is first filled, and a log that is
 //! removed becomes empty. A flush of the directory is one of the log.
@@ -9,7 +9,7 @@
 use super::{Call, DiskEvent, SimDisk, SimDiskState};
 use crate::io::{
     lock_header::LockMode,
-    log_storage::{BLOCK_LEN, LogPart, LogPlace, LogStorage},
+    log_storage::{BLOCK_LEN, LogLocation, LogPart, LogStorage},
     mutex::lock,
 };
 use std::{
@@ -80,8 +80,8 @@ impl SimDisk {
         log.map(|log| log.content.clone()).unwrap_or_default()
     }
 
-    /// The place of the log; `None` if databases on this disk have none.
-    pub(super) fn place_of_log(&self) -> Option<Arc<dyn LogPlace>> {
+    /// The location of the log; `None` if databases on this disk have none.
+    pub(super) fn location_of_log(&self) -> Option<Arc<dyn LogLocation>> {
         let has_log = lock(&self.inner.state).log.is_some();
         has_log.then(|| Arc::new(self.clone()) as _)
     }
@@ -122,7 +122,7 @@ impl SimDiskState {
     }
 }
 
-impl LogPlace for SimDisk {
+impl LogLocation for SimDisk {
     fn path(&self) -> &Path {
         Path::new("simulated-wal")
     }
@@ -153,7 +153,7 @@ impl LogPlace for SimDisk {
 }
 
 impl SimLogFile {
-    /// Returns how many of the bytes a call of this kind writes, and its result.
+    /// Writes bytes in a call of this kind, or a part of them if it fails as planned.
     fn write_as(&self, call: Call, bytes: &[u8], offset: usize) -> io::Result<()> {
         let mut state = self.disk.state()?;
         let fault = state.faults.count(call);

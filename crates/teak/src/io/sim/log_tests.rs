@@ -4,7 +4,7 @@
 use super::tests::images;
 use crate::io::{
     LockMode, Storage,
-    log_storage::{BLOCK_LEN, LogPart, LogPlace, LogStorage},
+    log_storage::{BLOCK_LEN, LogLocation, LogPart, LogStorage},
     sim::{Fault, SimDisk},
 };
 use std::{io::IoSlice, sync::Arc};
@@ -97,7 +97,7 @@ fn a_direct_write_that_has_not_ended_may_be_torn() {
 }
 
 #[test]
-fn a_failed_flush_forgets_what_was_written() {
+fn a_failed_flush_forgets_written_bytes() {
     let (disk, log) = created();
     write(&*log, 0, "x");
     disk.fail_on(disk.calls(), Fault::DISK_ERROR);
@@ -122,6 +122,6 @@ fn a_log_is_there_for_certain_when_its_name_is_on_the_disk() {
     LogStorage::remove(&*log);
     assert_eq!(disk.log(), []);
     assert_eq!(logs_now(&disk), ["", ".."]);
-    LogPlace::remove(&disk).unwrap();
+    LogLocation::remove(&disk).unwrap();
     assert_eq!(logs_now(&disk), [""]);
 }

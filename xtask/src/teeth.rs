@@ -40,11 +40,15 @@ const CAMPAIGNS: &[&str] = &[
 /// in how processes track each other.
 const STORM: &[&str] = &["storm --seconds 20 --seed 1 --meddle"];
 
-/// The only campaign with programs that are killed with commits in their memtable.
+/// The campaigns with programs that are killed with commits in their memtable, and with readers of
+/// it.
 const MEMTABLE: &[&str] = &[
     "memtable --count 100 --seed 1",
     "memtable --count 200 --seed 2",
 ];
+
+/// The campaign with crash images of the log of the memtable.
+const LOG: &[&str] = &["crash --images 30000 --seed 1 --workload small"];
 
 /// The campaigns for errors in reading hostile files.
 const HOSTILE_CAMPAIGNS: &[&str] = &["mutate --files 0 --forged 1500 --seed 1"];
@@ -56,13 +60,11 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
         Planted::CheckNewest => HOSTILE_CAMPAIGNS,
         Planted::LocksOfProcess => STORM,
         Planted::LogIgnored
-        | Planted::SharedMemtable
         | Planted::MemtableUnlogged
-        | Planted::SeeLater
-        | Planted::PartUnnamed
         | Planted::LogFollowsAny
         | Planted::LogUnflushed
-        | Planted::LogReused => MEMTABLE,
+        | Planted::LogReused => LOG,
+        Planted::SharedMemtable | Planted::SeeLater | Planted::PartUnnamed => MEMTABLE,
         _ => CAMPAIGNS,
     };
     let soonest = match error {

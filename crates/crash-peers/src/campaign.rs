@@ -199,7 +199,8 @@ impl<'c> Episode<'c> {
                 IMAGES_PER_POINT,
                 &mut |images| {
                     if outcome.is_ok() && self.tally.images < budget {
-                        outcome = self.inspect_image(point, &images.build(), inspector, shared);
+                        outcome =
+                            self.inspect_image(point, &images.build().file, inspector, shared);
                     }
                 },
             );

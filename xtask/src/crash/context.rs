@@ -48,7 +48,7 @@ impl EpisodeContext {
         is_tolerant: bool,
         pool: Option<ProcessPool>,
     ) -> Result<Self> {
-        let disk = SimDisk::new(settings.capacity);
+        let disk = settings.new_disk();
         let database = settings.open_in(&disk, pool.as_ref(), true);
         let database = database.context("creating the database")?;
         let mut history =
@@ -240,6 +240,15 @@ impl EpisodeContext {
             Some(_) => self.commit(mode),
             None => Ok(()),
         }
+    }
+
+    /// Makes small commits one after the other.
+    pub(super) fn commit_small(&mut self, mode: Durability, count: usize) -> Result {
+        self.commit_open()?;
+        (0..count).try_for_each(|_| {
+            self.change(|change| change.put_small())?;
+            self.commit(mode)
+        })
     }
 
     pub(super) fn sync(&mut self) -> Result {

@@ -3,7 +3,7 @@
 use super::{
     context::EpisodeContext,
     history::{CrashHistory, CrashKind},
-    images::{COMBINATIONS_MAX, CrashImages, GRANULARITIES},
+    images::{COMBINATIONS_MAX, CrashImages, DiskImage, GRANULARITIES},
     process_pool::ProcessPool,
     settings::{BOOT, CrashSettings},
     tally::{CrashTally, SeenImages},
@@ -18,9 +18,9 @@ use fastrand::Rng;
 use std::collections::HashSet;
 use teak::{
     Durability,
-    testing::{CrashPoints, DiskEvent, SimDisk, without_accidents},
+    testing::{CrashPoints, DiskEvent, SimDisk},
 };
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The boot ids of the machine after a power cut, and after a second one.
 const OTHER_BOOT: [u8; 16] = [2; 16];
@@ -162,12 +162,13 @@ impl CrashEpisode<'_> {
             CrashStep::Put(60),
             CrashStep::Commit(Durability::Durable),
         ];
+        let base = base.iter().chain(self.workload.more_of_base());
         for step in base {
             step.perform(&mut context, &self.settings)
                 .context(format_args!("{step:?} of the beginning"))?;
         }
         let from = match self.workload {
-            Workload::Sequence => context.time(),
+            Workload::Sequence | Workload::Small => context.time(),
             _ => created,
         };
         if matches!(self.workload, Workload::Flush | Workload::Shared) {
@@ -232,7 +233,7 @@ impl CrashEpisode<'_> {
         if rng.u8(0..4) == 0 {
             self.image_number += 1;
             if self.is_wanted() {
-                let image = points.process_crash();
+                let image = DiskImage::of_kill(points);
                 let crashed = CrashedDisk::of_kill(disk, points, &image, &self.settings);
                 if self.inspect_image(image, Some(crashed), expected(CrashKind::Kill, BOOT), false)
                 {
@@ -264,16 +265,14 @@ impl CrashEpisode<'_> {
     /// Inspects an image that was not inspected before at this point. Returns whether it is new.
     fn inspect_image(
         &mut self,
-        mut image: Vec<u8>,
+        mut image: DiskImage,
         crashed: Option<CrashedDisk>,
         expected: ExpectedStates<'_>,
         is_torn: bool,
     ) -> bool {
-        let hash = without_accidents(&mut image, self.settings.page_size, xxh3_64);
-        if !self
-            .at_point
-            .insert(xxh3_64_with_seed(&image[..4096.min(image.len())], hash))
-        {
+        let hash = image.hash(self.settings.page_size);
+        let head = &image.file[..4096.min(image.file.len())];
+        if !self.at_point.insert(xxh3_64_with_seed(head, hash)) {
             return false;
         }
         let mut rng = draw::episode(self.plan.seed ^ self.plan.episode, self.image_number);
@@ -357,7 +356,7 @@ impl CrashEpisode<'_> {
             boot,
         };
         if cut == CrashKind::Kill {
-            let mut image = points.process_crash();
+            let mut image = DiskImage::of_kill(points);
             let crashed = CrashedDisk::of_kill(&found.disk, points, &image, &self.settings);
             self.count_double(&mut image, false);
             let found = self.verified(crashed, expected(found.boot), rng)?;
@@ -378,8 +377,8 @@ impl CrashEpisode<'_> {
         self.verified(crashed, expected(THIRD_BOOT), rng).map(drop)
     }
 
-    fn count_double(&mut self, image: &mut [u8], is_torn: bool) {
-        let hash = without_accidents(image, self.settings.page_size, xxh3_64);
+    fn count_double(&mut self, image: &mut DiskImage, is_torn: bool) {
+        let hash = image.hash(self.settings.page_size);
         self.tally.double += u64::from(self.count(hash, is_torn));
     }
 }
@@ -387,9 +386,17 @@ impl CrashEpisode<'_> {
 /// The disk contents that are possible before an event are possible before the next event too,
 /// unless a flush ends in between. So most images are taken before flushes end.
 fn depth(next: Option<&DiskEvent>, is_thorough: bool, rng: &mut Rng) -> CrashPointBudget {
+    let next = next.map(|event| match event {
+        DiskEvent::Log(event) => &**event,
+        event => event,
+    });
     let is_richest = matches!(
         next,
-        None | Some(DiskEvent::FlushEnded { .. } | DiskEvent::FlushFailed { .. })
+        None | Some(
+            DiskEvent::FlushEnded { .. }
+                | DiskEvent::FlushFailed { .. }
+                | DiskEvent::DirectWriteEnded { .. }
+        )
     );
     match (is_richest, is_thorough) {
         (true, true) => CrashPointBudget {

@@ -1,6 +1,7 @@
 //! Choices of the writes that reached the disk. If there are few combinations, all are taken.
 //! Otherwise a choice is the newest content except for one block, the oldest content except for one
-//! block, the contents at one time, the new content in one part of the file, or random.
+//! block, the contents at one time, the new content in one part of the file, or random. The choice
+//! for the write-ahead log is independent of that for the file.
 
 use fastrand::Rng;
 use teak::testing::{CrashPoints, OpenBlock};
@@ -28,8 +29,20 @@ pub(super) const GRANULARITIES: [(usize, usize); 10] = [
     (8, 8),
 ];
 
+/// The file after a crash, and the write-ahead log if the disk has one.
+pub(super) struct DiskImage {
+    pub(super) file: Vec<u8>,
+    pub(super) log: Option<Vec<u8>>,
+}
+
 /// The images of one crash point.
 pub(super) struct CrashImages<'p> {
+    file: FileImages<'p>,
+    log: Option<FileImages<'p>>,
+}
+
+/// The images of one file.
+struct FileImages<'p> {
     points: &'p CrashPoints,
     /// For each block length, the blocks that may have several contents.
     blocks: Vec<Vec<OpenBlock>>,
@@ -40,14 +53,9 @@ pub(super) struct CrashImages<'p> {
 
 impl<'p> CrashImages<'p> {
     pub(super) fn new(points: &'p CrashPoints, head_len: u64) -> Self {
-        let lengths = 0..points.length_count();
-        let blocks: Vec<_> = lengths.map(|index| points.open_blocks(index)).collect();
         Self {
-            points,
-            blocks,
-            head_len,
-            length_index: 0,
-            chosen: Vec::new(),
+            file: FileImages::new(points, head_len),
+            log: points.log().map(|log| FileImages::new(log, 0)),
         }
     }
 
@@ -60,16 +68,15 @@ impl<'p> CrashImages<'p> {
         budget: usize,
         visit: &mut dyn FnMut(&Self),
     ) {
-        if self.combinations() <= combinations_max {
-            for length_index in 0..self.blocks.len() {
-                self.length_index = length_index;
-                self.chosen = vec![0; self.blocks[length_index].len()];
-                visit(self);
-                while self.next_combination() {
-                    visit(self);
+        let of_log = self.log.as_ref().map_or(1, FileImages::combinations);
+        if self.file.combinations().saturating_mul(of_log) <= combinations_max {
+            self.file.choose_oldest();
+            loop {
+                self.visit_each_log(visit);
+                if !self.file.next_combination() {
+                    return;
                 }
             }
-            return;
         }
         for index in 0..budget {
             self.draw(rng, index);
@@ -77,10 +84,55 @@ impl<'p> CrashImages<'p> {
         }
     }
 
+    fn visit_each_log(&mut self, visit: &mut dyn FnMut(&Self)) {
+        self.log.iter_mut().for_each(FileImages::choose_oldest);
+        loop {
+            visit(self);
+            if !self.log.as_mut().is_some_and(FileImages::next_combination) {
+                return;
+            }
+        }
+    }
+
     /// Makes one random choice.
     pub(super) fn choose(&mut self, rng: &mut Rng) {
         let kind = rng.usize(0..KIND_COUNT);
         self.draw(rng, kind);
+    }
+
+    fn draw(&mut self, rng: &mut Rng, index: usize) {
+        self.file.draw(rng, index);
+        if let Some(log) = &mut self.log {
+            let kind = rng.usize(0..KIND_COUNT);
+            log.draw(rng, kind);
+        }
+    }
+
+    pub(super) fn build(&self) -> DiskImage {
+        DiskImage {
+            file: self.file.build(),
+            log: self.log.as_ref().map(FileImages::build),
+        }
+    }
+
+    /// Whether a sector has old and new parts.
+    pub(super) fn is_torn_in_sector(&self) -> bool {
+        let log = self.log.as_ref();
+        self.file.is_torn_in_sector() || log.is_some_and(FileImages::is_torn_in_sector)
+    }
+}
+
+impl<'p> FileImages<'p> {
+    fn new(points: &'p CrashPoints, head_len: u64) -> Self {
+        let lengths = 0..points.length_count();
+        let blocks: Vec<_> = lengths.map(|index| points.open_blocks(index)).collect();
+        Self {
+            points,
+            blocks,
+            head_len,
+            length_index: 0,
+            chosen: Vec::new(),
+        }
     }
 
     fn combinations(&self) -> usize {
@@ -94,7 +146,12 @@ impl<'p> CrashImages<'p> {
             .fold(0, usize::saturating_add)
     }
 
-    /// Counts up, with a digit for each block.
+    fn choose_oldest(&mut self) {
+        self.length_index = 0;
+        self.chosen = vec![0; self.blocks[0].len()];
+    }
+
+    /// Counts up, with a digit for each block, and then with the next length.
     fn next_combination(&mut self) -> bool {
         for (block, chosen) in self.blocks[self.length_index].iter().zip(&mut self.chosen) {
             *chosen += 1;
@@ -103,7 +160,10 @@ impl<'p> CrashImages<'p> {
             }
             *chosen = 0;
         }
-        false
+        self.length_index += 1;
+        let blocks = self.blocks.get(self.length_index);
+        self.chosen = vec![0; blocks.map_or(0, Vec::len)];
+        blocks.is_some()
     }
 
     fn draw(&mut self, rng: &mut Rng, index: usize) {
@@ -179,7 +239,7 @@ impl<'p> CrashImages<'p> {
         }
     }
 
-    pub(super) fn build(&self) -> Vec<u8> {
+    fn build(&self) -> Vec<u8> {
         let blocks = &self.blocks[self.length_index];
         let mut image = Vec::new();
         self.points
@@ -187,8 +247,7 @@ impl<'p> CrashImages<'p> {
         image
     }
 
-    /// Whether a sector has old and new parts.
-    pub(super) fn is_torn_in_sector(&self) -> bool {
+    fn is_torn_in_sector(&self) -> bool {
         let blocks = &self.blocks[self.length_index];
         let mut states = blocks.iter().zip(&self.chosen).peekable();
         while let Some((block, chosen)) = states.next() {

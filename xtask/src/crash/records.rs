@@ -132,6 +132,25 @@ impl<'c> HistoryChange<'c> {
         self.insert(lens.into_iter())
     }
 
+    /// Inserts or removes a few records, in a way that keeps the transaction small.
+    pub(super) fn put_small(&mut self) -> teak::Result<()> {
+        let Self { txn, tables, rng } = self;
+        let name = if rng.u8(0..8) == 0 { "beta" } else { "alpha" };
+        let table = AnyTable::open(txn, name)?;
+        let records = Arc::make_mut(tables.entry(name).or_default());
+        for _ in 0..rng.usize(1..4) {
+            let (key, len) = (key(rng.u64(0..DOMAIN)), rng.usize(0..300));
+            let value = value(rng, len);
+            if rng.u8(0..4) == 0 && records.remove(&key).is_some() {
+                table.remove(txn, &key)?;
+            } else {
+                table.insert(txn, &key, &value)?;
+                records.insert(key, value);
+            }
+        }
+        Ok(())
+    }
+
     /// Inserts a value that has pages of its own.
     pub(super) fn put_large(&mut self, page_size: usize) -> teak::Result<()> {
         let len = self.rng.usize(page_size / 2..page_size * 3);

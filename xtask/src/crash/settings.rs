@@ -25,6 +25,8 @@ pub(super) struct CrashSettings {
     pub(super) journal_bytes: u64,
     /// Whether closing flushes lazy commits.
     pub(super) flushes_on_close: bool,
+    /// Whether small commits go to a write-ahead log.
+    pub(super) has_log: bool,
 }
 
 impl CrashSettings {
@@ -39,11 +41,21 @@ impl CrashSettings {
             release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
             journal_bytes: page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)],
             flushes_on_close: other.usize(0..3) > 0,
+            has_log: other.bool(),
             page_size,
             size_limit_bytes: None,
             write_memory_bytes,
             capacity: CAPACITY,
             geometry: draw::geometry(rng, page_size),
+        }
+    }
+
+    /// The disk of a new database.
+    pub(super) fn new_disk(&self) -> SimDisk {
+        let disk = SimDisk::new(self.capacity);
+        match self.has_log {
+            true => disk.with_log(Vec::new()),
+            false => disk,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{
     history::{CrashHistory, CrashKind, compare_all},
+    images::DiskImage,
     records::HistoryChange,
     settings::{BOOT, CrashSettings},
 };
@@ -11,6 +12,7 @@ use teak::{
     Database, Recovery, Transaction, TransactionId,
     testing::{self, CrashPoints, RecordSummary, SimDisk},
 };
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Pages that the file may grow by during the inspection.
 const ROOM_PAGES: usize = 24;
@@ -39,41 +41,77 @@ pub(super) struct RecoveredDatabase {
     pub(super) boot: [u8; 16],
 }
 
+impl DiskImage {
+    /// The files after a kill.
+    pub(super) fn of_kill(points: &CrashPoints) -> Self {
+        Self {
+            file: points.process_crash(),
+            log: points.log().map(CrashPoints::process_crash),
+        }
+    }
+
+    /// A hash that does not depend on the time, the machine and chance, except for the log.
+    pub(super) fn hash(&mut self, page_size: usize) -> u64 {
+        let hash = testing::without_accidents(&mut self.file, page_size, xxh3_64);
+        (self.log.iter()).fold(hash, |hash, log| xxh3_64_with_seed(log, hash))
+    }
+
+    fn has_log(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| !log.is_empty())
+    }
+}
+
 /// A disk after a crash.
 pub(super) struct CrashedDisk {
     disk: SimDisk,
     newest: Option<RecordSummary>,
     /// The newest record after the journal is redone, if the journal has entries.
     redone: Option<RecordSummary>,
+    /// Whether there is a write-ahead log.
+    has_log: bool,
 }
 
 impl CrashedDisk {
     /// After a power cut, with these contents of the disk.
-    pub(super) fn of_power_cut(image: Vec<u8>, settings: &CrashSettings) -> Self {
-        let newest = testing::newest_record(&image);
-        let redone = testing::redone(&image);
-        let capacity = image.len() + ROOM_PAGES * settings.page_size;
+    pub(super) fn of_power_cut(image: DiskImage, settings: &CrashSettings) -> Self {
+        let has_log = image.has_log();
+        let DiskImage { file, log } = image;
+        let (newest, redone) = newest_of(&file);
+        let capacity = file.len() + ROOM_PAGES * settings.page_size;
+        let disk = SimDisk::from_image(file, capacity);
         Self {
-            disk: SimDisk::from_image(image, capacity),
+            disk: match log {
+                Some(log) => disk.with_log(log),
+                None => disk,
+            },
             newest,
-            redone: redone.and_then(|image| testing::newest_record(&image)),
+            redone,
+            has_log,
         }
     }
 
-    /// After a kill: the file `image` holds everything that was written.
+    /// After a kill: `image` holds everything that was written.
     pub(super) fn of_kill(
         disk: &SimDisk,
         point: &CrashPoints,
-        image: &[u8],
+        image: &DiskImage,
         settings: &CrashSettings,
     ) -> Self {
-        let capacity = image.len() + ROOM_PAGES * settings.page_size;
+        let capacity = image.file.len() + ROOM_PAGES * settings.page_size;
+        let (newest, redone) = newest_of(&image.file);
         Self {
             disk: disk.after_kill_at(point, capacity),
-            newest: testing::newest_record(image),
-            redone: testing::redone(image).and_then(|image| testing::newest_record(&image)),
+            newest,
+            redone,
+            has_log: image.has_log(),
         }
     }
+}
+
+/// The newest record, and that after the journal is redone.
+fn newest_of(file: &[u8]) -> (Option<RecordSummary>, Option<RecordSummary>) {
+    let redone = testing::redone(file).and_then(|file| testing::newest_record(&file));
+    (testing::newest_record(file), redone)
 }
 
 /// Opens the database, compares, checks, commits once more, closes, and opens again.
@@ -87,13 +125,14 @@ pub(super) fn verify(
         disk,
         newest,
         redone,
+        has_log,
     } = crashed;
     let database = settings
         .open_image(&disk, expected.boot)
         .context("opening")?;
     let recovery = database.info().recovery;
     let (id, index) = identify(&database, expected)?;
-    let plausible = |newest| expect_plausible(&recovery, id, index, newest, expected);
+    let plausible = |newest| expect_plausible(&recovery, (id, index), (newest, has_log), expected);
     match redone {
         Some(_) => plausible(redone).or_else(|_| plausible(newest))?,
         None => plausible(newest)?,
@@ -149,12 +188,12 @@ fn identify(database: &Database, expected: ExpectedStates<'_>) -> Result<(Transa
     })
 }
 
-/// The reported recovery must fit the found state and the newest record.
+/// The reported recovery must fit the found state and the newest record. With a write-ahead log,
+/// the state may be newer than the record.
 fn expect_plausible(
     recovery: &Recovery,
-    id: TransactionId,
-    index: usize,
-    newest: Option<RecordSummary>,
+    (id, index): (TransactionId, usize),
+    (newest, has_log): (Option<RecordSummary>, bool),
     expected: ExpectedStates<'_>,
 ) -> Result {
     let newest = newest.context("it was opened without a readable record")?;
@@ -166,6 +205,10 @@ fn expect_plausible(
         // An unreadable record is reported, and counts as the newest.
         Recovery::RolledBack { from, to, .. } if is_unreadable => {
             *to == id && *from == newest.transaction.next()
+        }
+        // The log has the commit that the record may have been of.
+        Recovery::Verified { last } if is_unreadable && has_log => {
+            *last == id && id > newest.transaction
         }
         _ if is_unreadable => false,
         Recovery::Clean => newest.is_clean_close && history.was_closed(time, index),
@@ -187,8 +230,14 @@ fn expect_plausible(
         Recovery::RolledBack { from, .. } => *from,
         _ => id,
     };
+    let is_in_log = has_log
+        && said > newest.transaction
+        && matches!(
+            recovery,
+            Recovery::Killed { .. } | Recovery::Verified { .. }
+        );
     ensure!(
-        fits && said == newest.transaction,
+        fits && (said == newest.transaction || is_in_log),
         "recovery is {recovery:?}, but commit {id} was found and the newest record is {newest:?}"
     );
     Ok(())

@@ -18,6 +18,8 @@ pub(super) enum CrashStep {
     Savepoints,
     Abort,
     Commit(Durability),
+    /// Makes this many small commits.
+    CommitSmall(Durability, usize),
     Sync,
     /// Makes many commits, which grow the file.
     Grow,
@@ -196,6 +198,22 @@ const NAMED: StepWeights = &[
     (CrashStep::EndReader, 1),
 ];
 
+const SMALL: StepWeights = &[
+    (CrashStep::CommitSmall(Durability::Lazy, 1), 6),
+    (CrashStep::CommitSmall(Durability::Lazy, 6), 6),
+    (CrashStep::CommitSmall(Durability::Durable, 1), 6),
+    (CrashStep::CommitSmall(Durability::Durable, 6), 6),
+    (CrashStep::CommitSmall(Durability::Durable, 22), 4),
+    (CrashStep::Put(6), 1),
+    (CrashStep::Large, 1),
+    (CrashStep::Sync, 1),
+    (CrashStep::Reopen, 1),
+    (CrashStep::Kill, 2),
+    (CrashStep::BeginReader, 3),
+    (CrashStep::EndReader, 3),
+    (CrashStep::CreateSnapshot, 1),
+];
+
 const SHARED: StepWeights = &[
     (CrashStep::Put(6), 12),
     (CrashStep::Large, 2),
@@ -243,6 +261,8 @@ pub(super) enum Workload {
     Journal,
     /// Named snapshots that are made and dropped, and rollbacks to them
     Named,
+    /// Small commits, lazy and durable, in a write-ahead log
+    Small,
     /// Several processes that commit in turns and during each other's flushes, attach, leave and
     /// die
     Shared,
@@ -269,8 +289,23 @@ impl Workload {
                 _ => {}
             }
         }
+        settings.has_log = match self {
+            Self::Small => true,
+            // The memtable expects more room than these disks have, or waits for the flush during
+            // which they commit.
+            Self::Full | Self::Faults | Self::Flush | Self::Shared => false,
+            _ => settings.has_log,
+        };
         if self == Self::Journal {
             settings.journal_bytes = page_size * rng.u64(2..8);
+        }
+    }
+
+    /// Steps before the script. After so many durable commits, small ones go to the log.
+    pub(super) fn more_of_base(self) -> &'static [CrashStep] {
+        match self {
+            Self::Small => &[CrashStep::CommitSmall(Durability::Durable, 18)],
+            _ => &[],
         }
     }
 
@@ -288,6 +323,7 @@ impl Workload {
             Self::Flush => FLUSH,
             Self::Journal => JOURNAL,
             Self::Named => NAMED,
+            Self::Small => SMALL,
             Self::Shared => SHARED,
         }
     }
@@ -364,6 +400,7 @@ impl CrashStep {
                 Ok(())
             }
             Self::Commit(mode) => context.commit(mode),
+            Self::CommitSmall(mode, count) => context.commit_small(mode, count),
             Self::Sync => context.sync(),
             Self::Grow => {
                 context.change(|change| change.put(120))?;

@@ -144,7 +144,7 @@ impl Options {
         // Nothing is known about the machine that wrote it.
         let boot = [0; 16];
         let engine = Engine::open_storage(storage, path, false, true, settings, boot)?;
-        Ok(Database::new(Opening::alone(engine, Access::ReadOnly)))
+        Ok(Database::new(Opening::alone(engine, Access::ReadOnly)?))
     }
 
     /// Creates a database that ends with its last handle.
@@ -162,7 +162,7 @@ impl Options {
         let boot = [0; 16];
         let storage = Arc::new(storage);
         let engine = Engine::open_storage(storage, path, true, false, settings, boot)?;
-        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)))
+        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)?))
     }
 
     /// Opens the database in any storage, for tests.
@@ -176,7 +176,7 @@ impl Options {
         let (path, settings) = ("simulated".into(), self.settings()?);
         let engine =
             Engine::open_storage(storage, path, is_new, self.is_read_only, settings, boot)?;
-        Ok(Database::new(Opening::alone(engine, self.access())))
+        Ok(Database::new(Opening::alone(engine, self.access())?))
     }
 
     /// Opens the database in any storage as one of several processes that this process simulates.
@@ -190,7 +190,7 @@ impl Options {
     ) -> Result<Database> {
         let settings = self.settings()?;
         let engine = Engine::open_apart(storage, lock_file, is_new, settings, boot)?;
-        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)))
+        Ok(Database::new(Opening::alone(engine, Access::ReadWrite)?))
     }
 }
 

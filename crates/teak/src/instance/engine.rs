@@ -70,7 +70,7 @@ impl Engine {
         let OpenRequest {
             path,
             settings,
-            log_path,
+            log_location,
             ..
         } = request;
         let settings = &settings;
@@ -82,8 +82,8 @@ impl Engine {
             left,
         } = recovered;
         let policies = Policies::new(settings, &newest.record);
-        let log_path = log_path.filter(|_| settings.has_memtable && writer.is_some());
-        let memtable = Memtable::new(log_path, policies.durability);
+        let log_location = log_location.filter(|_| settings.has_memtable && writer.is_some());
+        let memtable = Memtable::new(log_location, policies.durability);
         let tables = TableHandles::default();
         let writer = writer.map(|mut writer| {
             writer.asked = RequestedPolicies::new(settings, &policies);

@@ -27,8 +27,8 @@ pub(crate) mod limits;
 mod log;
 
 use crate::{
-    Checksum, TransactionId, btree::TreeRoot, page::key::KeyOrder, planted::planted,
-    read::snapshot::Snapshot, record::durability::Durability,
+    Checksum, TransactionId, btree::TreeRoot, io::LogLocation, page::key::KeyOrder,
+    planted::planted, read::snapshot::Snapshot, record::durability::Durability,
 };
 use crate::{
     instance::{
@@ -41,7 +41,6 @@ use crate::{
 };
 use std::{
     mem,
-    path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{
@@ -128,7 +127,7 @@ pub(crate) struct MemtableState {
     /// The log that an earlier process left, until it is merged.
     left: LeftWal,
     /// Where the log is created; `None` if the memtable is not used, or not any more.
-    path: Option<PathBuf>,
+    location: Option<Arc<dyn LogLocation>>,
 }
 
 /// The commits to merge.
@@ -152,9 +151,9 @@ pub(crate) struct MergePart {
 }
 
 impl Memtable {
-    /// A memtable whose log is at `path`; `None` if it is never used. `durability` is that of the
+    /// A memtable whose log is at `location`; `None` if it is never used. `durability` is that of the
     /// database.
-    pub(crate) fn new(path: Option<PathBuf>, durability: Durability) -> Self {
+    pub(crate) fn new(location: Option<Arc<dyn LogLocation>>, durability: Durability) -> Self {
         Self {
             is_filled: AtomicBool::new(false),
             expected: AtomicU8::new(durability.to_byte()),
@@ -162,7 +161,7 @@ impl Memtable {
             direct_count: AtomicU32::new(0),
             log_flush: LogFlush::default(),
             state: Mutex::new(MemtableState {
-                path,
+                location,
                 ..MemtableState::default()
             }),
             merge_begun: Condvar::new(),
@@ -319,7 +318,7 @@ impl MemtableState {
 
     /// Takes no more commits. Those that it has stay in the log.
     pub(crate) fn abandon(&mut self) {
-        self.path = None;
+        self.location = None;
     }
 
     /// Takes no more commits until it has been merged.
@@ -465,6 +464,6 @@ impl MemtableState {
 
     /// Whether the memtable can be used, as far as is known.
     pub(crate) fn is_usable(&self) -> bool {
-        self.path.is_some() && !self.is_closed
+        self.location.is_some() && !self.is_closed
     }
 }

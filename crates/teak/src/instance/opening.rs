@@ -100,10 +100,15 @@ impl Opening {
     }
 
     /// The only opening of a database that is not found by a path.
-    pub(crate) fn alone(engine: Engine, access: Access) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// Errors of merging the commits that a process left in its log.
+    pub(crate) fn alone(engine: Engine, access: Access) -> Result<Self> {
         let engine = Arc::new(engine);
+        engine.merge_left()?;
         engine.note_and_deliver_open();
-        Self::of(engine, access).expect("nobody else has it who could close it")
+        Ok(Self::of(engine, access).expect("nobody else has it who could close it"))
     }
 
     /// `None` if the database is being closed.

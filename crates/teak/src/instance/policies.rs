@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Geometry, Result,
-    io::{FILE_MODE, ReadAhead},
+    io::{FILE_MODE, LogLocation, ReadAhead},
     page::comparison::Comparisons,
     record::{FlushLimits, Record},
 };
@@ -12,7 +12,7 @@ use crate::{
     record::durability::Durability,
     share::attachment::UnusedLockFile,
 };
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 /// Options for opening a database. `None` keeps the value stored in the file.
 #[derive(Clone, Debug)]
@@ -288,5 +288,5 @@ pub(crate) struct OpenRequest {
     pub(crate) settings: Settings,
     pub(crate) boot: [u8; 16],
     /// Where the log of the memtable is; `None` if there is neither.
-    pub(crate) log_path: Option<PathBuf>,
+    pub(crate) log_location: Option<Arc<dyn LogLocation>>,
 }

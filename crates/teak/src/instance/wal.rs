@@ -35,13 +35,13 @@ mod unwritten;
 
 use crate::{
     Checksum, TransactionId,
-    io::{BLOCK_LEN, LockMode, LogFile, random_id},
+    io::{BLOCK_LEN, LockMode, LogLocation, LogStorage, random_id},
     record::Record,
 };
 pub(crate) use entry::Change;
 use entry::{ENTRY_HEAD_LEN, REMOVED, number_at};
 pub(crate) use left::{LeftWal, remove_log_of};
-use std::{io, path::Path, sync::Arc};
+use std::{io, sync::Arc};
 use unwritten::Unwritten;
 pub(crate) use unwritten::WalFlush;
 
@@ -65,7 +65,7 @@ struct Predecessor {
 /// A log that this process writes.
 #[derive(Debug)]
 pub(crate) struct Wal {
-    file: Arc<LogFile>,
+    file: Arc<dyn LogStorage>,
     database: [u8; 16],
     nonce: [u8; 8],
     begin_count: u64,
@@ -98,11 +98,11 @@ impl Wal {
     ///
     /// # Errors
     ///
-    /// The system's error, `AlreadyExists` if there is a file of that name.
-    pub(crate) fn create(path: &Path, mode: LockMode) -> io::Result<Self> {
+    /// The system's error, `AlreadyExists` if there is a file already.
+    pub(crate) fn create(location: &dyn LogLocation, mode: LockMode) -> io::Result<Self> {
         let id = random_id()?;
         Ok(Self {
-            file: Arc::new(LogFile::create(path, mode, WAL_LEN)?),
+            file: location.create(mode, WAL_LEN)?,
             database: [0; 16],
             nonce: *id.first_chunk().expect("an id has 16 bytes"),
             begin_count: 0,
@@ -165,7 +165,7 @@ impl Wal {
         self.follows
     }
 
-    pub(crate) fn file(&self) -> &Arc<LogFile> {
+    pub(crate) fn file(&self) -> &Arc<dyn LogStorage> {
         &self.file
     }
 
@@ -304,7 +304,7 @@ impl Wal {
     ///
     /// The system's error.
     pub(crate) fn write_out(&mut self) -> io::Result<()> {
-        self.unwritten.write_out(&self.file)
+        self.unwritten.write_out(&*self.file)
     }
 
     /// Whether there are entries that are not in the file.

@@ -1,5 +1,5 @@
 use super::{entry::half_number_at, *};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The record of a database, the same each time.
 fn record() -> Record {
@@ -29,6 +29,12 @@ fn begun() -> (tempfile::TempDir, PathBuf, Wal) {
     (directory, path, wal)
 }
 
+/// The log that recovery finds there.
+fn left_at(path: &Path, record: &Record) -> LeftWal {
+    let location: Arc<dyn LogLocation> = Arc::new(path.to_path_buf());
+    LeftWal::read(&location, record).unwrap()
+}
+
 /// Appends the entry of a commit with one change.
 fn append(wal: &mut Wal, change: Change<'_>) {
     assert!(wal.make_room([change].into_iter(), false));
@@ -48,7 +54,7 @@ fn written() -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn commits_are_read_back() {
     let (_directory, path) = written();
-    let left = LeftWal::read(&path, &record()).unwrap();
+    let left = left_at(&path, &record());
     assert_eq!(left.commit_count(), 2);
     assert_eq!(left.entries[0], HEADER_LEN);
     let changes: Vec<_> = left.changes().collect();
@@ -74,7 +80,7 @@ fn a_log_that_is_cut_ends_there() {
             wal.turn_over(TransactionId(record().transaction.0 + 2));
             append(&mut wal, change("fir", Some("3")));
         }
-        let count = || LeftWal::read(&path, &record()).unwrap().commit_count();
+        let count = || left_at(&path, &record()).commit_count();
         assert_eq!(count(), 2 + u64::from(turns_over));
         wal.cut(position);
         assert_eq!(count(), 1);
@@ -96,7 +102,7 @@ fn a_full_half_is_not_cut() {
     append(&mut wal, empty(&value));
     assert_eq!(wal.fill(), 100);
     wal.cut(wal.position());
-    let left = LeftWal::read(&path, &record()).unwrap();
+    let left = left_at(&path, &record());
     assert_eq!(left.commit_count(), 1);
 }
 
@@ -130,7 +136,7 @@ fn a_log_that_follows_another_commit_has_none() {
         ..record()
     };
     for record in [later, other] {
-        assert_eq!(LeftWal::read(&path, &record).unwrap().commit_count(), 0);
+        assert_eq!(left_at(&path, &record).commit_count(), 0);
     }
 }
 
@@ -138,14 +144,14 @@ fn a_log_that_follows_another_commit_has_none() {
 fn any_changed_byte_ends_the_log_before_its_entry() {
     let (_directory, path) = written();
     let content = std::fs::read(&path).unwrap();
-    let left = LeftWal::read(&path, &record()).unwrap();
+    let left = left_at(&path, &record());
     let last = *left.entries.last().unwrap();
     let end = last + half_number_at(&left.content, last + 8).unwrap() as usize;
     for at in 0..end + 16 {
         let mut damaged = content.clone();
         damaged[at] ^= 1;
         std::fs::write(&path, &damaged).unwrap();
-        let left = LeftWal::read(&path, &record()).unwrap();
+        let left = left_at(&path, &record());
         let expected = match at {
             // Another random number, and so another checksum, would do as well; these bytes do not.
             ..HEADER_LEN => 0,
@@ -163,7 +169,7 @@ fn a_log_that_was_cut_has_its_whole_entries() {
     let content = std::fs::read(&path).unwrap();
     for len in 0..HEADER_LEN + 120 {
         std::fs::write(&path, &content[..len]).unwrap();
-        let left = LeftWal::read(&path, &record()).unwrap();
+        let left = left_at(&path, &record());
         assert!(left.commit_count() <= 2);
         assert!(left.changes().count() <= 3);
     }
@@ -181,18 +187,18 @@ fn entries_of_before_do_not_count_after_a_new_beginning() {
     };
     wal.begin(&later);
     append(&mut wal, change("ash", Some("1")));
-    assert_eq!(LeftWal::read(&path, &later).unwrap().commit_count(), 1);
+    assert_eq!(left_at(&path, &later).commit_count(), 1);
     // The first half is that of before, for the commit of before, until it gets an entry.
     let last = Record {
         transaction: later.transaction.next(),
         ..record()
     };
     wal.begin(&last);
-    assert_eq!(LeftWal::read(&path, &record()).unwrap().commit_count(), 3);
+    assert_eq!(left_at(&path, &record()).commit_count(), 3);
     append(&mut wal, change("ash", Some("1")));
-    assert_eq!(LeftWal::read(&path, &record()).unwrap().commit_count(), 0);
-    assert_eq!(LeftWal::read(&path, &later).unwrap().commit_count(), 1);
-    assert_eq!(LeftWal::read(&path, &last).unwrap().commit_count(), 1);
+    assert_eq!(left_at(&path, &record()).commit_count(), 0);
+    assert_eq!(left_at(&path, &later).commit_count(), 1);
+    assert_eq!(left_at(&path, &last).commit_count(), 1);
 }
 
 #[test]
@@ -200,7 +206,7 @@ fn other_files_are_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.teak-wal");
     std::fs::write(&path, "my notes").unwrap();
-    let mut left = LeftWal::read(&path, &record()).unwrap();
+    let mut left = left_at(&path, &record());
     assert_eq!(left.commit_count(), 0);
     left.remove();
     assert!(path.exists());
@@ -214,7 +220,7 @@ fn a_log_without_entries_is_replaced() {
     let path = directory.path().join("x.teak-wal");
     for len in [0, 100, WAL_LEN] {
         std::fs::write(&path, vec![0; len]).unwrap();
-        let mut left = LeftWal::read(&path, &record()).unwrap();
+        let mut left = left_at(&path, &record());
         assert_eq!(left.commit_count(), 0);
         left.remove();
         assert!(!path.exists());
@@ -234,7 +240,7 @@ fn merged(wal: &Wal, count: u64) -> Record {
 
 /// The keys of the commits that follow the one of a record.
 fn keys_after(path: &Path, record: &Record) -> Vec<String> {
-    let left = LeftWal::read(path, record).unwrap();
+    let left = left_at(path, record);
     let keys = left.changes().map(|change| change.key.to_vec());
     keys.map(|key| String::from_utf8(key).unwrap()).collect()
 }
@@ -307,7 +313,7 @@ fn a_half_takes_entries_while_there_is_room() {
         wal.turn_over(TransactionId(record().transaction.0 + *count));
     }
     assert_eq!(counts, [522, 522]);
-    let left = LeftWal::read(&path, &record()).unwrap();
+    let left = left_at(&path, &record());
     assert_eq!(left.commit_count(), 1044);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), WAL_LEN as u64);
 }
@@ -370,7 +376,7 @@ fn keeping() -> Option<(tempfile::TempDir, PathBuf, Wal, u64)> {
 }
 
 fn count_of(path: &Path) -> u64 {
-    LeftWal::read(path, &record()).unwrap().commit_count()
+    left_at(path, &record()).commit_count()
 }
 
 /// They go to the disk with a flush, several with one.
@@ -386,7 +392,7 @@ fn entries_of_durable_commits_are_kept_until_a_flush() {
     }
     flush(&mut wal);
     assert_eq!(count_of(&path), count + 3);
-    let left = LeftWal::read(&path, &record()).unwrap();
+    let left = left_at(&path, &record());
     let keys: Vec<_> = left.changes().map(|change| change.key.to_vec()).collect();
     assert_eq!(keys[count as usize..], [b"ash", b"elm", b"fir"]);
 }
@@ -431,7 +437,7 @@ fn a_flush_of_one_small_commit_writes_one_block() {
     // And one that does not fit.
     append_durable(&mut wal, &"k".repeat(3 * BLOCK_LEN));
     flush(&mut wal);
-    let left = LeftWal::read(&path, &record()).unwrap();
+    let left = left_at(&path, &record());
     assert_eq!(left.changes().last().unwrap().key.len(), 3 * BLOCK_LEN);
 }
 

@@ -1,12 +1,15 @@
 //! The file of a write-ahead log. It is mapped, or written by calls of the system, so it stays if
 //! the process dies, and flushed for commits that have to survive a power cut. Where the system
+//! The file of a write-ahead log. It is mapped, or written by calls of the system, so it stays if
+//! the process dies, and flushed for commits that have to survive a power cut. Where the system
 //! can, what only has to survive a power cut is written straight to the disk
-//! ([`LogFile::write_durably`]): a block instead of a page.
+//! ([`LogStorage::write_durably`]): a block instead of a page.
 
 use super::{
     file::{directory_of, flush_directory},
     held_file::HeldFile,
     lock_header::{LockMode, set_permissions},
+    log_storage::{BLOCK_LEN, LogLocation, LogPart, LogStorage},
     mapped_log::MappedLog,
     sys::{self, Access, FileAt, FlushExtent, Links},
     system::refuse_file_len,
@@ -18,17 +21,17 @@ use std::{
     ops::Range,
     path::{Path, PathBuf},
     sync::{
-        Mutex, OnceLock,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 /// A log that this process writes.
 #[derive(Debug)]
-pub(crate) struct LogFile {
+struct LogFile {
     file: HeldFile,
     path: PathBuf,
-    /// For [`Self::write`]; `None` if that calls the system.
+    /// For [`LogStorage::write`]; `None` if that calls the system.
     mapped: Option<Mutex<MappedLog>>,
     /// Whether its name is on the disk. Its length is when it is flushed.
     is_named: AtomicBool,
@@ -39,24 +42,11 @@ pub(crate) struct LogFile {
     is_direct: AtomicBool,
     /// For what is written so.
     buffer: Mutex<Vec<u8>>,
-    /// Whether flushes fail.
     #[cfg(test)]
-    pub(crate) fails: AtomicBool,
-    /// Whether the disk has no room.
-    #[cfg(test)]
-    pub(crate) has_no_room: AtomicBool,
+    failures: super::log_storage::LogFailures,
 }
 
 const PIECE_LEN: usize = 4096;
-/// The unit of writes to the disk.
-pub(crate) const BLOCK_LEN: usize = 512;
-
-/// Bytes for the log from the beginning of a block on.
-#[derive(Default, Debug)]
-pub(crate) struct LogPart {
-    pub(crate) start: usize,
-    pub(crate) bytes: Vec<u8>,
-}
 
 /// Whether a failed direct write says that there are none: where blocks are larger, in sandboxes.
 fn is_unsupported(kind: ErrorKind) -> bool {
@@ -68,20 +58,8 @@ fn is_unsupported(kind: ErrorKind) -> bool {
     kinds.contains(&kind)
 }
 
-impl LogPart {
-    pub(crate) fn end(&self) -> usize {
-        self.start + self.bytes.len()
-    }
-}
-
 impl LogFile {
-    /// Creates an empty file, which gets at most `len_max` bytes.
-    ///
-    /// # Errors
-    ///
-    /// - `AlreadyExists` if there is a file of that name.
-    /// - The system's error.
-    pub(crate) fn create(path: &Path, mode: LockMode, len_max: usize) -> io::Result<Self> {
+    fn create(path: &Path, mode: LockMode, len_max: usize) -> io::Result<Self> {
         let file = sys::create_new(path, mode.bits() & 0o777)?;
         let made =
             set_permissions(&file, mode).and_then(|()| HeldFile::new(file, Access::ReadWrite));
@@ -99,22 +77,22 @@ impl LogFile {
             is_direct: AtomicBool::new(true),
             buffer: Mutex::default(),
             #[cfg(test)]
-            fails: AtomicBool::new(false),
-            #[cfg(test)]
-            has_no_room: AtomicBool::new(false),
+            failures: Default::default(),
         })
     }
 
-    /// Fills a part with zeros, so that it has blocks on the disk.
-    ///
-    /// # Errors
-    ///
-    /// - `NotConnected` if other code in this process has closed the descriptor.
-    /// - The system's error.
-    pub(crate) fn fill(&self, part: Range<usize>) -> io::Result<()> {
+    fn write_by_call(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.file.refuse_stranger()?;
+        let file: &File = &self.file;
+        file.write_all_at(bytes, offset)
+    }
+}
+
+impl LogStorage for LogFile {
+    fn fill(&self, part: Range<usize>) -> io::Result<()> {
         refuse_file_len(part.end as u64)?;
         #[cfg(test)]
-        if self.has_no_room.load(Ordering::Relaxed) {
+        if self.failures.has_no_room.load(Ordering::Relaxed) {
             return Err(io::Error::from_raw_os_error(28));
         }
         debug_assert!(
@@ -130,41 +108,21 @@ impl LogFile {
         Ok(())
     }
 
-    /// Writes bytes at an offset, where it was [filled](Self::fill).
-    ///
-    /// # Errors
-    ///
-    /// - `NotConnected` if other code in this process has closed the descriptor, unless the file is
-    ///   mapped.
-    /// - The system's error.
-    pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+    fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         match &self.mapped {
             Some(mapped) => lock(mapped).store(bytes, offset),
             None => self.write_by_call(bytes, offset),
         }
     }
 
-    fn write_by_call(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.file.refuse_stranger()?;
-        let file: &File = &self.file;
-        file.write_all_at(bytes, offset)
-    }
-
-    /// Returns when everything that was written is on the disk. The name [has to
-    /// be](Self::flush_name) there before.
-    ///
-    /// # Errors
-    ///
-    /// - `NotConnected` if other code in this process has closed the descriptor.
-    /// - The system's error. A later success proves nothing about what was written before.
-    pub(crate) fn flush(&self) -> io::Result<()> {
+    fn flush(&self) -> io::Result<()> {
         self.file.refuse_stranger()?;
         debug_assert!(
             self.is_named.load(Ordering::Acquire),
             "a file without a name that is on the disk is lost"
         );
         #[cfg(test)]
-        if self.fails.load(Ordering::Relaxed) {
+        if self.failures.fails.load(Ordering::Relaxed) {
             return Err(io::Error::from_raw_os_error(5));
         }
         sys::flush(&self.file, FlushExtent::Data)?;
@@ -172,20 +130,11 @@ impl LogFile {
         Ok(())
     }
 
-    /// Whether [`Self::write_durably`] may be possible.
-    pub(crate) fn is_direct(&self) -> bool {
+    fn is_direct(&self) -> bool {
         self.is_direct.load(Ordering::Relaxed)
     }
 
-    /// Writes a part, fills its last block with zeros, and returns when it is on the disk.
-    /// Everything that [`Self::write`] has written to its pages is on the disk already, and nobody
-    /// calls it for them meanwhile. Returns `false` if the system does not support it: it may be
-    /// written then, and is not certainly on the disk.
-    ///
-    /// # Errors
-    ///
-    /// As with [`Self::flush`].
-    pub(crate) fn write_durably(&self, part: &LogPart) -> io::Result<bool> {
+    fn write_durably(&self, part: &LogPart) -> io::Result<bool> {
         debug_assert!(
             part.start.is_multiple_of(BLOCK_LEN),
             "a part begins with a block"
@@ -200,7 +149,7 @@ impl LogFile {
             return Ok(false);
         };
         #[cfg(test)]
-        if self.fails.load(Ordering::Relaxed) {
+        if self.failures.fails.load(Ordering::Relaxed) {
             return Err(io::Error::from_raw_os_error(5));
         }
         direct.refuse_stranger()?;
@@ -222,18 +171,12 @@ impl LogFile {
         Ok(true)
     }
 
-    /// How often it was flushed.
     #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn flush_count(&self) -> u64 {
+    fn flush_count(&self) -> u64 {
         self.flush_count.load(Ordering::Relaxed)
     }
 
-    /// Returns when the file and its name are on the disk. Does nothing after the first time.
-    ///
-    /// # Errors
-    ///
-    /// The system's error.
-    pub(crate) fn flush_name(&self) -> io::Result<()> {
+    fn flush_name(&self) -> io::Result<()> {
         if self.is_named.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -243,28 +186,36 @@ impl LogFile {
         Ok(())
     }
 
-    /// Removes the file, unless another one has its name by now.
-    pub(crate) fn remove(&self) {
+    fn remove(&self) {
         if sys::id_of(&self.path, Links::Refuse).is_ok_and(|id| id == self.file.id()) {
             // A log that stays is ignored: it does not follow the newest commit.
             let _ = sys::remove_file(&self.path);
         }
     }
 
-    /// The content of a log, at most `len_max` bytes; `None` if there is no regular file of that
-    /// name.
-    ///
-    /// # Errors
-    ///
-    /// The system's error.
-    pub(crate) fn read(path: &Path, len_max: usize) -> io::Result<Option<Vec<u8>>> {
-        match fs::symlink_metadata(path) {
+    #[cfg(test)]
+    fn failures(&self) -> Option<&super::log_storage::LogFailures> {
+        Some(&self.failures)
+    }
+}
+
+impl LogLocation for PathBuf {
+    fn path(&self) -> &Path {
+        self
+    }
+
+    fn create(&self, mode: LockMode, len_max: usize) -> io::Result<Arc<dyn LogStorage>> {
+        Ok(Arc::new(LogFile::create(self, mode, len_max)?))
+    }
+
+    fn read(&self, len_max: usize) -> io::Result<Option<Vec<u8>>> {
+        match fs::symlink_metadata(self) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
             Ok(found) if !found.is_file() => return Ok(None),
             Ok(_) => {}
         }
-        let file = match sys::open(path, Access::ReadOnly, Links::Refuse) {
+        let file = match sys::open(self, Access::ReadOnly, Links::Refuse) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
@@ -272,5 +223,10 @@ impl LogFile {
         debug_assert!(len_max > 0, "an empty log is recognised by its length");
         file.take(len_max as u64).read_to_end(&mut content)?;
         Ok(Some(content))
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        sys::remove_file(self)?;
+        flush_directory(directory_of(self))
     }
 }

@@ -16,6 +16,7 @@
 mod crash;
 mod event;
 mod fault;
+mod log;
 
 pub use crash::{CrashPoints, OpenBlock};
 pub use event::DiskEvent;
@@ -23,6 +24,7 @@ pub use fault::{Call, Fault};
 
 use super::{
     address_range::AddressRange,
+    log_storage::LogLocation,
     mapping::Mapping,
     mutex::lock,
     ranges::Ranges,
@@ -32,6 +34,7 @@ use super::{
 use crate::planted::planted;
 use crash::BlockLayout;
 use fault::FaultPlan;
+use log::SimLog;
 use std::{
     collections::BTreeSet,
     fmt,
@@ -71,6 +74,8 @@ struct SimDiskState {
     len: u64,
     /// Content of the disk before the first event.
     initial: Arc<Vec<u8>>,
+    /// `None` if databases on this disk have no log.
+    log: Option<SimLog>,
     events: Vec<Arc<DiskEvent>>,
     /// Bytes that have no blocks since they were given back.
     holes: Ranges,
@@ -137,21 +142,36 @@ impl SimDisk {
     #[must_use]
     pub fn after_kill(&self) -> Self {
         let capacity_bytes = self.inner.address_range.len() as usize;
-        self.after_kill_with(&self.process_crash(), usize::MAX, capacity_bytes)
+        self.after_kill_with(
+            (&self.process_crash(), &self.log()),
+            usize::MAX,
+            capacity_bytes,
+        )
     }
 
     /// Like [`after_kill`](Self::after_kill), with the process killed at this point of a walk
     /// through the events of this disk. The file can grow to `capacity_bytes`.
     #[must_use]
     pub fn after_kill_at(&self, point: &CrashPoints, capacity_bytes: usize) -> Self {
-        self.after_kill_with(point.memory(), point.event_index(), capacity_bytes)
+        let log = point.log().map_or(&[][..], CrashPoints::memory);
+        let files = (point.memory(), log);
+        self.after_kill_with(files, point.event_index(), capacity_bytes)
     }
 
-    fn after_kill_with(&self, memory: &[u8], event_count: usize, capacity_bytes: usize) -> Self {
+    fn after_kill_with(
+        &self,
+        (memory, log): (&[u8], &[u8]),
+        event_count: usize,
+        capacity_bytes: usize,
+    ) -> Self {
         let disk = Self::with_memory(memory, capacity_bytes);
         let from = lock(&self.inner.state);
         let mut to = lock(&disk.inner.state);
         to.initial = Arc::clone(&from.initial);
+        to.log = from.log.as_ref().map(|from| SimLog {
+            initial: Arc::clone(&from.initial),
+            content: log.to_vec(),
+        });
         let event_count = event_count.min(from.events.len());
         to.events = from.events[..event_count].to_vec();
         drop(to);
@@ -182,6 +202,7 @@ impl SimDisk {
             state: Mutex::new(SimDiskState {
                 len,
                 initial: Arc::default(),
+                log: None,
                 events: Vec::new(),
                 holes: Ranges::default(),
                 faults: FaultPlan::default(),
@@ -196,9 +217,9 @@ impl SimDisk {
         }
     }
 
-    /// Calls `hook` in each flush, after its begin and before its end, on the flushing thread and
-    /// without a lock of the disk. The hook may do anything to the disk, and a flush of its own
-    /// calls it again. Replaces the previous hook.
+    /// Calls `hook` in each flush of the file, after its begin and before its end, on the flushing
+    /// thread and without a lock of the disk. The hook may do anything to the disk, and a flush of
+    /// its own calls it again. Replaces the previous hook.
     pub fn on_flush(&self, hook: impl Fn() + Send + Sync + 'static) {
         *lock(&self.inner.on_flush) = Some(FlushHook(Arc::new(hook)));
     }
@@ -347,6 +368,7 @@ impl SimDisk {
         let state = lock(&self.inner.state);
         CrashPoints::new(
             Arc::clone(&state.initial),
+            state.log.as_ref().map(|log| Arc::clone(&log.initial)),
             state.events.clone(),
             BlockLayout::new(head_len, head_granularity_bytes, granularity_bytes),
         )
@@ -428,25 +450,35 @@ impl SimDisk {
         Ok(())
     }
 
-    /// Flushes, or fails as planned.
-    fn flush_once(&self) -> io::Result<()> {
+    /// Flushes the file, or the log without calling the hook, or fails as planned.
+    fn flush_once(&self, call: Call) -> io::Result<()> {
+        let of_file = |event: DiskEvent| match call {
+            Call::LogFlush => event.of_log(),
+            _ => event,
+        };
         let (result, began) = {
             let mut state = self.state()?;
-            let result = state.faults.count_call(Call::Flush);
-            state.events.push(Arc::new(DiskEvent::Flush));
+            let result = state.faults.count_call(call);
+            state.events.push(Arc::new(of_file(DiskEvent::Flush)));
             (result, state.events.len() - 1)
         };
-        self.call_hook();
+        if call == Call::Flush {
+            self.call_hook();
+        }
         let event = match result {
             Ok(()) => DiskEvent::FlushEnded { began },
             Err(_) => DiskEvent::FlushFailed { began },
         };
-        self.end_call(event)?;
+        self.end_call(of_file(event))?;
         result
     }
 }
 
 impl Storage for SimDisk {
+    fn log_location(&self) -> Option<Arc<dyn LogLocation>> {
+        self.location_of_log()
+    }
+
     fn len(&self) -> u64 {
         lock(&self.inner.state).len
     }
@@ -505,8 +537,8 @@ impl Storage for SimDisk {
 
     fn flush(&self) -> io::Result<()> {
         planted!(SkipFlush => return Ok(()));
-        let flushed = self.flush_once();
-        planted!(RetryFlush => return flushed.or_else(|_| self.flush_once()));
+        let flushed = self.flush_once(Call::Flush);
+        planted!(RetryFlush => return flushed.or_else(|_| self.flush_once(Call::Flush)));
         planted!(IgnoreFlushError => return Ok(()));
         flushed
     }

@@ -1,6 +1,8 @@
 //! The operations that a database needs from its file, real or simulated.
 
-use super::{file::LostName, mapping::Mapping, writable::WritableMapping};
+use super::{
+    file::LostName, log_storage::LogLocation, mapping::Mapping, writable::WritableMapping,
+};
 use std::{
     fs::Metadata,
     io::{self, IoSlice},
@@ -54,6 +56,11 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// The system's error.
     fn refresh(&self, _has_same_blocks: bool) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Where the write-ahead log is of a database that has no path; `None` if it has none.
+    fn log_location(&self) -> Option<Arc<dyn LogLocation>> {
+        None
     }
 
     /// Fails if another program has truncated the file.

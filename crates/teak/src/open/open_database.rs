@@ -171,7 +171,7 @@ impl Engine {
             is_read_only: false,
             settings,
             boot,
-            log_path: None,
+            log_location: None,
         };
         let mut attach = Attach::enter_gate_apart(lock_file)?;
         attach.map_region((0, 0), boot)?;
@@ -208,7 +208,7 @@ impl Engine {
             is_read_only,
             settings,
             boot,
-            log_path: None,
+            log_location: storage.log_location(),
         };
         Self::recover_alone(request, storage).map_err(|error| error.at(&path))
     }

@@ -85,7 +85,7 @@ pub(crate) fn open_file(
         is_read_only: matches!(access, Access::ReadOnly),
         settings,
         boot,
-        log_path: log_path(path),
+        log_location: log_path(path).map(|path| Arc::new(path) as _),
     };
     Ok((Arc::new(storage), request))
 }

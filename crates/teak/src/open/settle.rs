@@ -99,10 +99,10 @@ pub(crate) fn recover_database(
 /// The commits that a process left in the log of its memtable.
 fn left_commits(request: &OpenRequest, newest: &Record) -> Result<LeftWal> {
     planted!(LogIgnored => return Ok(LeftWal::default()));
-    let Some(path) = &request.log_path else {
+    let Some(location) = &request.log_location else {
         return Ok(LeftWal::default());
     };
-    let left = LeftWal::read(path, newest)?;
+    let left = LeftWal::read(location, newest)?;
     if !request.is_read_only {
         return Ok(left);
     }

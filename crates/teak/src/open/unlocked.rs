@@ -73,7 +73,7 @@ impl Engine {
             is_read_only: true,
             settings,
             boot: boot_id(),
-            log_path: None,
+            log_location: None,
         };
         let mut engine = Self::recover_alone(request, storage)?;
         engine.readers.has_unknown_writers = has_other_users;

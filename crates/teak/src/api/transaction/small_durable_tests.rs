@@ -144,7 +144,7 @@ fn a_log_that_cannot_grow_loses_no_commit() {
     put(&database, &words, "elm", b"first");
     let engine = database.opening.engine();
     if let Some(log) = engine.memtable.lock().log_file() {
-        log.has_no_room.store(true, Relaxed);
+        log.failures().unwrap().has_no_room.store(true, Relaxed);
     }
     let text = [7; 8000];
     for number in 0..100 {
@@ -174,7 +174,7 @@ fn a_failed_flush_of_the_log_fails_the_commit() {
     put(&database, &words, "elm", b"second");
     let engine = database.opening.engine();
     if let Some(log) = engine.memtable.lock().log_file() {
-        log.fails.store(true, Relaxed);
+        log.failures().unwrap().fails.store(true, Relaxed);
     }
     let mut txn = database.begin_write().unwrap();
     words.insert(&mut txn, "elm", b"third").unwrap();

@@ -28,15 +28,15 @@ impl MemtableState {
     /// that is impossible; the memtable is not used any more then.
     pub(crate) fn begin(&mut self, base: Arc<Snapshot>, mode: impl FnOnce() -> LockMode) -> bool {
         debug_assert!(self.is_empty(), "only an empty memtable gets another base");
-        let Some(path) = &self.path else {
+        let Some(location) = &self.location else {
             return false;
         };
         if self.wal.is_none() {
             // Without a log commits go to the trees.
-            match Wal::create(path, mode()) {
+            match Wal::create(&**location, mode()) {
                 Ok(wal) => self.wal = Some(wal),
                 Err(_) => {
-                    self.path = None;
+                    self.location = None;
                     return false;
                 }
             }
@@ -76,7 +76,7 @@ impl MemtableState {
         planted!(MemtableUnlogged => return true);
         let is_appended = wal.append(logged(), is_kept).is_ok();
         if !is_appended {
-            self.path = None;
+            self.location = None;
             self.is_closed = true;
         }
         is_appended
@@ -124,13 +124,13 @@ impl MemtableState {
     pub(crate) fn name_log(&mut self) -> bool {
         let is_named = (self.wal.as_ref()).is_some_and(|wal| wal.file().flush_name().is_ok());
         if !is_named {
-            self.path = None;
+            self.location = None;
         }
         is_named
     }
 
     #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn log_file(&self) -> Option<Arc<crate::io::LogFile>> {
+    pub(crate) fn log_file(&self) -> Option<Arc<dyn crate::io::LogStorage>> {
         Some(Arc::clone(self.wal.as_ref()?.file()))
     }
 
@@ -177,7 +177,7 @@ impl MemtableState {
 
     /// Takes no more commits after a failed flush, and erases those that readers do not see.
     pub(crate) fn fail_flush(&mut self) {
-        (self.path, self.is_closed) = (None, true);
+        (self.location, self.is_closed) = (None, true);
         if let Some(wal) = &mut self.wal {
             wal.cut(self.visible_position);
         }

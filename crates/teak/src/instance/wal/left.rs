@@ -7,11 +7,11 @@ use super::{
 };
 use crate::{
     Checksum, Error, Result, TransactionId,
-    io::{LogFile, directory_of, flush_directory, remove_file},
+    io::{LogLocation, remove_file},
     record::Record,
     share::names::log_path,
 };
-use std::path::{Path, PathBuf};
+use std::{path::Path, sync::Arc};
 
 /// The log that a process left.
 #[derive(Default, Debug)]
@@ -19,20 +19,19 @@ pub(crate) struct LeftWal {
     pub(super) content: Vec<u8>,
     /// Where each commit that counts begins in it.
     pub(super) entries: Vec<usize>,
-    /// Its path, if the file is a log.
-    path: Option<PathBuf>,
+    /// Its location, if the file is a log.
+    location: Option<Arc<dyn LogLocation>>,
 }
 
 impl LeftWal {
-    /// Reads the log at `path`. It has commits only if they follow the commit of `record`.
+    /// Reads the log at `location`. It has commits only if they follow the commit of `record`.
     ///
     /// # Errors
     ///
     /// [`Error::Io`] if the file cannot be read.
-    pub(crate) fn read(path: &Path, record: &Record) -> Result<Self> {
-        let read = LogFile::read(path, WAL_LEN);
-        let content =
-            read.map_err(|error| Error::io("reading the write-ahead log")(error).at(path))?;
+    pub(crate) fn read(location: &Arc<dyn LogLocation>, record: &Record) -> Result<Self> {
+        let failed = |error| Error::io("reading the write-ahead log")(error).at(location.path());
+        let content = location.read(WAL_LEN).map_err(failed)?;
         let Some(content) = content.filter(|content| is_log(content)) else {
             return Ok(Self::default());
         };
@@ -44,7 +43,7 @@ impl LeftWal {
         Ok(Self {
             entries: entries.unwrap_or_default(),
             content,
-            path: Some(path.to_path_buf()),
+            location: Some(Arc::clone(location)),
         })
     }
 
@@ -66,10 +65,10 @@ impl LeftWal {
 
     /// Removes the file, if it is a log.
     pub(crate) fn remove(&mut self) {
-        if let Some(path) = self.path.take() {
+        if let Some(location) = self.location.take() {
             // After a power cut it must not be there again: entries that were left out, because a
             // commit before them was lost, could follow the same commit made again.
-            let _ = remove_file(&path).and_then(|()| flush_directory(directory_of(&path)));
+            let _ = location.remove();
         }
     }
 }
@@ -180,7 +179,7 @@ fn is_log(content: &[u8]) -> bool {
 /// Removes the log of a database that was deleted.
 pub(crate) fn remove_log_of(path: &Path) {
     if let Some(log) = log_path(path)
-        && let Ok(Some(content)) = LogFile::read(&log, WAL_LEN)
+        && let Ok(Some(content)) = log.read(WAL_LEN)
         && is_log(&content)
     {
         // It is ignored if it stays.

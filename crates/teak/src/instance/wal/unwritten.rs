@@ -16,7 +16,7 @@
 //! An entry that would extend into another block begins there, so that a flush of one small commit
 //! writes one block.
 
-use crate::io::{BLOCK_LEN, LogFile, LogPart};
+use crate::io::{BLOCK_LEN, LogPart, LogStorage};
 use std::{io, mem, sync::Arc};
 
 /// After so many durable commits in a row entries are kept in memory.
@@ -42,7 +42,7 @@ pub(super) struct Unwritten {
 /// A flush of a log.
 #[derive(Debug)]
 pub(crate) struct WalFlush {
-    file: Arc<LogFile>,
+    file: Arc<dyn LogStorage>,
     /// For the disk, past the cache.
     part: Option<LogPart>,
     is_cached: bool,
@@ -101,7 +101,7 @@ impl Unwritten {
     /// # Errors
     ///
     /// The system's error.
-    pub(super) fn write_out(&mut self, file: &LogFile) -> io::Result<()> {
+    pub(super) fn write_out(&mut self, file: &dyn LogStorage) -> io::Result<()> {
         self.is_suspended = true;
         match self.is_writing {
             true => Ok(()),
@@ -110,7 +110,7 @@ impl Unwritten {
     }
 
     /// Writes the entries into the cache, if there are any. They stay if that fails.
-    fn write_entries(&mut self, file: &LogFile) -> io::Result<()> {
+    fn write_entries(&mut self, file: &dyn LogStorage) -> io::Result<()> {
         if self.has_entries {
             file.write(&self.part.bytes, self.part.start as u64)?;
             self.has_entries = false;
@@ -141,14 +141,14 @@ impl Unwritten {
     /// # Errors
     ///
     /// The system's error.
-    pub(super) fn begin_flush(&mut self, file: &Arc<LogFile>) -> io::Result<WalFlush> {
+    pub(super) fn begin_flush(&mut self, file: &Arc<dyn LogStorage>) -> io::Result<WalFlush> {
         let mut part = None;
         if self.has_entries && self.is_wanted() {
             (self.has_entries, self.is_writing) = (false, true);
             let next = last_block(&self.part);
             part = Some(mem::replace(&mut self.part, next));
         }
-        self.write_entries(file)?;
+        self.write_entries(&**file)?;
         Ok(WalFlush {
             file: Arc::clone(file),
             part,

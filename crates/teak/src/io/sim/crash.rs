@@ -18,8 +18,12 @@
 //!
 //! The system keeps the file in *cache pages*. A failed flush marks them clean: their content is
 //! *stranded*, in memory and not on the disk, until something in the same page is written again.
+//!
+//! The write-ahead log is another file with states of its own. Its blocks are at most as long as
+//! those that are written past the cache.
 
 use super::event::DiskEvent;
+use crate::io::log_storage::BLOCK_LEN;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -48,6 +52,8 @@ pub struct CrashPoints {
     stranded: BTreeSet<u64>,
     /// The lengths the file may have, oldest first. Never empty.
     lengths: Vec<LengthState>,
+    /// The write-ahead log, which has no events of its own; `None` if the disk has none.
+    log: Option<Box<CrashPoints>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -101,9 +107,11 @@ pub(super) struct BlockLayout {
 impl CrashPoints {
     pub(super) fn new(
         initial: Arc<Vec<u8>>,
+        log: Option<Arc<Vec<u8>>>,
         events: Vec<Arc<DiskEvent>>,
         blocks: BlockLayout,
     ) -> Self {
+        let log = log.map(|log| Self::new(log, None, Vec::new(), blocks.of_log()));
         let mut durable = initial.to_vec();
         durable.resize(durable.len().next_multiple_of(CACHE_PAGE_LEN as usize), 0);
         Self {
@@ -118,6 +126,7 @@ impl CrashPoints {
                 bytes: initial.len() as u64,
                 set_by: 0,
             }],
+            log: log.map(Box::new),
         }
     }
 
@@ -137,7 +146,7 @@ impl CrashPoints {
         granularity_bytes: usize,
     ) -> Self {
         let blocks = BlockLayout::new(head_len, head_granularity_bytes, granularity_bytes);
-        Self::new(Arc::default(), events, blocks)
+        Self::new(Arc::default(), None, events, blocks)
     }
 
     /// Number of events passed so far.
@@ -149,7 +158,12 @@ impl CrashPoints {
     /// Moves past the next event and returns it; `None` at the end.
     pub fn advance(&mut self) -> Option<Arc<DiskEvent>> {
         let event = Arc::clone(self.events.get(self.event_index)?);
-        match &*event {
+        self.apply(&event);
+        Some(event)
+    }
+
+    fn apply(&mut self, event: &DiskEvent) {
+        match event {
             DiskEvent::Write { offset, bytes } => self.apply_write(*offset, bytes),
             DiskEvent::SetLen { bytes } => self.apply_length(*bytes),
             DiskEvent::Punch { offset, len } => self.apply_punch(*offset, offset + len),
@@ -157,9 +171,30 @@ impl CrashPoints {
             DiskEvent::Flush => {}
             DiskEvent::FlushEnded { began } => self.apply_flush(*began),
             DiskEvent::FlushFailed { began } => self.apply_failed_flush(*began),
+            DiskEvent::DirectWriteEnded { offset, len } => {
+                self.settle(self.event_index, *offset..offset + len);
+            }
+            DiskEvent::Log(event) => {
+                let log = self.log.as_mut();
+                let log = log.expect("a disk without a log has no events of one");
+                log.event_index = self.event_index;
+                log.apply(event);
+            }
         }
         self.event_index += 1;
-        Some(event)
+    }
+
+    /// The write-ahead log, with the crashes that are possible at this point independently of those
+    /// of the file; `None` if the disk has none. It does not move by itself.
+    ///
+    /// ```
+    /// let disk = teak::testing::SimDisk::new(1 << 20).with_log(vec![1, 2]);
+    /// let points = disk.crash_points(512);
+    /// assert_eq!(points.log().unwrap().process_crash(), [1, 2]);
+    /// ```
+    #[must_use]
+    pub fn log(&self) -> Option<&Self> {
+        self.log.as_deref()
     }
 
     /// The file after the process was killed at this point: everything that was written.
@@ -424,6 +459,16 @@ impl BlockLayout {
         }
     }
 
+    /// How the log is divided: into parts of the blocks that are written past the cache.
+    fn of_log(self) -> Self {
+        let granularity = self.granularity.min(BLOCK_LEN as u64);
+        Self {
+            head_len: 0,
+            head_granularity: granularity,
+            granularity,
+        }
+    }
+
     /// Length of the block that contains this offset.
     fn len(&self, offset: u64) -> u64 {
         if offset < self.head_len {
@@ -464,3 +509,7 @@ fn states_with(history: &History, length: LengthState) -> (usize, usize) {
 #[cfg(test)]
 #[path = "crash_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod log_tests;

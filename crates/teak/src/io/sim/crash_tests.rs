@@ -28,7 +28,7 @@ fn set_blocks(disk: &SimDisk, count: u64) {
 }
 
 /// All possible images at this point, each once. Blocks of zeros are shown as dots.
-fn images(points: &CrashPoints) -> Vec<String> {
+pub(super) fn images(points: &CrashPoints) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut script: Vec<(usize, usize)> = Vec::new();
     loop {

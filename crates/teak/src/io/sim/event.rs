@@ -32,6 +32,14 @@ pub enum DiskEvent {
         /// Length in bytes.
         len: u64,
     },
+    /// A write past the cache ended: the blocks of 512 bytes with these bytes, and the length,
+    /// reached the disk.
+    DirectWriteEnded {
+        /// Offset in bytes.
+        offset: u64,
+        /// Length in bytes.
+        len: u64,
+    },
     /// A flush began.
     Flush,
     /// A flush ended: everything done before it began has reached the disk.
@@ -44,4 +52,12 @@ pub enum DiskEvent {
         /// Index of the event with which it began.
         began: usize,
     },
+    /// An operation on the write-ahead log instead of the file.
+    Log(Box<DiskEvent>),
+}
+
+impl DiskEvent {
+    pub(super) fn of_log(self) -> Self {
+        Self::Log(Box::new(self))
+    }
 }

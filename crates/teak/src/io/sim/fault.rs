@@ -22,6 +22,16 @@ pub enum Call {
     Mapping,
     /// Maps the file for writing.
     Writable,
+    /// Creates a write-ahead log.
+    LogCreate,
+    /// Makes room in the log.
+    LogFill,
+    /// Writes bytes of the log.
+    LogWrite,
+    /// Writes blocks of the log past the cache, and waits until they are on the disk.
+    LogWriteDirect,
+    /// Flushes the log or its name.
+    LogFlush,
 }
 
 /// How a call fails: it returns this error and changes nothing, unless it is a partial write.

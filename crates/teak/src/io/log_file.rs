@@ -1,8 +1,6 @@
 //! The file of a write-ahead log. It is mapped, or written by calls of the system, so it stays if
 //! the process dies, and flushed for commits that have to survive a power cut. Where the system
-//! The file of a write-ahead log. It is mapped, or written by calls of the system, so it stays if
-//! the process dies, and flushed for commits that have to survive a power cut. Where the system
-//! can, what only has to survive a power cut is written straight to the disk
+//! can, entries that only have to survive a power cut are written straight to the disk
 //! ([`LogStorage::write_durably`]): a block instead of a page.
 
 use super::{

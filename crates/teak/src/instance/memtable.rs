@@ -151,8 +151,8 @@ pub(crate) struct MergePart {
 }
 
 impl Memtable {
-    /// A memtable whose log is at `location`; `None` if it is never used. `durability` is that of the
-    /// database.
+    /// A memtable whose log is at `location`; `None` if it is never used. `durability` is that of
+    /// the database.
     pub(crate) fn new(location: Option<Arc<dyn LogLocation>>, durability: Durability) -> Self {
         Self {
             is_filled: AtomicBool::new(false),

@@ -250,7 +250,7 @@ impl<S: PageSink> Tree<'_, S> {
     }
 
     /// Inserts the records of keys, or replaces their values; removes those without a value.
-    /// `changes` are in the order of their keys. `hint` is the same as for
+    /// It is quickest if `changes` are in the order of the tree. `hint` is the same as for
     /// [`Self::insert_with_hint`].
     pub(crate) fn put_or_remove<'c, C>(
         &mut self,
@@ -273,7 +273,7 @@ impl<S: PageSink> Tree<'_, S> {
         })
     }
 
-    /// Makes changes one after the other, in the order of their keys.
+    /// Makes changes one after the other.
     fn change_each<'c, C>(
         &mut self,
         hint: &mut Vec<PathStep>,

@@ -87,8 +87,8 @@ pub(crate) struct Memtable {
     direct_count: AtomicU32,
     pub(crate) log_flush: LogFlush,
     state: Mutex<MemtableState>,
-    /// Notified when a merge begins.
-    merge_begun: Condvar,
+    /// Notified when a merge begins, and when one ends.
+    merge_changed: Condvar,
 }
 
 /// The commits in a memtable, and its log.
@@ -164,7 +164,7 @@ impl Memtable {
                 location,
                 ..MemtableState::default()
             }),
-            merge_begun: Condvar::new(),
+            merge_changed: Condvar::new(),
         }
     }
 
@@ -230,13 +230,13 @@ impl Memtable {
     /// Waits while it is overfull, and another thread merges or soon begins to.
     pub(crate) fn wait_for_room(&self) {
         let mut state = self.lock();
-        let mut since = Instant::now();
-        while state.is_overfull() && since.elapsed() < BEGIN_MAX {
-            if state.merging.is_some() {
-                since = Instant::now();
-            }
-            let waited = self.merge_begun.wait_timeout(state, BEGIN_MAX);
+        let mut idle_since = Instant::now();
+        while state.is_overfull() && !state.newer.is_empty() && idle_since.elapsed() < BEGIN_MAX {
+            let waited = self.merge_changed.wait_timeout(state, BEGIN_MAX);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if state.merging.is_some() {
+                idle_since = Instant::now();
+            }
         }
     }
 
@@ -247,7 +247,7 @@ impl Memtable {
     /// last commit that is durable in the trees is `durable`.
     pub(crate) fn begin_merge(&self, durable: TransactionId) -> ToMerge {
         let begun = self.lock().begin_merge(durable);
-        self.merge_begun.notify_all();
+        self.merge_changed.notify_all();
         begun
     }
 
@@ -262,7 +262,7 @@ impl Memtable {
         let id = last
             .expect("a memtable that takes commits has a base")
             .next();
-        if state.newer.commit_count == 0 {
+        if state.newer.is_empty() {
             state.newer_since = Some(Instant::now());
         }
         state.newer.add(id, changes);
@@ -286,6 +286,7 @@ impl Memtable {
         if is_for_reader && batch.merged_count + batch.commit_count < WORTHWHILE {
             self.direct_count.store(DIRECT, Relaxed);
         }
+        self.merge_changed.notify_all();
         state.note_merge(is_for_reader);
         state.left.remove();
         state.left = LeftWal::default();

@@ -156,6 +156,10 @@ pub(super) struct CommitBatch {
 }
 
 impl CommitBatch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.commit_count == 0
+    }
+
     pub(super) fn add(&mut self, commit: TransactionId, changes: Vec<SmallChange>) {
         self.commit_count += 1;
         self.change_count += changes.len();

@@ -1,7 +1,7 @@
 //! The write-ahead log of the memtable: a file next to the database with one entry for each commit
-//! in the memtable. It is written by a call of the system, so its commits survive the death of the
-//! process. It is flushed for durable commits only (`log_flush.rs`). While all commits are durable,
-//! their entries stay in memory until a flush writes them straight to the disk
+//! in the memtable. It is mapped, or written by calls of the system, so its commits survive the
+//! death of the process. It is flushed for durable commits only (`log_flush.rs`). While all commits
+//! are durable, their entries stay in memory until a flush writes them straight to the disk
 //! (`wal/unwritten.rs`).
 //!
 //! The file has two halves. Each begins with a header, and has the entries of some commits in
@@ -196,7 +196,7 @@ impl Wal {
                 .is_some_and(|filled| end <= *filled)
         };
         for at in heads.chain(header).filter(is_filled) {
-            let _ = self.file.write(&[0; ENTRY_HEAD_LEN], at as u64);
+            let _ = self.file.write_anyway(&[0; ENTRY_HEAD_LEN], at as u64);
         }
     }
 

@@ -34,7 +34,7 @@ enum Origin {
         layout: std::alloc::Layout,
     },
     /// Words that threads share, or processes if a file backs them. Only words are read or written
-    /// there.
+    /// there. Or bytes that one owner writes, and nobody reads.
     Shared(#[allow(dead_code)] Mapped),
 }
 
@@ -102,7 +102,9 @@ impl AddressRange {
     ///
     /// # Safety
     ///
-    /// `head` must have words only, and live until nobody accesses this range any more.
+    /// `head` must have words only, and live until nobody accesses this range any more. In this
+    /// range, too, only words are accessed, as atomics; or one owner writes bytes there, and nobody
+    /// reads them through it.
     pub(super) unsafe fn shared(
         file: &HeldFile,
         offset: u64,

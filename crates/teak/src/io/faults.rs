@@ -131,7 +131,7 @@ impl Faults {
                 }
                 // SAFETY: the addresses stay mapped while the range is watched, and so do those of
                 // the head. They are only read and written as atomic words, which may have any
-                // value at any time.
+                // value at any time, or only written.
                 unsafe { sys::zeros_over(base, len, Access::ReadWrite) }
             })
     }
@@ -275,7 +275,7 @@ impl FaultWatch {
     /// # Safety
     ///
     /// The addresses must be mapped, and belong to the caller and to the owner of the head, until
-    /// the caller drops this. They are accessed as atomic words only.
+    /// the caller drops this. They are accessed as atomic words only, or only written by one owner.
     pub(super) unsafe fn of_words(own: (usize, usize), head: (usize, usize)) -> Self {
         Self::begin(own, head, -1, Access::ReadWrite)
     }

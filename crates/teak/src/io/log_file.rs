@@ -113,6 +113,11 @@ impl LogStorage for LogFile {
         }
     }
 
+    fn write_anyway(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let written = self.write(bytes, offset);
+        written.or_else(|_| self.write_by_call(bytes, offset))
+    }
+
     fn flush(&self) -> io::Result<()> {
         self.file.refuse_stranger()?;
         debug_assert!(

@@ -63,8 +63,18 @@ pub(crate) trait LogStorage: Send + Sync + Debug {
     ///
     /// - `NotConnected` if other code in this process has closed the descriptor, unless the file is
     ///   mapped.
+    /// - `Other` if it is mapped and a store has failed there, this one or one before.
     /// - The system's error.
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Like [`Self::write`], but also if the file is mapped and a store has failed there.
+    ///
+    /// # Errors
+    ///
+    /// As with [`Self::fill`].
+    fn write_anyway(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.write(bytes, offset)
+    }
 
     /// Returns when everything that was written is on the disk. The name [has to
     /// be](Self::flush_name) there before.

@@ -4,7 +4,9 @@
 //! As with pages (see [`writable`](super::writable)), this is for file systems where overwriting
 //! needs no blocks. If a store faults nevertheless, because another program has truncated the file
 //! or the disk fails to read a page, zeros of this process replace the file, and that store and all
-//! later ones report it.
+//! later ones report it. Without the handler of faults
+//! ([`Options::handle_faults`](crate::Options::handle_faults)) the process dies, as when it builds
+//! pages in the mapped database.
 
 use super::{
     address_range::AddressRange,
@@ -12,7 +14,7 @@ use super::{
     sys::{self, Overwrite},
 };
 use std::{
-    io, slice,
+    io, ptr,
     sync::atomic::{Ordering, compiler_fence},
 };
 
@@ -29,7 +31,7 @@ impl MappedLog {
         if file_system.overwrite == Overwrite::Never {
             return None;
         }
-        // SAFETY: there is no head.
+        // SAFETY: there is no head, and only `store` accesses the bytes: it writes them.
         let address_range = unsafe { AddressRange::shared(file, 0, len, None) };
         Some(Self {
             address_range: address_range.ok()?,
@@ -42,7 +44,18 @@ impl MappedLog {
     ///
     /// `Other` if a store has failed, this one or one before.
     pub(super) fn store(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.slice(offset, bytes.len()).copy_from_slice(bytes);
+        let end = offset.checked_add(bytes.len() as u64);
+        assert!(
+            end.is_some_and(|end| end <= self.address_range.len()),
+            "entries are in what is mapped"
+        );
+        // SAFETY: the bytes are inside of the range, as checked. Nobody else accesses them in this
+        // process: the range is borrowed mutably, and is the only mapping. The handler of a fault
+        // may replace them by zeros, in this thread and during this store.
+        unsafe {
+            let start = self.address_range.base().add(offset as usize);
+            ptr::copy_nonoverlapping(bytes.as_ptr(), start.as_ptr(), bytes.len());
+        }
         // The handler of a fault runs in this thread.
         compiler_fence(Ordering::SeqCst);
         match self.address_range.faults().has_zeros() {
@@ -51,21 +64,6 @@ impl MappedLog {
                  or the disk is failing; close the database and open it again",
             )),
             false => Ok(()),
-        }
-    }
-
-    fn slice(&mut self, offset: u64, len: usize) -> &mut [u8] {
-        let end = offset.checked_add(len as u64);
-        assert!(
-            end.is_some_and(|end| end <= self.address_range.len()),
-            "entries are in what is mapped"
-        );
-        // SAFETY: the bytes are inside of the range, as checked. Nobody else accesses them in this
-        // process: the range is borrowed mutably, and is the only mapping. Any bytes are valid, and
-        // the handler of a fault replaces them by zeros while this thread is in a store.
-        unsafe {
-            let start = self.address_range.base().add(offset as usize);
-            slice::from_raw_parts_mut(start.as_ptr(), len)
         }
     }
 }

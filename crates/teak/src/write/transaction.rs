@@ -247,7 +247,8 @@ impl WriteTransaction {
         })
     }
 
-    /// Makes changes of small transactions, which are of one table and in the order of their keys.
+    /// Makes changes of small transactions, which are of one table. They are in the order of their
+    /// keys as bytes: in tables of another order neighbours do not help each other.
     pub(super) fn apply(&mut self, changes: &[&SmallChange]) -> Result<()> {
         let Some(first) = changes.first() else {
             return Ok(());

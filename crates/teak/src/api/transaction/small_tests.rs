@@ -397,6 +397,18 @@ fn a_log_that_another_program_truncates_loses_no_later_commit() {
         words.insert(&mut txn, "elm", text).unwrap();
         txn.commit().unwrap();
     }
+    let engine = database.opening.engine();
+    if can("mapped writes", |abilities| abilities.mapped_writes) {
+        assert!(
+            !engine.memtable.lock().is_usable(),
+            "commits go to the trees"
+        );
+        let copy = left_files(directory.path());
+        let copied = open(copy.path());
+        let read = copied.begin_read().unwrap();
+        assert_eq!(words.get(&read, "ash").unwrap(), Some(&b"first"[..]));
+        assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"third"[..]));
+    }
     let read = database.begin_read().unwrap();
     assert_eq!(words.get(&read, "ash").unwrap(), Some(&b"first"[..]));
     assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"third"[..]));

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// that does, the number is halved, down to the other one, so that readers do not wait for long
 /// merges. With that one it is also merged while the file is being made shorter.
 pub(crate) const CHANGES_MAX: usize = 8192;
-/// The most changes in it: with twice as many it is merged before more are added, but other threads
-/// may be adding some.
+/// The most changes in it: with twice [`CHANGES_MAX`] commits wait until it is merged, but other
+/// threads may be adding theirs.
 pub(crate) const CAPACITY_MAX: usize = 2 * CHANGES_MAX + 64 * SMALL_CHANGES_MAX;
 pub(super) const CHANGES_MIN: usize = 8;
 /// From this many changes on, another thread merges. Waking it for fewer would take longer.
@@ -96,8 +96,14 @@ impl MemtableState {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::TransactionId;
+    use super::{
+        super::{BEGIN_MAX, Memtable},
+        *,
+    };
+    use crate::{
+        TransactionId, instance::memtable_records::CommitBatch, record::durability::Durability,
+    };
+    use std::thread;
 
     /// A memtable with room for this many changes, and as many commits of one change.
     fn filled(capacity: usize, commits: u64) -> MemtableState {
@@ -139,5 +145,29 @@ mod tests {
         assert_eq!(state.merge_by(), MergeBy::None);
         state.set_capacity(1 << 20, true);
         assert_eq!(state.merge_by(), MergeBy::This);
+    }
+
+    #[test]
+    fn commits_wait_for_room_as_long_as_another_thread_merges() {
+        let memtable = Memtable::new(None, Durability::Lazy);
+        *memtable.lock() = MemtableState {
+            merging: Some(CommitBatch::default()),
+            ..filled(CAPACITY_MAX, 2 * CHANGES_MAX as u64)
+        };
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| memtable.wait_for_room());
+            thread::sleep(3 * BEGIN_MAX);
+            assert!(!waiting.is_finished(), "the merge goes on");
+            memtable.lock().newer = CommitBatch::default();
+            memtable.merge_changed.notify_all();
+        });
+    }
+
+    #[test]
+    fn commits_do_not_wait_for_room_if_no_thread_merges() {
+        let memtable = Memtable::new(None, Durability::Lazy);
+        *memtable.lock() = filled(CAPACITY_MAX, 2 * CHANGES_MAX as u64);
+        memtable.wait_for_room();
+        assert!(memtable.lock().is_overfull());
     }
 }

@@ -112,7 +112,7 @@ impl Unwritten {
     /// Writes the entries into the cache, if there are any. They stay if that fails.
     fn write_entries(&mut self, file: &dyn LogStorage) -> io::Result<()> {
         if self.has_entries {
-            file.write(&self.part.bytes, self.part.start as u64)?;
+            file.write_anyway(&self.part.bytes, self.part.start as u64)?;
             self.has_entries = false;
             self.note_cached();
         }
@@ -188,7 +188,7 @@ impl WalFlush {
         }
         match &self.part {
             Some(part) if !self.file.write_durably(part)? => {
-                self.file.write(&part.bytes, part.start as u64)?;
+                self.file.write_anyway(&part.bytes, part.start as u64)?;
                 self.file.flush()
             }
             _ => Ok(()),

@@ -171,6 +171,7 @@ impl SimDisk {
         to.log = from.log.as_ref().map(|from| SimLog {
             initial: Arc::clone(&from.initial),
             content: log.to_vec(),
+            cached: from.cached.clone(),
         });
         let event_count = event_count.min(from.events.len());
         to.events = from.events[..event_count].to_vec();

@@ -13,6 +13,7 @@ use crate::io::{
     mutex::lock,
 };
 use std::{
+    collections::BTreeSet,
     io::{self, ErrorKind},
     ops::Range,
     path::Path,
@@ -27,6 +28,8 @@ use std::{
 pub(super) struct SimLog {
     pub(super) initial: Arc<Vec<u8>>,
     pub(super) content: Vec<u8>,
+    /// Pages of the cache that were written since a flush began.
+    pub(super) cached: BTreeSet<usize>,
 }
 
 /// A log that a process writes.
@@ -63,6 +66,7 @@ impl SimDisk {
         lock(&self.inner.state).log = Some(SimLog {
             initial: Arc::new(content.clone()),
             content,
+            cached: BTreeSet::new(),
         });
         self
     }
@@ -163,6 +167,12 @@ impl SimLogFile {
     }
 }
 
+/// The pages of the cache with these bytes.
+fn pages_of(offset: usize, len: usize) -> Range<usize> {
+    const PAGE_LEN: usize = 4096;
+    offset / PAGE_LEN..(offset + len).div_ceil(PAGE_LEN)
+}
+
 impl LogStorage for SimLogFile {
     fn fill(&self, part: Range<usize>) -> io::Result<()> {
         let mut state = self.disk.state()?;
@@ -180,6 +190,11 @@ impl LogStorage for SimLogFile {
     }
 
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.disk
+            .state()?
+            .log()
+            .cached
+            .extend(pages_of(offset as usize, bytes.len()));
         self.write_as(Call::LogWrite, bytes, offset as usize)
     }
 
@@ -188,6 +203,8 @@ impl LogStorage for SimLogFile {
             self.is_named.load(Relaxed),
             "a file without a name that is on the disk is lost"
         );
+        // After a failed flush nothing is written past the cache.
+        self.disk.state()?.log().cached.clear();
         self.disk.flush_once(Call::LogFlush)?;
         self.flush_count.fetch_add(1, Relaxed);
         Ok(())
@@ -204,6 +221,13 @@ impl LogStorage for SimLogFile {
         );
         let mut bytes = part.bytes.clone();
         bytes.resize(bytes.len().next_multiple_of(BLOCK_LEN), 0);
+        let mut pages = pages_of(part.start, bytes.len());
+        let mut state = self.disk.state()?;
+        assert!(
+            pages.all(|page| !state.log().cached.contains(&page)),
+            "a page is not written through the cache and past it at a time"
+        );
+        drop(state);
         self.write_as(Call::LogWriteDirect, &bytes, part.start)?;
         let event = DiskEvent::DirectWriteEnded {
             offset: part.start as u64,

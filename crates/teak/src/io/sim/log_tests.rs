@@ -23,6 +23,13 @@ fn write(log: &dyn LogStorage, block: usize, blocks: &str) {
     log.write(&bytes_of(blocks), offset).unwrap();
 }
 
+fn part(block: usize, blocks: &str) -> LogPart {
+    LogPart {
+        start: block * BLOCK_LEN,
+        bytes: bytes_of(blocks),
+    }
+}
+
 fn write_file(disk: &SimDisk, block: &str) {
     disk.write(0, &[IoSlice::new(&bytes_of(block))]).unwrap();
 }
@@ -61,13 +68,18 @@ fn a_flush_of_one_file_says_nothing_about_the_other() {
 #[test]
 fn a_direct_write_settles_its_blocks_only() {
     let (disk, log) = created();
-    write(&*log, 0, "x");
-    let part = LogPart {
-        start: BLOCK_LEN,
-        bytes: bytes_of("y"),
-    };
-    assert!(log.write_durably(&part).unwrap());
+    disk.fail_on(disk.calls(), Fault::DISK_ERROR.cut_short(128));
+    assert!(log.write_durably(&part(0, "xx")).is_err());
+    assert!(log.write_durably(&part(1, "y")).unwrap());
     assert_eq!(logs_now(&disk), [".y", "xy"]);
+}
+
+#[test]
+#[should_panic(expected = "through the cache and past it")]
+fn a_page_in_the_cache_is_flushed_before_a_direct_write() {
+    let (_disk, log) = created();
+    write(&*log, 0, "x");
+    let _ = log.write_durably(&part(1, "y"));
 }
 
 #[test]
@@ -88,11 +100,7 @@ fn an_entry_is_torn_between_blocks() {
 fn a_direct_write_that_has_not_ended_may_be_torn() {
     let (disk, log) = created();
     disk.fail_on(disk.calls(), Fault::DISK_ERROR.cut_short(128));
-    let part = LogPart {
-        start: 0,
-        bytes: bytes_of("xx"),
-    };
-    assert!(log.write_durably(&part).is_err());
+    assert!(log.write_durably(&part(0, "xx")).is_err());
     assert_eq!(logs_now(&disk), ["..", "x."]);
 }
 

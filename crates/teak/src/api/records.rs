@@ -256,7 +256,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         if let Some(small) = txn.small_mut() {
             let root = small.root_of(handle, self.name())?;
             check_key(&*self.of_this_kind(root)?, page_size, key)?;
-            let table = (handle, &self.shared_name());
+            let table = (handle, self.name());
             if let Some(inserted) = small.insert(table, key, value, existing)? {
                 return Ok(inserted);
             }
@@ -277,7 +277,7 @@ impl<K: Codec, V: Codec> Table<K, V> {
         let handle = self.handle(txn);
         if let Some(small) = txn.small_mut() {
             self.of_this_kind(small.root_of(handle, self.name())?)?;
-            let table = (handle, &self.shared_name());
+            let table = (handle, self.name());
             if let Some(is_there) = small.remove(table, key.as_ref())? {
                 return Ok(is_there);
             }

@@ -33,8 +33,9 @@ use crate::{
 use crate::{
     instance::{
         log_flush::LogFlush,
-        memtable_records::{CommitBatch, MemtableRecords, MemtableView, SmallChange},
+        memtable_records::{CommitBatch, MemtableRecords, MemtableView},
         read_target::ReadTarget,
+        small_changes::SmallChanges,
         wal::{LeftWal, Wal, WalPosition},
     },
     sync::lock,
@@ -51,9 +52,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The most changes of one transaction, and the most bytes of their keys and values.
-pub(crate) const SMALL_CHANGES_MAX: usize = 16;
-pub(crate) const SMALL_BYTES_MAX: usize = 8 << 10;
+/// The most changes of one transaction, and the most bytes of them in the log.
+pub(crate) const SMALL_CHANGES_MAX: usize = 2048;
+pub(crate) const SMALL_BYTES_MAX: usize = 512 << 10;
+/// The most bytes of one record: larger ones would be written twice.
+pub(crate) const SMALL_RECORD_MAX: usize = 8 << 10;
+/// A transaction with more changes that came in the order of their keys is not small: its changes
+/// are probably of few leaves, which it copies at once.
+pub(crate) const ORDERED_MAX: usize = 16;
 /// At how many states before its last one a merge stops for readers.
 const TARGETS_MAX: usize = 16;
 /// If readers ask for a merge after fewer commits than this, merging saves little.
@@ -255,7 +261,7 @@ impl Memtable {
     pub(crate) fn add(
         &self,
         state: &mut MemtableState,
-        changes: Vec<SmallChange>,
+        changes: SmallChanges,
         durability: Durability,
     ) {
         let last = state.last();

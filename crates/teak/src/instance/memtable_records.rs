@@ -1,118 +1,113 @@
 //! The changed records of the commits in the memtable.
 
-use crate::{TransactionId, instance::wal::Change, planted::planted};
+use crate::{
+    TransactionId,
+    instance::{
+        small_changes::{RecordChange, RecordKey, SmallChanges, VersionId, sort_changes},
+        wal::Change,
+    },
+    planted::planted,
+};
+use hashbrown::{HashTable, hash_table::Entry};
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
+    collections::BTreeMap,
+    mem,
     sync::{Arc, PoisonError, RwLock},
 };
-
-/// A change of a small transaction.
-#[derive(Clone, Debug)]
-pub(crate) struct SmallChange {
-    pub(crate) handle: usize,
-    pub(crate) table: Arc<[u8]>,
-    pub(crate) key: Arc<[u8]>,
-    /// `None` removes the record.
-    pub(crate) value: Option<Box<[u8]>>,
-}
-
-impl SmallChange {
-    pub(crate) fn as_logged(&self) -> Change<'_> {
-        Change {
-            table: &self.table,
-            key: &self.key,
-            value: self.value.as_deref(),
-        }
-    }
-}
 
 /// The changed records of some commits. Changes are only added, so that readers find those of their
 /// state, and borrow their values, while others commit.
 #[derive(Default, Debug)]
 pub(crate) struct MemtableRecords {
-    versions: boxcar::Vec<RecordVersion>,
-    /// By the handles of tables.
-    index: RwLock<BTreeMap<usize, TableIndex>>,
+    commits: boxcar::Vec<AddedCommit>,
+    index: RwLock<RecordIndex>,
 }
 
-/// A change, and the commit that made it.
 #[derive(Debug)]
-struct RecordVersion {
+struct AddedCommit {
     commit: TransactionId,
-    change: SmallChange,
-    /// The change of the same record before this one.
-    older: Option<usize>,
+    changes: SmallChanges,
 }
 
-#[derive(Debug)]
-struct TableIndex {
-    /// The first commit that changed the table.
-    first: TransactionId,
-    /// The last change of each record.
-    newest: HashMap<Arc<[u8]>, usize>,
+#[derive(Default, Debug)]
+struct RecordIndex {
+    /// The hash of each record, and its last change.
+    newest: HashTable<(u64, VersionId)>,
+    /// The first commit that changed each table, by its handle.
+    first: BTreeMap<usize, TransactionId>,
 }
 
 impl MemtableRecords {
-    /// Adds a change. The caller has locked the memtable, or is the only owner.
-    pub(super) fn put(&self, commit: TransactionId, change: SmallChange) {
+    /// Adds a commit. The caller has locked the memtable, or is the only owner.
+    pub(super) fn put(&self, commit: TransactionId, mut changes: SmallChanges) {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        let table = index.entry(change.handle).or_insert_with(|| TableIndex {
-            first: commit,
-            newest: HashMap::new(),
-        });
-        let newest = table.newest.entry(Arc::clone(&change.key));
-        let add = |older| {
-            self.versions.push(RecordVersion {
-                commit,
-                change,
-                older,
-            })
-        };
-        match newest {
-            Entry::Vacant(newest) => {
-                newest.insert(add(None));
-            }
-            Entry::Occupied(mut newest) => {
-                let older = *newest.get();
-                let added = newest.get_mut();
-                *added = add(Some(older));
-                assert!(older < *added, "changes are added in order");
-            }
+        let RecordIndex { newest, first } = &mut *index;
+        let commit_index = self.commits.count();
+        for change_index in 0..changes.len() {
+            let id = VersionId {
+                commit: commit_index as u32,
+                change: change_index as u32,
+            };
+            let record = changes.record(change_index);
+            first.entry(record.handle).or_insert(commit);
+            let is_same = |(hash, newest): &(u64, VersionId)| {
+                *hash == record.hash && self.version(*newest).is_of(record)
+            };
+            let before = match newest.entry(record.hash, is_same, |(hash, _)| *hash) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert((record.hash, id));
+                    continue;
+                }
+                Entry::Occupied(mut occupied) => mem::replace(&mut occupied.get_mut().1, id),
+            };
+            assert!(before.commit < id.commit, "a commit changes a record once");
+            changes.set_older(change_index, before);
         }
+        let added = self.commits.push(AddedCommit { commit, changes });
+        assert_eq!(added, commit_index, "one thread adds commits at a time");
     }
 
     /// Adds later commits.
     pub(super) fn append(&self, later: &Self) {
-        for (_, version) in &later.versions {
-            self.put(version.commit, version.change.clone());
+        for (_, added) in &later.commits {
+            self.put(added.commit, added.changes.clone());
         }
     }
 
     /// The last change of a record in the commits up to `last`.
-    fn find(&self, handle: usize, key: &[u8], last: TransactionId) -> Option<&SmallChange> {
+    fn find(&self, record: RecordKey<'_>, last: TransactionId) -> Option<Change<'_>> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        let newest = *index.get(&handle)?.newest.get(key)?;
+        let is_same = |(hash, newest): &(u64, VersionId)| {
+            *hash == record.hash && self.version(*newest).is_of(record)
+        };
+        let (_, newest) = *index.newest.find(record.hash, is_same)?;
         drop(index);
-        let version = self.version_at(newest, last)?;
-        Some(&version.change)
+        Some(self.version_at(newest, last)?.change())
+    }
+
+    fn version(&self, id: VersionId) -> RecordVersion<'_> {
+        RecordVersion {
+            added: &self.commits[id.commit as usize],
+            index: id.change as usize,
+        }
     }
 
     /// The newest one of these versions of a record that is not after `last`.
-    fn version_at(&self, newest: usize, last: TransactionId) -> Option<&RecordVersion> {
+    fn version_at(&self, newest: VersionId, last: TransactionId) -> Option<RecordVersion<'_>> {
         let mut next = Some(newest);
-        while let Some(version) = self.versions.get(next?) {
-            if version.commit <= last || planted!(SeeLater) {
+        loop {
+            let version = self.version(next?);
+            if version.added.commit <= last || planted!(SeeLater) {
                 return Some(version);
             }
-            next = version.older;
+            next = version.added.changes.older(version.index);
         }
-        None
     }
 
     /// Whether commits up to `last` change records of the table.
     fn changes(&self, handle: usize, last: TransactionId) -> bool {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        index.get(&handle).is_some_and(|table| table.first <= last)
+        index.first.get(&handle).is_some_and(|first| *first <= last)
     }
 
     /// The changes of the commits after `after`, up to `last`: the last one of each record, by
@@ -121,28 +116,32 @@ impl MemtableRecords {
         &self,
         after: TransactionId,
         last: TransactionId,
-    ) -> Vec<&SmallChange> {
+    ) -> Vec<RecordChange<'_>> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        let mut changes = Vec::new();
-        for table in index.values() {
-            let start = changes.len();
-            let versions = table.newest.values();
-            let versions = versions.filter_map(|newest| self.version_at(*newest, last));
-            let versions = versions.filter(|version| version.commit > after);
-            changes.extend(versions.map(|version| (prefix(&version.change.key), &version.change)));
-            changes[start..]
-                .sort_unstable_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.key.cmp(&y.key)));
-        }
-        changes.into_iter().map(|(_, change)| change).collect()
+        let newest = index.newest.iter().map(|(_, newest)| *newest);
+        let versions = newest.filter_map(|newest| self.version_at(newest, last));
+        let versions = versions.filter(|version| version.added.commit > after);
+        let changes = versions.map(|version| version.added.changes.get(version.index));
+        sort_changes(changes.collect())
     }
 }
 
-/// The first bytes of a key, in its order.
-fn prefix(key: &[u8]) -> u64 {
-    let mut first = [0; 8];
-    let len = key.len().min(first.len());
-    first[..len].copy_from_slice(&key[..len]);
-    u64::from_be_bytes(first)
+/// A change of a record in the memtable.
+#[derive(Clone, Copy)]
+struct RecordVersion<'m> {
+    added: &'m AddedCommit,
+    index: usize,
+}
+
+impl<'m> RecordVersion<'m> {
+    fn change(self) -> Change<'m> {
+        self.added.changes.get(self.index).change
+    }
+
+    fn is_of(self, record: RecordKey<'_>) -> bool {
+        let RecordChange { handle, change } = self.added.changes.get(self.index);
+        handle == record.handle && change.key == record.key
+    }
 }
 
 /// Successive commits in the memtable.
@@ -160,12 +159,10 @@ impl CommitBatch {
         self.commit_count == 0
     }
 
-    pub(super) fn add(&mut self, commit: TransactionId, changes: Vec<SmallChange>) {
+    pub(super) fn add(&mut self, commit: TransactionId, changes: SmallChanges) {
         self.commit_count += 1;
         self.change_count += changes.len();
-        for change in changes {
-            self.records.put(commit, change);
-        }
+        self.records.put(commit, changes);
     }
 }
 
@@ -179,10 +176,10 @@ pub(crate) struct MemtableView {
 
 impl MemtableView {
     /// The change of a record: its new value, or a removal.
-    pub(crate) fn get(&self, handle: usize, key: &[u8]) -> Option<Option<&[u8]>> {
-        let older = || self.merging.as_ref()?.find(handle, key, self.last);
-        let found = self.newer.find(handle, key, self.last).or_else(older);
-        found.map(|change| change.value.as_deref())
+    pub(crate) fn get(&self, record: RecordKey<'_>) -> Option<Option<&[u8]>> {
+        let older = || self.merging.as_ref()?.find(record, self.last);
+        let found = self.newer.find(record, self.last).or_else(older);
+        found.map(|change| change.value)
     }
 
     /// Whether records of the table are changed.

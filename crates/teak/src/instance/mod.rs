@@ -20,6 +20,7 @@ pub(crate) mod read_buffer;
 pub(crate) mod read_target;
 pub(crate) mod recovered;
 pub(crate) mod shrink_state;
+pub(crate) mod small_changes;
 pub(crate) mod table_handles;
 pub(crate) mod wal;
 pub(crate) mod writer;

@@ -7,7 +7,7 @@ use crate::{
 use crate::{
     instance::{
         engine::Engine, memtable::MemtableState, memtable_records::MemtableView,
-        read_target::ReadTarget,
+        read_target::ReadTarget, small_changes::RecordKey,
     },
     read::{
         located::find_located,
@@ -49,7 +49,7 @@ impl ReadBuffer {
         let Some(root) = root.filter(|root| !root.is_multi()) else {
             return Ok(None);
         };
-        if let Some(found) = self.view.get(handle, key) {
+        if let Some(found) = self.view.get(RecordKey::new(handle, key)) {
             return Ok(Some(found));
         }
         let found = find_located(held.hold(), &root, name, key);

@@ -38,8 +38,8 @@ use crate::{
     io::{BLOCK_LEN, LockMode, LogLocation, LogStorage, random_id},
     record::Record,
 };
-pub(crate) use entry::Change;
-use entry::{ENTRY_HEAD_LEN, REMOVED, number_at};
+pub(crate) use entry::{Change, Operations};
+use entry::{ENTRY_HEAD_LEN, number_at};
 pub(crate) use left::{LeftWal, remove_log_of};
 use std::{io, sync::Arc};
 use unwritten::Unwritten;
@@ -47,10 +47,10 @@ pub(crate) use unwritten::WalFlush;
 
 /// The most bytes of the file, and of a half.
 const WAL_LEN: usize = 2 * HALF_LEN;
-const HALF_LEN: usize = 4 << 20;
+const HALF_LEN: usize = 16 << 20;
 /// A half gets blocks on the disk for so many bytes at a time.
 const FILL_LEN: usize = 256 << 10;
-const MAGIC: [u8; 8] = *b"TeakWal4";
+const MAGIC: [u8; 8] = *b"TeakWal5";
 const HEADER_LEN: usize = 72;
 
 /// The commit that the entries of a half follow.
@@ -202,12 +202,8 @@ impl Wal {
 
     /// Makes room on the disk for an entry with these changes. `is_kept` is the result
     /// of [`Self::keeps_next`]. Returns `false` if the half or the disk is full.
-    pub(crate) fn make_room<'c>(
-        &mut self,
-        changes: impl Iterator<Item = Change<'c>>,
-        is_kept: bool,
-    ) -> bool {
-        let len: usize = changes.map(|change| change.len()).sum();
+    pub(crate) fn make_room(&mut self, changes: &Operations, is_kept: bool) -> bool {
+        let len = changes.bytes().len();
         let header_len = self.header.map_or(0, |header| header.len());
         let len = header_len + ENTRY_HEAD_LEN + len;
         let end = self.offset_of_next(len, is_kept) + len;
@@ -248,32 +244,18 @@ impl Wal {
     /// # Errors
     ///
     /// The system's error. It is then unknown whether the entry counts.
-    pub(crate) fn append<'c>(
-        &mut self,
-        changes: impl Iterator<Item = Change<'c>>,
-        is_kept: bool,
-    ) -> io::Result<()> {
+    pub(crate) fn append(&mut self, changes: &Operations, is_kept: bool) -> io::Result<()> {
         let buffer = &mut self.buffer;
         buffer.clear();
         buffer.extend(self.header.iter().flatten());
         let start = buffer.len();
         buffer.extend(self.last.0.to_le_bytes());
         buffer.extend([0; ENTRY_HEAD_LEN - 8]);
-        let mut count = 0u32;
-        for change in changes {
-            let value_len = change.value.map_or(REMOVED, |value| value.len() as u32);
-            buffer.extend((change.table.len() as u16).to_le_bytes());
-            buffer.extend((change.key.len() as u16).to_le_bytes());
-            buffer.extend(value_len.to_le_bytes());
-            buffer.extend(change.table);
-            buffer.extend(change.key);
-            buffer.extend(change.value.unwrap_or_default());
-            count += 1;
-        }
+        buffer.extend_from_slice(changes.bytes());
         let entry = &mut buffer[start..];
         let entry_len = entry.len() as u32;
         entry[8..12].copy_from_slice(&entry_len.to_le_bytes());
-        entry[12..16].copy_from_slice(&count.to_le_bytes());
+        entry[12..16].copy_from_slice(&changes.count().to_le_bytes());
         let checksum = Checksum::of(entry);
         entry[..8].copy_from_slice(&checksum.0.to_le_bytes());
         let len = buffer.len();

@@ -35,18 +35,28 @@ fn left_at(path: &Path, record: &Record) -> LeftWal {
     LeftWal::read(&location, record).unwrap()
 }
 
+/// The changes of a commit.
+fn operations(changes: &[Change<'_>]) -> Operations {
+    let mut operations = Operations::default();
+    for change in changes {
+        operations.push(*change);
+    }
+    operations
+}
+
 /// Appends the entry of a commit with one change.
 fn append(wal: &mut Wal, change: Change<'_>) {
-    assert!(wal.make_room([change].into_iter(), false));
-    wal.append([change].into_iter(), false).unwrap();
+    let changes = operations(&[change]);
+    assert!(wal.make_room(&changes, false));
+    wal.append(&changes, false).unwrap();
 }
 
 /// A log with two commits, and its path.
 fn written() -> (tempfile::TempDir, PathBuf) {
     let (directory, path, mut wal) = begun();
-    let first = [change("ash", Some("1")), change("elm", None)];
-    assert!(wal.make_room(first.into_iter(), false));
-    wal.append(first.into_iter(), false).unwrap();
+    let first = operations(&[change("ash", Some("1")), change("elm", None)]);
+    assert!(wal.make_room(&first, false));
+    wal.append(&first, false).unwrap();
     append(&mut wal, change("", Some("")));
     (directory, path)
 }
@@ -96,9 +106,8 @@ fn a_full_half_is_not_cut() {
         key: b"ash",
         value: Some(value),
     };
-    let rest = HALF_LEN - HEADER_LEN - ENTRY_HEAD_LEN - empty(b"").len();
+    let rest = HALF_LEN - HEADER_LEN - ENTRY_HEAD_LEN - operations(&[empty(b"")]).bytes().len();
     let value = vec![1; rest];
-    assert!(wal.make_room([empty(&value)].into_iter(), false));
     append(&mut wal, empty(&value));
     assert_eq!(wal.fill(), 100);
     wal.cut(wal.position());
@@ -306,15 +315,15 @@ fn a_half_takes_entries_while_there_is_room() {
     let value = "v".repeat(8000);
     let mut counts = [0; 2];
     for count in &mut counts {
-        while wal.make_room([change("key", Some(&value))].into_iter(), false) {
+        while wal.make_room(&operations(&[change("key", Some(&value))]), false) {
             append(&mut wal, change("key", Some(&value)));
             *count += 1;
         }
         wal.turn_over(TransactionId(record().transaction.0 + *count));
     }
-    assert_eq!(counts, [522, 522]);
+    assert_eq!(counts, [2088, 2088]);
     let left = left_at(&path, &record());
-    assert_eq!(left.commit_count(), 1044);
+    assert_eq!(left.commit_count(), 4176);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), WAL_LEN as u64);
 }
 
@@ -326,9 +335,7 @@ fn a_log_grows_with_its_entries() {
     assert_eq!(len(), 0);
     let value = "v".repeat(8000);
     let add = |wal: &mut Wal| {
-        let change = || [change("key", Some(&value))].into_iter();
-        assert!(wal.make_room(change(), false));
-        wal.append(change(), false).unwrap();
+        append(wal, change("key", Some(&value)));
     };
     add(&mut wal);
     assert_eq!(len(), FILL_LEN as u64);
@@ -346,9 +353,9 @@ fn append_durable(wal: &mut Wal, key: &str) -> bool {
 
 fn append_of(wal: &mut Wal, key: &str, is_durable: bool) -> bool {
     let is_kept = wal.keeps_next(is_durable);
-    let entry = || [change(key, Some("value"))].into_iter();
-    assert!(wal.make_room(entry(), is_kept));
-    wal.append(entry(), is_kept).unwrap();
+    let entry = operations(&[change(key, Some("value"))]);
+    assert!(wal.make_room(&entry, is_kept));
+    wal.append(&entry, is_kept).unwrap();
     is_kept
 }
 

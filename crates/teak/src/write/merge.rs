@@ -11,6 +11,7 @@ use crate::{
         held_writer_lock::HeldWriterLock,
         memtable::{MemtableState, MergePart, ToMerge, is_plain, limits::AGE_CHECK_INTERVAL},
         read_buffer::give_trees,
+        small_changes::RecordChange,
     },
     write::{
         small_commit::{flush_log, is_alone, memtable_capacity},
@@ -376,14 +377,11 @@ impl WriteTransaction {
         self.pages.limits.slow_readers = None;
         let changes = merging.records.changes_between(after, part.last);
         if merging.is_left {
-            for change in &changes {
-                self.refuse_unfit(change.handle, &change.table, &change.key)?;
+            for RecordChange { handle, change } in &changes {
+                self.refuse_unfit(*handle, change.table, change.key)?;
             }
         }
-        for of_table in changes.chunk_by(|a, b| a.handle == b.handle) {
-            self.apply(of_table)?;
-        }
-        Ok(())
+        self.apply(&changes)
     }
 
     /// Refuses a change of a log that no small transaction would have made.

@@ -20,8 +20,12 @@ use crate::{
     instance::{
         dropped_trees::DropBacklog,
         engine::Engine,
-        memtable::{SMALL_BYTES_MAX, SMALL_CHANGES_MAX, is_plain, limits::MergeBy},
-        memtable_records::{MemtableView, SmallChange},
+        memtable::{
+            ORDERED_MAX, SMALL_BYTES_MAX, SMALL_CHANGES_MAX, SMALL_RECORD_MAX, is_plain,
+            limits::MergeBy,
+        },
+        memtable_records::MemtableView,
+        small_changes::{RecordKey, SmallChanges, sort_changes},
         writer_permit::WriterPermit,
     },
     read::{
@@ -118,8 +122,7 @@ pub(crate) struct SmallTransaction {
     id: TransactionId,
     /// `None` if it was not set.
     durability: Option<Durability>,
-    changes: Vec<SmallChange>,
-    change_bytes: usize,
+    changes: SmallChanges,
     /// Identifies the states of tables in this transaction, with the number of changes.
     unique_id: u64,
     version: u64,
@@ -162,8 +165,7 @@ impl SmallTransaction {
             base,
             id: last.next(),
             durability: None,
-            changes: Vec::new(),
-            change_bytes: 0,
+            changes: SmallChanges::default(),
             unique_id,
             version: 0,
             is_broken: false,
@@ -187,18 +189,12 @@ impl SmallTransaction {
 
     /// Whether the bytes lie in a value that this transaction has stored.
     pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
-        let values = self
-            .changes
-            .iter()
-            .filter_map(|change| change.value.as_ref());
-        values
-            .into_iter()
-            .any(|value| value.as_ptr_range().contains(&bytes.as_ptr()))
+        self.changes.holds(bytes)
     }
 
     /// Bytes of keys and values that it has changed.
     pub(crate) fn change_bytes(&self) -> usize {
-        self.change_bytes
+        self.changes.bytes()
     }
 
     pub(crate) fn set_durability(&mut self, durability: Durability) {
@@ -214,7 +210,6 @@ impl SmallTransaction {
         self.refuse_failed()?;
         self.engine.refuse_poisoned()?;
         self.changes.clear();
-        self.change_bytes = 0;
         self.version += 1;
         self.is_broken = false;
         Ok(())
@@ -231,15 +226,14 @@ impl SmallTransaction {
 
     /// Identifies the state of a table in this transaction, if the transaction has changed it.
     pub(crate) fn version_of(&self, handle: usize) -> Option<(u64, u64)> {
-        let is_changed = self.changes.iter().any(|change| change.handle == handle);
+        let is_changed = self.changes.changes_table(handle);
         is_changed.then_some((self.unique_id, self.version))
     }
 
     /// Whether the table has changes that [`Self::state`] does not have.
     pub(crate) fn is_changed(&self, handle: usize) -> bool {
-        let has_change = |change: &SmallChange| change.handle == handle;
         // In a forked child another thread may have locked the records.
-        self.changes.iter().any(has_change)
+        self.changes.changes_table(handle)
             || self.engine.refuse_forked().is_ok() && self.memtable.changes(handle)
     }
 
@@ -269,11 +263,6 @@ impl SmallTransaction {
         }
     }
 
-    fn change_of(&self, handle: usize, key: &[u8]) -> Option<&SmallChange> {
-        let mut changes = self.changes.iter();
-        changes.find(|change| change.handle == handle && *change.key == *key)
-    }
-
     /// The value of a record. The inner result is `None` if that needs a whole transaction.
     pub(crate) fn get(
         &self,
@@ -281,25 +270,30 @@ impl SmallTransaction {
         name: &[u8],
         key: &[u8],
     ) -> Result<Option<Option<&[u8]>>> {
-        let root = match self.root_of(handle, name)? {
+        self.find(RecordKey::new(handle, key), name)
+    }
+
+    /// As [`Self::get`].
+    fn find(&self, record: RecordKey<'_>, name: &[u8]) -> Result<Option<Option<&[u8]>>> {
+        let root = match self.root_of(record.handle, name)? {
             Some(root) if is_plain(&root) => root,
             Some(_) => return Ok(None),
             None => return Err(not_found(name)),
         };
-        if let Some(change) = self.change_of(handle, key) {
-            return Ok(Some(change.value.as_deref()));
+        if let Some(change) = self.changes.find(record) {
+            return Ok(Some(change.value));
         }
-        if let Some(found) = self.memtable.get(handle, key) {
+        if let Some(found) = self.memtable.get(record) {
             return Ok(Some(found));
         }
-        let found = find_located(self.state(), &root, name, key);
+        let found = find_located(self.state(), &root, name, record.key);
         self.engine.named(found).map(Some)
     }
 
     /// Inserts a record. Returns `None`, and does nothing, if that needs a whole transaction.
     pub(crate) fn insert(
         &mut self,
-        (handle, table): (usize, &Arc<[u8]>),
+        (handle, table): (usize, &[u8]),
         key: &[u8],
         value: &[u8],
         existing: Existing,
@@ -308,7 +302,8 @@ impl SmallTransaction {
         if !self.has_room(key.len() + value.len()) {
             return Ok(None);
         }
-        let Some(before) = self.get(handle, table, key)? else {
+        let record = RecordKey::new(handle, key);
+        let Some(before) = self.find(record, table)? else {
             return Ok(None);
         };
         let inserted = match before {
@@ -318,7 +313,7 @@ impl SmallTransaction {
             }
             Some(_) => Inserted::Replaced,
         };
-        self.put((handle, table), key, Some(value));
+        self.put(record, table, Some(value));
         Ok(Some(inserted))
     }
 
@@ -326,45 +321,38 @@ impl SmallTransaction {
     /// whole transaction.
     pub(crate) fn remove(
         &mut self,
-        (handle, table): (usize, &Arc<[u8]>),
+        (handle, table): (usize, &[u8]),
         key: &[u8],
     ) -> Result<Option<bool>> {
         self.refuse_broken()?;
         if !self.has_room(key.len()) {
             return Ok(None);
         }
-        let Some(before) = self.get(handle, table, key)? else {
+        let record = RecordKey::new(handle, key);
+        let Some(before) = self.find(record, table)? else {
             return Ok(None);
         };
         let is_there = before.is_some();
         if is_there {
-            self.put((handle, table), key, None);
+            self.put(record, table, None);
         }
         Ok(Some(is_there))
     }
 
     fn has_room(&self, len: usize) -> bool {
-        self.changes.len() < SMALL_CHANGES_MAX && self.change_bytes + len <= SMALL_BYTES_MAX
+        let count = self.changes.len();
+        let is_sorted = count >= ORDERED_MAX && self.changes.is_in_order();
+        let is_fit = len <= SMALL_RECORD_MAX && self.changes.bytes() + len <= SMALL_BYTES_MAX;
+        count < SMALL_CHANGES_MAX && is_fit && !is_sorted
     }
 
-    fn put(&mut self, (handle, table): (usize, &Arc<[u8]>), key: &[u8], value: Option<&[u8]>) {
+    fn put(&mut self, record: RecordKey<'_>, table: &[u8], value: Option<&[u8]>) {
         self.version += 1;
+        self.changes.put(record, table, value);
         debug_assert!(
             self.changes.len() <= SMALL_CHANGES_MAX,
             "a transaction with more changes is a whole one"
         );
-        self.change_bytes += key.len() + value.map_or(0, <[u8]>::len);
-        let value = value.map(Into::into);
-        let mut changes = self.changes.iter_mut();
-        match changes.find(|change| change.handle == handle && *change.key == *key) {
-            Some(change) => change.value = value,
-            None => self.changes.push(SmallChange {
-                handle,
-                table: Arc::clone(table),
-                key: key.into(),
-                value,
-            }),
-        }
     }
 
     /// Commits, and returns the id of the new state, or of the present one if nothing changed.
@@ -456,9 +444,7 @@ impl SmallTransaction {
         if let Some(durability) = self.durability {
             txn.set_durability(durability);
         }
-        for change in &self.changes {
-            txn.apply(&[change])?;
-        }
+        txn.apply(&sort_changes(self.changes.iter().collect()))?;
         if self.is_broken {
             txn.set_broken();
         }

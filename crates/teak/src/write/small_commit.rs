@@ -5,10 +5,10 @@ use crate::instance::{
     held_writer_lock::HeldWriterLock,
     log_flush::FLUSHING,
     memtable::{
-        MemtableState, SMALL_CHANGES_MAX,
-        limits::{CAPACITY_MAX, MergeBy},
+        MemtableState,
+        limits::{CAPACITY_MAX, CHANGES_OF_SMALL_TREES, MergeBy},
     },
-    memtable_records::SmallChange,
+    small_changes::SmallChanges,
 };
 use crate::{
     Result, TransactionId,
@@ -20,6 +20,8 @@ use std::{io, mem, sync::Arc};
 
 /// The pages that merging a change takes at most: a path in trees of this depth, and what splits.
 const PAGES_PER_CHANGE: u64 = 8;
+/// With room for fewer changes the memtable is not used.
+const CAPACITY_MIN: u64 = 16;
 /// With less room in the file or on the disk, commits go to the trees, which report that it is full
 /// before they are acknowledged.
 const PAGES_MIN: u64 = 4096;
@@ -40,7 +42,7 @@ pub(crate) enum Added {
 pub(crate) fn add_to_memtable(
     engine: &Arc<Engine>,
     id: TransactionId,
-    changes: &mut Vec<SmallChange>,
+    changes: &mut SmallChanges,
     durability: Durability,
 ) -> Result<Added> {
     debug_assert!(
@@ -227,9 +229,11 @@ pub(super) fn memtable_capacity(engine: &Engine, writer: &HeldWriterLock) -> Opt
     let free = free_bytes(&engine.file.path).unwrap_or(u64::MAX);
     // Each merge also works on dropped tables, the end of the file, and the free-space map.
     let pages = rest.min(free / page_size).saturating_sub(PAGES_MIN / 2);
-    let changes = (pages / (2 * PAGES_PER_CHANGE)).min(CAPACITY_MAX as u64);
+    let live_pages = writer.space.used_count() - writer.space.pending_count();
+    let wanted = live_pages.clamp(2 * CHANGES_OF_SMALL_TREES as u64, CAPACITY_MAX as u64);
+    let changes = (pages / (2 * PAGES_PER_CHANGE)).min(wanted);
     let has_room = rest >= PAGES_MIN && free >= FREE_BYTES_MIN;
-    (has_room && changes >= SMALL_CHANGES_MAX as u64).then_some(changes as usize)
+    (has_room && changes >= CAPACITY_MIN).then_some(changes as usize)
 }
 
 /// Whether no other process has the database open, as far as this one knows.

@@ -15,7 +15,7 @@ use crate::{
     types::TypeNames,
 };
 use crate::{
-    instance::{engine::Engine, memtable_records::SmallChange},
+    instance::{engine::Engine, small_changes::RecordChange},
     read::{
         catalog::{self, printable},
         located::located,
@@ -247,22 +247,19 @@ impl WriteTransaction {
         })
     }
 
-    /// Makes changes of small transactions, which are of one table. They are in the order of their
-    /// keys as bytes: in tables of another order neighbours do not help each other.
-    pub(super) fn apply(&mut self, changes: &[&SmallChange]) -> Result<()> {
-        let Some(first) = changes.first() else {
-            return Ok(());
-        };
-        debug_assert!(
-            changes.iter().all(|change| change.handle == first.handle),
-            "the changes are of one table"
-        );
+    /// Makes changes of small transactions. They are in the order of their tables and keys as
+    /// bytes: in tables of another order neighbours do not help each other.
+    pub(super) fn apply(&mut self, changes: &[RecordChange<'_>]) -> Result<()> {
         let check = |_: Option<&TreeRoot>| Ok(());
-        self.change_with_hint(first.handle, &first.table, check, |tree, hint| {
-            tree.put_or_remove(hint, changes, |change| {
-                (&change.key, change.value.as_deref())
-            })
-        })
+        for changes in changes.chunk_by(|a, b| a.handle == b.handle) {
+            let (handle, name) = (changes[0].handle, changes[0].change.table);
+            self.change_with_hint(handle, name, check, |tree, hint| {
+                tree.put_or_remove(hint, changes, |change| {
+                    (change.change.key, change.change.value)
+                })
+            })?;
+        }
+        Ok(())
     }
 
     /// The path to the record after the one just removed, if it is in the same leaf. Valid only

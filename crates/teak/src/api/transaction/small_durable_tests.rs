@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    instance::memtable_records::SmallChange,
+    instance::small_changes::{RecordKey, SmallChanges},
     write::small_commit::{Added, add_to_memtable, flush_log},
 };
 use std::sync::atomic::Ordering::Relaxed;
@@ -127,12 +127,9 @@ fn add_unflushed(database: &Database, word: &str, text: &[u8]) -> Option<Transac
     let engine = database.opening.engine();
     let small = database.begin_write().unwrap();
     small.small()?;
-    let mut changes = vec![SmallChange {
-        handle: engine.handle(b"words"),
-        table: b"words"[..].into(),
-        key: word.as_bytes().into(),
-        value: Some(text.into()),
-    }];
+    let mut changes = SmallChanges::default();
+    let record = RecordKey::new(engine.handle(b"words"), word.as_bytes());
+    changes.put(record, b"words", Some(text));
     let added = add_to_memtable(engine, small.id(), &mut changes, Durability::Durable).unwrap();
     matches!(added, Added::Yes { .. }).then(|| small.id())
 }

@@ -175,6 +175,68 @@ fn other_operations_make_it_a_whole_transaction_with_all_changes() {
     assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
 }
 
+/// Changes a thousand records in the order of `key`; returns whether the transaction stayed small.
+fn change_many(database: &Database, words: &Words, key: impl Fn(u32) -> String) -> bool {
+    let mut txn = small(database);
+    for number in 0..1000 {
+        words.insert(&mut txn, &key(number), b"many").unwrap();
+    }
+    let is_small = txn.small().is_some();
+    assert_eq!(words.get(&txn, &key(999)).unwrap(), Some(&b"many"[..]));
+    txn.commit().unwrap();
+    is_small
+}
+
+/// Its keys are in no order, so each change would copy another leaf.
+#[test]
+fn a_batch_in_no_order_is_a_small_transaction() {
+    let (_directory, database, words) = database();
+    let mixed = |number: u32| format!("{}", number.wrapping_mul(0x9e37_79b9));
+    assert!(change_many(&database, &words, mixed));
+    assert!(!change_many(&database, &words, |number| format!(
+        "{number:04}"
+    )));
+    assert!(change_many(&database, &words, |number| format!(
+        "{:04}",
+        999 - number
+    )));
+    let read = database.begin_read().unwrap();
+    assert_eq!(words.len(&read).unwrap(), 3 + 2000);
+}
+
+#[test]
+fn a_batch_with_an_index_becomes_a_whole_transaction() {
+    let (_directory, database, words) = database();
+    let mut txn = small(&database);
+    for number in (0..500).rev() {
+        words
+            .insert(&mut txn, &format!("{number:03}"), b"many")
+            .unwrap();
+        words
+            .insert(&mut txn, &format!("{number:03}"), b"again")
+            .unwrap();
+    }
+    assert!(words.remove(&mut txn, "007").unwrap());
+    assert!(txn.small().is_some());
+    assert_eq!(words.len(&txn).unwrap(), 3 + 499);
+    assert!(txn.small().is_none());
+    assert_eq!(words.get(&txn, "007").unwrap(), None);
+    assert_eq!(words.get(&txn, "008").unwrap(), Some(&b"again"[..]));
+    txn.commit().unwrap();
+}
+
+/// It would be written to the log and then to the trees.
+#[test]
+fn a_large_record_makes_a_whole_transaction() {
+    let (_directory, database, words) = database();
+    let mut txn = small(&database);
+    words.insert(&mut txn, "fir", &[7; 4000]).unwrap();
+    assert!(txn.small().is_some());
+    words.insert(&mut txn, "yew", &[7; 9000]).unwrap();
+    assert!(txn.small().is_none());
+    txn.commit().unwrap();
+}
+
 #[test]
 fn a_reader_may_merge_the_memtable_while_a_small_transaction_is_open() {
     let (_directory, database, words) = database();

@@ -5,12 +5,17 @@ use std::time::{Duration, Instant};
 
 /// With this many changes the memtable is merged, while no reader asks for a merge. With each one
 /// that does, the number is halved, down to the other one, so that readers do not wait for long
-/// merges. With that one it is also merged while the file is being made shorter.
-pub(crate) const CHANGES_MAX: usize = 8192;
+/// merges. It is also smaller if the trees are small: a merge of so many changes copies most of
+/// their pages, which are not free again before a flush.
+pub(crate) const CHANGES_MAX: usize = 32768;
 /// The most changes in it: with twice [`CHANGES_MAX`] commits wait until it is merged, but other
 /// threads may be adding theirs.
-pub(crate) const CAPACITY_MAX: usize = 2 * CHANGES_MAX + 64 * SMALL_CHANGES_MAX;
+pub(crate) const CAPACITY_MAX: usize = 2 * CHANGES_MAX + 8 * SMALL_CHANGES_MAX;
 pub(super) const CHANGES_MIN: usize = 8;
+/// So many changes are merged at once, however small the trees are.
+pub(crate) const CHANGES_OF_SMALL_TREES: usize = 8192;
+/// With this many commits it is merged while the file is being made shorter.
+const COMMITS_SHRINKING: u64 = 8;
 /// From this many changes on, another thread merges. Waking it for fewer would take longer.
 const IN_BACKGROUND: usize = 256;
 /// With this part of a half of the log used, in hundredths, it is merged, or commits wait for that.
@@ -37,10 +42,9 @@ impl MemtableState {
 
     /// With this many changes it should be merged.
     fn limit(&self) -> usize {
-        match self.is_shrinking {
-            true => CHANGES_MIN,
-            false => self.change_limit.max(CHANGES_MIN).min(self.capacity / 2),
-        }
+        // With twice the number there still is room for a transaction.
+        let spare = SMALL_CHANGES_MAX.min(self.capacity / 2);
+        (self.change_limit.max(CHANGES_MIN)).min((self.capacity - spare) / 2)
     }
 
     /// Notes a merge, for a reader or not.
@@ -64,21 +68,28 @@ impl MemtableState {
 
     /// Whether it should be merged.
     pub(crate) fn is_full(&self) -> bool {
-        self.newer.change_count >= self.limit() || self.log_fill() >= HALF_FULL
+        self.newer.change_count >= self.limit()
+            || self.log_fill() >= HALF_FULL
+            || self.is_shrinking && self.newer.commit_count >= COMMITS_SHRINKING
     }
 
     /// Whether commits should wait until it has been merged.
     pub(crate) fn is_overfull(&self) -> bool {
-        let (count, limit) = (self.newer.change_count, self.limit());
+        let count = &self.newer;
         match self.is_merged_in_background() {
-            true => count >= 2 * limit || self.log_fill() >= NEARLY_FULL,
+            true => {
+                count.change_count >= 2 * self.limit()
+                    || self.log_fill() >= NEARLY_FULL
+                    || self.is_shrinking && count.commit_count >= 2 * COMMITS_SHRINKING
+            }
             false => self.is_full(),
         }
     }
 
     /// Whether another thread merges it when it is full.
     pub(crate) fn is_merged_in_background(&self) -> bool {
-        self.limit() >= IN_BACKGROUND
+        let is_small = self.is_shrinking && self.newer.change_count < IN_BACKGROUND;
+        self.limit() >= IN_BACKGROUND && !is_small
     }
 
     /// The thread that has to merge it after a commit.
@@ -101,7 +112,9 @@ mod tests {
         *,
     };
     use crate::{
-        TransactionId, instance::memtable_records::CommitBatch, record::durability::Durability,
+        TransactionId,
+        instance::{memtable_records::CommitBatch, small_changes::SmallChanges},
+        record::durability::Durability,
     };
     use std::thread;
 
@@ -114,7 +127,9 @@ mod tests {
             ..MemtableState::default()
         };
         for commit in 1..=commits {
-            state.newer.add(TransactionId(commit), Vec::new());
+            state
+                .newer
+                .add(TransactionId(commit), SmallChanges::default());
         }
         state.newer.change_count = commits as usize;
         state
@@ -133,15 +148,15 @@ mod tests {
 
     #[test]
     fn it_is_merged_before_the_room_in_the_file_is_used_up() {
-        assert!(!filled(2 * IN_BACKGROUND, IN_BACKGROUND as u64 - 1).is_full());
-        let state = filled(2 * IN_BACKGROUND, IN_BACKGROUND as u64);
+        assert!(!filled(4 * IN_BACKGROUND, IN_BACKGROUND as u64 - 1).is_full());
+        let state = filled(4 * IN_BACKGROUND, IN_BACKGROUND as u64);
         assert!(state.is_full() && !state.is_overfull());
-        assert!(filled(2 * IN_BACKGROUND, 2 * IN_BACKGROUND as u64).is_overfull());
+        assert!(filled(4 * IN_BACKGROUND, 2 * IN_BACKGROUND as u64).is_overfull());
     }
 
     #[test]
     fn a_file_that_is_being_made_shorter_gets_merges_of_few_commits() {
-        let mut state = filled(1 << 20, CHANGES_MIN as u64);
+        let mut state = filled(1 << 20, COMMITS_SHRINKING);
         assert_eq!(state.merge_by(), MergeBy::None);
         state.set_capacity(1 << 20, true);
         assert_eq!(state.merge_by(), MergeBy::This);

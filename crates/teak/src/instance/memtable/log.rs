@@ -4,7 +4,7 @@ use super::{Memtable, MemtableState, limits::HALF_FULL};
 use crate::{
     TransactionId,
     instance::{
-        memtable_records::SmallChange,
+        small_changes::{RecordKey, SmallChanges},
         wal::{LeftWal, Wal, WalFlush, WalPosition},
     },
     io::LockMode,
@@ -63,18 +63,18 @@ impl MemtableState {
 
     /// Appends an entry to the log. `is_kept` is the result of [`Self::keeps_next`]. Returns
     /// `false` if there is no room or an error: the memtable must be merged then.
-    pub(crate) fn log(&mut self, changes: &[SmallChange], is_kept: bool) -> bool {
-        let logged = || changes.iter().map(SmallChange::as_logged);
+    pub(crate) fn log(&mut self, changes: &SmallChanges, is_kept: bool) -> bool {
+        let logged = changes.operations();
         let has_room = self.newer.change_count + changes.len() <= self.capacity;
         let is_usable = self.is_usable();
         let Some(wal) = &mut self.wal else {
             return false;
         };
-        if !is_usable || !has_room || !wal.make_room(logged(), is_kept) {
+        if !is_usable || !has_room || !wal.make_room(logged, is_kept) {
             return false;
         }
         planted!(MemtableUnlogged => return true);
-        let is_appended = wal.append(logged(), is_kept).is_ok();
+        let is_appended = wal.append(logged, is_kept).is_ok();
         if !is_appended {
             self.location = None;
             self.is_closed = true;
@@ -194,15 +194,12 @@ impl Memtable {
     ) {
         let mut state = self.lock();
         let last = left.last(base.transaction());
+        let mut changes = SmallChanges::default();
         for change in left.changes() {
-            let change = SmallChange {
-                handle: number(change.table),
-                table: change.table.into(),
-                key: change.key.into(),
-                value: change.value.map(Into::into),
-            };
-            state.newer.records.put(last, change);
+            let record = RecordKey::new(number(change.table), change.key);
+            changes.put(record, change.table, change.value);
         }
+        state.newer.records.put(last, changes);
         state.newer.commit_count = left.commit_count();
         let is_filled = !state.is_empty();
         state.base = is_filled.then_some(base);

@@ -46,9 +46,47 @@ fn entry_at(content: &[u8], start: usize, before: Checksum) -> Option<(Checksum,
     is_whole.then_some((checksum, len))
 }
 
+/// The changes of a commit, as in its entry.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Operations {
+    bytes: Vec<u8>,
+    count: u32,
+}
+
+impl Operations {
+    /// Adds a change, and returns its offset.
+    pub(crate) fn push(&mut self, change: Change<'_>) -> u32 {
+        let (offset, value) = (self.bytes.len(), change.value.unwrap_or_default());
+        let value_len = change.value.map_or(REMOVED, |value| value.len() as u32);
+        self.bytes.reserve(change.len());
+        self.bytes.extend((change.table.len() as u16).to_le_bytes());
+        self.bytes.extend((change.key.len() as u16).to_le_bytes());
+        self.bytes.extend(value_len.to_le_bytes());
+        for part in [change.table, change.key, value] {
+            self.bytes.extend_from_slice(part);
+        }
+        self.count += 1;
+        u32::try_from(offset).expect("no log is that long")
+    }
+
+    /// The change at an offset that [`Self::push`] has returned.
+    pub(crate) fn at(&self, offset: u32) -> Change<'_> {
+        let found = self.bytes.get(offset as usize..).and_then(first_change);
+        found.expect("it was added there").0
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+}
+
 impl Change<'_> {
     /// Its length in an entry.
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         let value_len = self.value.map_or(0, <[u8]>::len);
         OPERATION_HEAD_LEN + self.table.len() + self.key.len() + value_len
     }
@@ -59,20 +97,26 @@ pub(super) fn changes_of(entry: &[u8]) -> impl Iterator<Item = Change<'_>> {
     let len = half_number_at(entry, 8).unwrap_or(0) as usize;
     let mut rest = entry.get(ENTRY_HEAD_LEN..len).unwrap_or_default();
     std::iter::from_fn(move || {
-        let (head, after) = rest.split_at_checked(OPERATION_HEAD_LEN)?;
-        let value_len = half_number_at(head, 4)?;
-        let (table, after) = after.split_at_checked(usize::from(quarter_number_at(head, 0)?))?;
-        let (key, after) = after.split_at_checked(usize::from(quarter_number_at(head, 2)?))?;
-        let (value, after) = match value_len {
-            REMOVED => (None, after),
-            len => {
-                let (value, after) = after.split_at_checked(len as usize)?;
-                (Some(value), after)
-            }
-        };
+        let (change, after) = first_change(rest)?;
         rest = after;
-        Some(Change { table, key, value })
+        Some(change)
     })
+}
+
+/// The first of some operations, and the bytes after it.
+fn first_change(operations: &[u8]) -> Option<(Change<'_>, &[u8])> {
+    let (head, after) = operations.split_at_checked(OPERATION_HEAD_LEN)?;
+    let value_len = half_number_at(head, 4)?;
+    let (table, after) = after.split_at_checked(usize::from(quarter_number_at(head, 0)?))?;
+    let (key, after) = after.split_at_checked(usize::from(quarter_number_at(head, 2)?))?;
+    let (value, after) = match value_len {
+        REMOVED => (None, after),
+        len => {
+            let (value, after) = after.split_at_checked(len as usize)?;
+            (Some(value), after)
+        }
+    };
+    Some((Change { table, key, value }, after))
 }
 
 pub(super) fn number_at(bytes: &[u8], at: usize) -> u64 {

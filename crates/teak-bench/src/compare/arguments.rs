@@ -57,6 +57,10 @@ pub(crate) struct Compare {
     #[arg(long, default_value_t = 150_000, value_parser = value_parser!(u64).range(1..))]
     pub(super) updates: u64,
 
+    /// New values for records in batches of 1,000, lazily.
+    #[arg(long, default_value_t = 500_000, value_parser = value_parser!(u64).range(1..))]
+    pub(super) batch_updates: u64,
+
     /// New values for single records, durably.
     #[arg(long, default_value_t = 1500, value_parser = value_parser!(u64).range(1..))]
     pub(super) durable_updates: u64,

@@ -171,9 +171,9 @@ impl<S: Store, O: Fn(&Path, Durability, CacheBudget) -> Result<S>> ComparedEngin
             CompareWorkload::Range10 | CompareWorkload::Range100 => {
                 tasks::range(store, model, part, &directory)
             }
-            CompareWorkload::UpdateLazy | CompareWorkload::UpdateDurable => {
-                tasks::update(store, model, part, &directory)
-            }
+            CompareWorkload::UpdateLazy
+            | CompareWorkload::UpdateBatches
+            | CompareWorkload::UpdateDurable => tasks::update(store, model, part, &directory),
             CompareWorkload::CrudDurable
             | CompareWorkload::CrudLazy
             | CompareWorkload::CrudAsync => tasks::crud(store, model, part, &directory),

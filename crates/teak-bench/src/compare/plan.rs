@@ -57,6 +57,7 @@ fn of_work(compare: &Compare, work: CompareWorkload) -> Vec<PlanStep> {
         CompareWorkload::Range10 => vec![step(1, compare.ranges, 10_000)],
         CompareWorkload::Range100 => vec![step(1, compare.ranges / 5, 2000)],
         CompareWorkload::UpdateLazy => vec![step(1, compare.updates, 10_000)],
+        CompareWorkload::UpdateBatches => vec![step(1, compare.batch_updates, 100_000)],
         CompareWorkload::UpdateDurable => vec![step(1, compare.durable_updates, 100)],
         CompareWorkload::CrudDurable => vec![step(1, compare.crud_durable, 250)],
         CompareWorkload::CrudLazy => vec![step(1, compare.crud_lazy, 10_000)],

@@ -43,6 +43,9 @@ pub(crate) enum CompareWorkload {
     Range100,
     /// Update one record, in a transaction that does not wait for the disk
     UpdateLazy,
+    /// Update 1,000 records in any order in a transaction that does not wait for the disk; the
+    /// latencies are those of whole transactions
+    UpdateBatches,
     /// Update one record, in a durable transaction
     UpdateDurable,
     /// Insert 2, look up 1, update 1 and delete 1 in a durable transaction
@@ -123,7 +126,12 @@ impl CompareWorkload {
     pub(super) fn grows_files(self) -> bool {
         matches!(
             self,
-            Self::UpdateLazy | Self::CrudLazy | Self::CrudAsync | Self::Delete | Self::Coins
+            Self::UpdateLazy
+                | Self::UpdateBatches
+                | Self::CrudLazy
+                | Self::CrudAsync
+                | Self::Delete
+                | Self::Coins
         )
     }
 

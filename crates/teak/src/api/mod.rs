@@ -44,6 +44,7 @@ mod records;
 mod restore;
 mod salvage;
 mod sealed;
+mod small_batches;
 #[cfg(feature = "stream")]
 mod stream;
 mod sync;

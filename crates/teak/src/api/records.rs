@@ -306,6 +306,10 @@ impl<K: Codec, V: Codec> Table<K, V> {
     /// is no space for the changed pages.
     pub fn remove_many(&self, txn: &mut WriteTxn, keys: &[impl EncodeAs<K>]) -> Result<u64> {
         let encoded = encode_all(keys)?;
-        self.change(txn, |tree| tree.remove_many(&encoded))
+        let (removed, keys) = match self.remove_small(txn, &encoded)? {
+            Some((removed, [])) => return Ok(removed),
+            part => part.unwrap_or((0, &encoded)),
+        };
+        Ok(removed + self.change(txn, |tree| tree.remove_many(keys))?)
     }
 }

@@ -227,14 +227,19 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
         records: &[(impl EncodeAs<K>, impl EncodeAs<V>)],
     ) -> Result<u64> {
         let encoded = encode_pairs(records)?;
+        let (added, records) = match self.insert_small(txn, &encoded)? {
+            Some((added, [])) => return Ok(added),
+            part => part.unwrap_or((0, &encoded)),
+        };
         let mut check = RecordCheck::new(self, txn)?;
-        for (key, value) in &encoded {
+        for (key, value) in records {
             check.check(key.as_ref(), value.as_ref())?;
         }
-        self.change_checked(txn, |tree| match M::IS_MULTI {
-            true => tree.insert_pairs(&encoded),
-            false => tree.insert_many(&encoded),
-        })
+        let new = self.change_checked(txn, |tree| match M::IS_MULTI {
+            true => tree.insert_pairs(records),
+            false => tree.insert_many(records),
+        })?;
+        Ok(added + new)
     }
 
     /// Inserts a record after the last one. In a table with one value per key, and after another

@@ -339,6 +339,22 @@ impl SmallTransaction {
         Ok(Some(is_there))
     }
 
+    /// Whether it would still be small with these records.
+    pub(crate) fn takes<'r>(
+        &self,
+        records: impl Iterator<Item = (&'r [u8], &'r [u8])> + Clone,
+    ) -> bool {
+        let (mut count, mut bytes) = (0, self.changes.bytes());
+        let are_short = records.clone().all(|(key, value)| {
+            count += 1;
+            bytes += key.len() + value.len();
+            key.len() + value.len() <= SMALL_RECORD_MAX
+        });
+        let is_sorted = count >= ORDERED_MAX && records.is_sorted_by(|(a, _), (b, _)| a <= b);
+        let has_room = self.changes.len() + count <= SMALL_CHANGES_MAX && bytes <= SMALL_BYTES_MAX;
+        are_short && has_room && !is_sorted
+    }
+
     fn has_room(&self, len: usize) -> bool {
         let count = self.changes.len();
         let is_sorted = count >= ORDERED_MAX && self.changes.is_in_order();

@@ -6,6 +6,7 @@ use crate::{
         message::{PartResult, TaskPart},
         meter::Meter,
         model::{DatabaseModel, RecordBlock},
+        work::CompareWorkload,
     },
     data::Digest,
     engines::{
@@ -19,8 +20,10 @@ use std::path::Path;
 
 /// Records per transaction of a removal.
 const BATCH: usize = 10_000;
+/// Records per transaction of `update_batches`.
+const UPDATE_BATCH: usize = 1000;
 
-/// New values for random records, a transaction each.
+/// New values for random records, a transaction each, or for many of them.
 pub(crate) fn update<S: Store>(
     store: &S,
     model: &mut DatabaseModel,
@@ -38,7 +41,11 @@ pub(crate) fn update<S: Store>(
             model.update(number);
             block.add(model, number);
         }
-        put_block(store, &mut meter, &block)?;
+        let batch = match part.task.work {
+            CompareWorkload::UpdateBatches => UPDATE_BATCH,
+            _ => 1,
+        };
+        put_block(store, &mut meter, &block, batch)?;
         left -= count;
     }
     match part.task.work.durability() {
@@ -56,19 +63,27 @@ pub(crate) fn put_each<S: Store>(
     let mut meter = Meter::new(directory)?;
     let numbers: Vec<u64> = model.live().collect();
     for numbers in numbers.chunks(ahead(model) as usize) {
-        put_block(store, &mut meter, &block(model, numbers.iter().copied()))?;
+        put_block(store, &mut meter, &block(model, numbers.iter().copied()), 1)?;
     }
     meter.finish_at_rest(store)
 }
 
-fn put_block<S: Store>(store: &S, meter: &mut Meter<'_>, block: &RecordBlock) -> Result<()> {
+/// Puts records, `batch` in each transaction.
+fn put_block<S: Store>(
+    store: &S,
+    meter: &mut Meter<'_>,
+    block: &RecordBlock,
+    batch: usize,
+) -> Result<()> {
     let mut connection = store.connect()?;
     let pairs = block.pairs();
     meter.run(pairs.len() as u64, |latencies, _| {
-        for (key, value) in &pairs {
+        for pairs in pairs.chunks(batch) {
             latencies.time(|| {
                 let mut transaction = connection.write()?;
-                transaction.put(key, value)?;
+                for (key, value) in pairs {
+                    transaction.put(key, value)?;
+                }
                 transaction.commit()
             })?;
         }

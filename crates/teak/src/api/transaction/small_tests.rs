@@ -225,6 +225,44 @@ fn a_batch_with_an_index_becomes_a_whole_transaction() {
     txn.commit().unwrap();
 }
 
+/// As with single insertions and removals, one after the other.
+#[test]
+fn many_records_at_once_are_changed_in_a_small_transaction() {
+    let (_directory, database, words) = database();
+    let mut txn = small(&database);
+    let records: Vec<_> = (0..500)
+        .rev()
+        .map(|number| format!("{number:03}"))
+        .collect();
+    let pairs: Vec<_> = records.iter().map(|key| (key, b"many")).collect();
+    assert_eq!(words.insert_many(&mut txn, &pairs).unwrap(), 500);
+    assert_eq!(
+        words
+            .insert_many(&mut txn, &[("oak", b"again"), ("fir", b"newer")])
+            .unwrap(),
+        1
+    );
+    assert_eq!(
+        words.remove_many(&mut txn, &["fir", "yew", "fir"]).unwrap(),
+        1
+    );
+    assert_eq!(words.insert_many(&mut txn, &pairs[..0]).unwrap(), 0);
+    assert!(txn.small().is_some());
+    let too_long = [("elm", b"new"), (&"k".repeat(5000)[..], b"new")];
+    assert!(words.insert_many(&mut txn, &too_long).is_err());
+    assert_eq!(
+        words.get(&txn, "elm").unwrap(),
+        Some(&b"a tree"[..]),
+        "nothing has changed"
+    );
+    // Sorted ones are those of few leaves.
+    let sorted: Vec<_> = (0..500).map(|number| format!("{number:03}")).collect();
+    assert_eq!(words.remove_many(&mut txn, &sorted).unwrap(), 500);
+    assert!(txn.small().is_none());
+    assert_eq!(words.len(&txn).unwrap(), 3);
+    txn.commit().unwrap();
+}
+
 /// It would be written to the log and then to the trees.
 #[test]
 fn a_large_record_makes_a_whole_transaction() {

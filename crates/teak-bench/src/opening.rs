@@ -53,7 +53,7 @@ pub(crate) fn run(opening: &OpeningArguments, directory: &Path) -> Result<Vec<Op
 /// Records of a database whose process is killed, and the commits of one record just before: almost
 /// as many as there can be before they are merged.
 const KILLED_RECORDS: u64 = 1_000_000;
-const LOGGED_COMMITS: u64 = 8000;
+const LOGGED_COMMITS: u64 = 15_000;
 
 /// Opens copies of the files that such a process leaves, without the log and with it.
 fn measure_recovery(rounds: u32, directory: &Path) -> Result<[OpeningFigure; 2]> {

@@ -163,11 +163,14 @@ fn last_of_each_key<'b>(entries: &[Entry<'b>]) -> (Vec<KeyValue<'b>>, Vec<&'b [u
     if puts.len() == entries.len() {
         return (puts, Vec::new());
     }
-    let mut sorted: Vec<_> = entries.iter().collect();
-    sorted.sort_by_key(|entry| entry.key());
-    let of_keys = sorted.chunk_by(|a, b| a.key() == b.key());
+    let mut sorted: Vec<_> = entries.iter().enumerate().collect();
+    sorted.sort_by_key(|(_, entry)| entry.key());
+    let of_keys = sorted.chunk_by(|(_, a), (_, b)| a.key() == b.key());
+    let mut last: Vec<_> = of_keys.filter_map(<[_]>::last).collect();
+    // The order of the batch tells the engine whether neighbours are changed together.
+    last.sort_by_key(|(index, _)| index);
     let (mut puts, mut deletes) = (Vec::new(), Vec::new());
-    for last in of_keys.filter_map(<[_]>::last) {
+    for (_, last) in last {
         match put(last) {
             Some(record) => puts.push(record),
             None => deletes.push(last.key()),

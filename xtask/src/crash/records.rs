@@ -2,7 +2,7 @@
 
 use super::history::{HistoryTables, MULTI, MULTI_KEY_LEN, TableRecords};
 use fastrand::Rng;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 use teak::{Error, MultiTable, Table, TableDef, TableOptions, TableTypes, WriteTxn, codec::Raw};
 
 /// Keys are made from numbers below this.
@@ -132,13 +132,24 @@ impl<'c> HistoryChange<'c> {
         self.insert(lens.into_iter())
     }
 
-    /// Inserts or removes a few records, in a way that keeps the transaction small.
+    /// Inserts or removes a few records, in a way that keeps the transaction small; one in eight
+    /// changes many records of two tables, some of them several times.
     pub(super) fn put_small(&mut self) -> teak::Result<()> {
+        match self.rng.u8(0..8) {
+            0 => (0..4).try_for_each(|_| {
+                self.put_some(1..100, "beta")?;
+                self.put_some(1..100, "alpha")
+            }),
+            1 => self.put_some(1..4, "beta"),
+            _ => self.put_some(1..4, "alpha"),
+        }
+    }
+
+    fn put_some(&mut self, count: Range<usize>, name: &'static str) -> teak::Result<()> {
         let Self { txn, tables, rng } = self;
-        let name = if rng.u8(0..8) == 0 { "beta" } else { "alpha" };
         let table = AnyTable::open(txn, name)?;
         let records = Arc::make_mut(tables.entry(name).or_default());
-        for _ in 0..rng.usize(1..4) {
+        for _ in 0..rng.usize(count) {
             let (key, len) = (key(rng.u64(0..DOMAIN)), rng.usize(0..300));
             let value = value(rng, len);
             if rng.u8(0..4) == 0 && records.remove(&key).is_some() {

@@ -121,7 +121,11 @@ fn changes(seed: u64, number: u64) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
         let value = (rng.u8(0..4) > 0).then(|| vec![rng.u8(..); len]);
         (key, value)
     };
-    (0..1 + number as usize % 4).map(change).collect()
+    let count = match number % 97 {
+        11 => 500,
+        _ => 1 + number as usize % 4,
+    };
+    (0..count).map(change).collect()
 }
 
 pub(super) fn open(path: &Path) -> Result<Database> {

@@ -168,6 +168,50 @@ static void savepoints(teak_db db) {
   check(teak_txn_end(txn, &error));
 }
 
+/* Values of a small transaction, whose memory grows meanwhile, as arguments. */
+static void own_values(teak_db db) {
+  char text[32];
+  teak_table table;
+  for (int round = 0; round < 2; round++) {
+    teak_txn txn = begin_write(db);
+    check(teak_txn_set_durability(txn, TEAK_DURABILITY_LAZY, &error));
+    table = create(txn, "own");
+    check(teak_insert(txn, table, teak_text("z0"), teak_text("a value of some length"), &error));
+    for (int i = 0; i < 200 * round; i++) {
+      teak_slice value;
+      snprintf(text, sizeof text, "z%d", i);
+      check(teak_get(txn, table, teak_text(text), &value, &error));
+      snprintf(text, sizeof text, "z%d", i + 1);
+      check(teak_insert(txn, table, teak_text(text), value, &error));
+      snprintf(text, sizeof text, "a%d", 999 - i);
+      check(teak_insert(txn, table, teak_text(text), teak_text("other"), &error));
+    }
+    check(teak_txn_commit(txn, NULL, &error));
+  }
+  teak_txn txn = begin_write(db);
+  check(teak_txn_set_durability(txn, TEAK_DURABILITY_LAZY, &error));
+  enum { COUNT = 30 };
+  static char keys[COUNT][16];
+  teak_record records[COUNT];
+  teak_slice value;
+  check(teak_insert(txn, table, teak_text("own"), teak_text("stored just now"), &error));
+  check(teak_get(txn, table, teak_text("own"), &value, &error));
+  for (int i = 0; i < COUNT; i++) {
+    snprintf(keys[i], sizeof keys[i], "m%02d", (i * 7) % COUNT);
+    records[i] = (teak_record){teak_text(keys[i]), value};
+  }
+  check(teak_insert_many(txn, table, records, COUNT, NULL, &error));
+  check(teak_txn_commit(txn, NULL, &error));
+  txn = begin_read(db);
+  check(teak_get(txn, table, teak_text("z200"), &value, &error));
+  assert(is_text(value, "a value of some length"));
+  for (int i = 0; i < COUNT; i++) {
+    check(teak_get(txn, table, teak_text(keys[i]), &value, &error));
+    assert(is_text(value, "stored just now"));
+  }
+  check(teak_txn_end(txn, &error));
+}
+
 int main(int argc, char **argv) {
   assert(argc == 2);
   teak_db db = open_at(path_of(argv[1], "records.teak"));
@@ -176,6 +220,7 @@ int main(int argc, char **argv) {
   large_values(db);
   tables(db);
   savepoints(db);
+  own_values(db);
   check(teak_db_close(db, &error));
   return 0;
 }

@@ -53,8 +53,8 @@ use std::{
 };
 
 /// The most changes of one transaction, and the most bytes of them in the log.
-pub(crate) const SMALL_CHANGES_MAX: usize = 2048;
-pub(crate) const SMALL_BYTES_MAX: usize = 512 << 10;
+pub(crate) const SMALL_CHANGES_MAX: usize = 1024;
+pub(crate) const SMALL_BYTES_MAX: usize = 256 << 10;
 /// The most bytes of one record: larger ones would be written twice.
 pub(crate) const SMALL_RECORD_MAX: usize = 8 << 10;
 /// A transaction with more changes that came in the order of their keys is not small: its changes
@@ -66,6 +66,9 @@ const TARGETS_MAX: usize = 16;
 const WORTHWHILE: u64 = 4;
 /// How many transactions go to the trees at once after that.
 const DIRECT: u32 = 64;
+/// And after one with more than [`ORDERED_MAX`] changes that was begun as a small one in vain: all
+/// of its changes were made twice.
+const DIRECT_AFTER_OUTGROWN: u32 = 16;
 /// After this many durable commits to the trees, small ones go to the log. A program that makes
 /// only a few does not create one.
 const DURABLE_RUN: u32 = 16;
@@ -118,7 +121,7 @@ pub(crate) struct MemtableState {
     visible_position: WalPosition,
     /// The last durable commit in the log.
     last_durable: TransactionId,
-    /// With this many changes it should be merged, unless the file is being made shorter.
+    /// With this many changes it should be merged.
     change_limit: usize,
     /// The most changes for which there is room in the file and on the disk.
     capacity: usize,
@@ -219,11 +222,14 @@ impl Memtable {
     /// Has the next transactions go to the trees.
     pub(crate) fn pause(&self) {
         self.direct_count.store(DIRECT, Relaxed);
-        self.note_outgrown();
+        self.note_outgrown(0);
     }
 
-    /// Notes that a transaction was begun as a small one in vain.
-    pub(crate) fn note_outgrown(&self) {
+    /// Notes that a transaction with so many changes was begun as a small one in vain.
+    pub(crate) fn note_outgrown(&self, changes: usize) {
+        if changes > ORDERED_MAX {
+            self.direct_count.fetch_max(DIRECT_AFTER_OUTGROWN, Relaxed);
+        }
         if self.expects(None) == Durability::Durable {
             self.durable_run.store(0, Relaxed);
         }

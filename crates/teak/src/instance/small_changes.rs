@@ -1,6 +1,6 @@
 //! The changes of a small transaction.
 
-use crate::instance::wal::{Change, Operations};
+use crate::instance::wal::{Change, OperationOffset, Operations};
 use hashbrown::HashTable;
 use std::{collections::hash_map::RandomState, hash::BuildHasher, sync::LazyLock};
 use twox_hash::XxHash3_64;
@@ -8,7 +8,7 @@ use twox_hash::XxHash3_64;
 /// With more changes they are found by hash.
 const UNINDEXED_MAX: usize = 8;
 
-/// Makes hashes of this process unknown to others: who chooses keys cannot make them collide.
+/// Hashes differ between processes.
 static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
 /// A record, with its hash.
@@ -21,7 +21,9 @@ pub(crate) struct RecordKey<'k> {
 
 impl<'k> RecordKey<'k> {
     pub(crate) fn new(handle: usize, key: &'k [u8]) -> Self {
-        let hash = XxHash3_64::oneshot_with_seed(SEED.wrapping_add(handle as u64), key);
+        // Not by the seed: with related ones the hashes of short keys are related too.
+        let of_table = (handle as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = XxHash3_64::oneshot_with_seed(*SEED, key) ^ of_table.rotate_left(32);
         Self { hash, handle, key }
     }
 }
@@ -41,8 +43,10 @@ pub(crate) struct SmallChanges {
     changes: Vec<LocatedChange>,
     /// By record, with more than [`UNINDEXED_MAX`] changes.
     index: HashTable<u32>,
-    /// Whether each new record was after the one before, in order of tables and keys.
+    /// Whether a record was changed after one that follows it, in the order of tables and keys.
     is_unordered: bool,
+    /// A bit for each changed table, which others may share.
+    tables: u64,
 }
 
 /// A change, and where it is encoded.
@@ -50,16 +54,27 @@ pub(crate) struct SmallChanges {
 struct LocatedChange {
     hash: u64,
     handle: usize,
-    offset: u32,
-    older: Option<VersionId>,
+    offset: OperationOffset,
+    older: Option<Older>,
 }
 
 /// A change of a record in the memtable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct VersionId {
+pub(super) struct VersionId {
     /// The index of its commit, and its own index there.
-    pub(crate) commit: u32,
-    pub(crate) change: u32,
+    pub(super) commit: u32,
+    pub(super) change: u32,
+}
+
+/// Changes of the same record in earlier commits of the memtable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Older {
+    /// The one before.
+    pub(super) last: VersionId,
+    /// One further back, so that any one is found in a logarithmic number of steps.
+    pub(super) jump: VersionId,
+    /// How many there are.
+    pub(super) count: u32,
 }
 
 impl SmallChanges {
@@ -78,7 +93,7 @@ impl SmallChanges {
 
     /// Bytes of all changes in the log.
     pub(crate) fn bytes(&self) -> usize {
-        self.operations.bytes().len()
+        self.operations.len()
     }
 
     pub(crate) fn operations(&self) -> &Operations {
@@ -108,18 +123,23 @@ impl SmallChanges {
         }
     }
 
-    /// The change of the same record in an earlier commit of the memtable.
-    pub(super) fn older(&self, index: usize) -> Option<VersionId> {
+    pub(super) fn older(&self, index: usize) -> Option<Older> {
         self.changes[index].older
     }
 
-    pub(super) fn set_older(&mut self, index: usize, older: VersionId) {
-        self.changes[index].older = Some(older);
+    pub(super) fn set_older(&mut self, index: usize, older: Option<Older>) {
+        self.changes[index].older = older;
+    }
+
+    /// Gives the memory up that only [`Self::find`] and [`Self::put`] need.
+    pub(super) fn finish(&mut self) {
+        self.index = HashTable::new();
     }
 
     /// Whether records of the table are changed.
     pub(crate) fn changes_table(&self, handle: usize) -> bool {
-        self.changes.iter().any(|change| change.handle == handle)
+        self.tables & table_bit(handle) != 0
+            && self.changes.iter().any(|change| change.handle == handle)
     }
 
     /// The change of a record.
@@ -159,6 +179,7 @@ impl SmallChanges {
             let key = self.operations.at(before.offset).key;
             self.is_unordered |= (before.handle, key) > (record.handle, record.key);
         }
+        self.tables |= table_bit(record.handle);
         self.changes.push(LocatedChange {
             hash: record.hash,
             handle: record.handle,
@@ -183,9 +204,13 @@ impl SmallChanges {
 
     /// Whether the bytes are a part of a change.
     pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
-        let held = self.operations.bytes().as_ptr_range();
-        held.contains(&bytes.as_ptr())
+        let mut chunks = self.operations.chunks();
+        chunks.any(|chunk| chunk.as_ptr_range().contains(&bytes.as_ptr()))
     }
+}
+
+fn table_bit(handle: usize) -> u64 {
+    1 << (handle % 64)
 }
 
 /// Sorts changes by table and key. There is one of each record.

@@ -21,7 +21,8 @@
 //! Each entry follows the one before, or begins with the next block of 512 bytes: a checksum; the
 //! length of the entry (4 bytes) and the number of its operations (4); each operation: lengths of
 //! the table's name (2), of the key (2) and of the value (4, all ones for a removal), and these
-//! bytes. The checksum of an entry covers that of the entry before it, or of the header. So neither
+//! bytes. If an entry changes a record several times, the last change counts. The checksum of an
+//! entry covers that of the entry before it, or of the header. So neither
 //! a part of an entry nor an entry left from earlier ever counts. All numbers are little-endian.
 //!
 //! A header is written with the first entry after it. The record of a commit that merges has the
@@ -38,7 +39,7 @@ use crate::{
     io::{BLOCK_LEN, LockMode, LogLocation, LogStorage, random_id},
     record::Record,
 };
-pub(crate) use entry::{Change, Operations};
+pub(crate) use entry::{Change, OperationOffset, Operations};
 use entry::{ENTRY_HEAD_LEN, number_at};
 pub(crate) use left::{LeftWal, remove_log_of};
 use std::{io, sync::Arc};
@@ -46,7 +47,7 @@ use unwritten::Unwritten;
 pub(crate) use unwritten::WalFlush;
 
 /// The most bytes of the file, and of a half.
-const WAL_LEN: usize = 2 * HALF_LEN;
+pub(crate) const WAL_LEN: usize = 2 * HALF_LEN;
 const HALF_LEN: usize = 16 << 20;
 /// A half gets blocks on the disk for so many bytes at a time.
 const FILL_LEN: usize = 256 << 10;
@@ -203,7 +204,7 @@ impl Wal {
     /// Makes room on the disk for an entry with these changes. `is_kept` is the result
     /// of [`Self::keeps_next`]. Returns `false` if the half or the disk is full.
     pub(crate) fn make_room(&mut self, changes: &Operations, is_kept: bool) -> bool {
-        let len = changes.bytes().len();
+        let len = changes.len();
         let header_len = self.header.map_or(0, |header| header.len());
         let len = header_len + ENTRY_HEAD_LEN + len;
         let end = self.offset_of_next(len, is_kept) + len;
@@ -251,7 +252,9 @@ impl Wal {
         let start = buffer.len();
         buffer.extend(self.last.0.to_le_bytes());
         buffer.extend([0; ENTRY_HEAD_LEN - 8]);
-        buffer.extend_from_slice(changes.bytes());
+        changes
+            .chunks()
+            .for_each(|chunk| buffer.extend_from_slice(chunk));
         let entry = &mut buffer[start..];
         let entry_len = entry.len() as u32;
         entry[8..12].copy_from_slice(&entry_len.to_le_bytes());

@@ -106,7 +106,7 @@ fn a_full_half_is_not_cut() {
         key: b"ash",
         value: Some(value),
     };
-    let rest = HALF_LEN - HEADER_LEN - ENTRY_HEAD_LEN - operations(&[empty(b"")]).bytes().len();
+    let rest = HALF_LEN - HEADER_LEN - ENTRY_HEAD_LEN - operations(&[empty(b"")]).len();
     let value = vec![1; rest];
     append(&mut wal, empty(&value));
     assert_eq!(wal.fill(), 100);

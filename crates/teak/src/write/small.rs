@@ -1,7 +1,7 @@
 //! Small transactions, whose commits go to the memtable.
 //!
-//! A transaction is small while it only opens tables, looks records up, and inserts and removes a
-//! few. Anything else makes it a whole [`WriteTransaction`], which merges the memtable first. Until
+//! A transaction is small while it only opens tables, looks records up, and inserts and removes some
+//! ([`SMALL_CHANGES_MAX`]). Anything else makes it a whole [`WriteTransaction`], which merges the memtable first. Until
 //! then it only collects its changes, and holds the writer lock. So no other transaction changes
 //! the newest state meanwhile, but another thread may merge the memtable. The transaction keeps the
 //! commits that were in it, and the state that they follow.
@@ -26,6 +26,7 @@ use crate::{
         },
         memtable_records::MemtableView,
         small_changes::{RecordKey, SmallChanges, sort_changes},
+        wal::Change,
         writer_permit::WriterPermit,
     },
     read::{
@@ -109,7 +110,7 @@ fn flush_and_check(engine: &Engine, commit: TransactionId) -> Result<()> {
     engine.named(flushed.and_then(|()| engine.committer.refuse_evicted()))
 }
 
-/// A transaction that has made a few changes of single records, or none.
+/// A transaction that has changed up to [`SMALL_CHANGES_MAX`] records, or none.
 #[derive(Debug)]
 pub(crate) struct SmallTransaction {
     /// The commits in the memtable after `base`.
@@ -192,7 +193,12 @@ impl SmallTransaction {
         self.changes.holds(bytes)
     }
 
-    /// Bytes of keys and values that it has changed.
+    /// How many records it has changed.
+    pub(crate) fn change_count(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Bytes of its changes in the log.
     pub(crate) fn change_bytes(&self) -> usize {
         self.changes.bytes()
     }
@@ -215,7 +221,7 @@ impl SmallTransaction {
         Ok(())
     }
 
-    fn refuse_broken(&self) -> Result<()> {
+    pub(crate) fn refuse_broken(&self) -> Result<()> {
         self.engine.refuse_forked()?;
         self.engine.named(self.engine.committer.refuse_evicted())?;
         match self.is_broken {
@@ -339,20 +345,28 @@ impl SmallTransaction {
         Ok(Some(is_there))
     }
 
-    /// Whether it would still be small with these records.
+    /// Whether it would still be small with these records of a table.
     pub(crate) fn takes<'r>(
         &self,
-        records: impl Iterator<Item = (&'r [u8], &'r [u8])> + Clone,
+        name: &[u8],
+        records: impl ExactSizeIterator<Item = (&'r [u8], &'r [u8])> + Clone,
     ) -> bool {
-        let (mut count, mut bytes) = (0, self.changes.bytes());
+        let count = records.len();
+        if self.changes.len() + count > SMALL_CHANGES_MAX {
+            return false;
+        }
+        let mut bytes = self.changes.bytes();
         let are_short = records.clone().all(|(key, value)| {
-            count += 1;
-            bytes += key.len() + value.len();
+            let change = Change {
+                table: name,
+                key,
+                value: Some(value),
+            };
+            bytes += change.len();
             key.len() + value.len() <= SMALL_RECORD_MAX
         });
-        let is_sorted = count >= ORDERED_MAX && records.is_sorted_by(|(a, _), (b, _)| a <= b);
-        let has_room = self.changes.len() + count <= SMALL_CHANGES_MAX && bytes <= SMALL_BYTES_MAX;
-        are_short && has_room && !is_sorted
+        let is_sorted = count > ORDERED_MAX && records.is_sorted_by(|(a, _), (b, _)| a <= b);
+        are_short && bytes <= SMALL_BYTES_MAX && !is_sorted
     }
 
     fn has_room(&self, len: usize) -> bool {
@@ -368,6 +382,12 @@ impl SmallTransaction {
         debug_assert!(
             self.changes.len() <= SMALL_CHANGES_MAX,
             "a transaction with more changes is a whole one"
+        );
+        debug_assert!(
+            self.changes
+                .find(record)
+                .is_some_and(|found| found.value == value),
+            "the last change of a record counts"
         );
     }
 

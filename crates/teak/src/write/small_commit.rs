@@ -6,9 +6,10 @@ use crate::instance::{
     log_flush::FLUSHING,
     memtable::{
         MemtableState,
-        limits::{CAPACITY_MAX, CHANGES_OF_SMALL_TREES, MergeBy},
+        limits::{CAPACITY_MAX, CAPACITY_OF_SMALL_TREES, MergeBy},
     },
     small_changes::SmallChanges,
+    wal::WAL_LEN,
 };
 use crate::{
     Result, TransactionId,
@@ -227,10 +228,12 @@ pub(super) fn memtable_capacity(engine: &Engine, writer: &HeldWriterLock) -> Opt
     let rest = page_limit.saturating_sub(writer.space.page_count());
     let rest = rest.saturating_add(writer.space.ready_count());
     let free = free_bytes(&engine.file.path).unwrap_or(u64::MAX);
+    // The log may grow.
+    let free = free.saturating_sub(WAL_LEN as u64);
     // Each merge also works on dropped tables, the end of the file, and the free-space map.
     let pages = rest.min(free / page_size).saturating_sub(PAGES_MIN / 2);
     let live_pages = writer.space.used_count() - writer.space.pending_count();
-    let wanted = live_pages.clamp(2 * CHANGES_OF_SMALL_TREES as u64, CAPACITY_MAX as u64);
+    let wanted = live_pages.clamp(CAPACITY_OF_SMALL_TREES as u64, CAPACITY_MAX as u64);
     let changes = (pages / (2 * PAGES_PER_CHANGE)).min(wanted);
     let has_room = rest >= PAGES_MIN && free >= FREE_BYTES_MIN;
     (has_room && changes >= CAPACITY_MIN).then_some(changes as usize)

@@ -8,7 +8,7 @@ use crate::{
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A database whose small durable commits go to the log.
-fn durable_database() -> (TempDir, Database, Words) {
+pub(super) fn durable_database() -> (TempDir, Database, Words) {
     let directory = tempfile::tempdir().unwrap();
     let options = Options::new();
     let database = options.open(directory.path().join("x.teak")).unwrap();
@@ -31,7 +31,7 @@ fn put(database: &Database, words: &Words, word: &'static str, text: &[u8]) -> T
 }
 
 /// The last commit that is durable, in the trees or in the log.
-fn durable_commit(database: &Database) -> TransactionId {
+pub(super) fn durable_commit(database: &Database) -> TransactionId {
     database.opening.engine().durable()
 }
 

@@ -175,106 +175,6 @@ fn other_operations_make_it_a_whole_transaction_with_all_changes() {
     assert_eq!(words.len(&database.begin_read().unwrap()).unwrap(), 4);
 }
 
-/// Changes a thousand records in the order of `key`; returns whether the transaction stayed small.
-fn change_many(database: &Database, words: &Words, key: impl Fn(u32) -> String) -> bool {
-    let mut txn = small(database);
-    for number in 0..1000 {
-        words.insert(&mut txn, &key(number), b"many").unwrap();
-    }
-    let is_small = txn.small().is_some();
-    assert_eq!(words.get(&txn, &key(999)).unwrap(), Some(&b"many"[..]));
-    txn.commit().unwrap();
-    is_small
-}
-
-/// Its keys are in no order, so each change would copy another leaf.
-#[test]
-fn a_batch_in_no_order_is_a_small_transaction() {
-    let (_directory, database, words) = database();
-    let mixed = |number: u32| format!("{}", number.wrapping_mul(0x9e37_79b9));
-    assert!(change_many(&database, &words, mixed));
-    assert!(!change_many(&database, &words, |number| format!(
-        "{number:04}"
-    )));
-    assert!(change_many(&database, &words, |number| format!(
-        "{:04}",
-        999 - number
-    )));
-    let read = database.begin_read().unwrap();
-    assert_eq!(words.len(&read).unwrap(), 3 + 2000);
-}
-
-#[test]
-fn a_batch_with_an_index_becomes_a_whole_transaction() {
-    let (_directory, database, words) = database();
-    let mut txn = small(&database);
-    for number in (0..500).rev() {
-        words
-            .insert(&mut txn, &format!("{number:03}"), b"many")
-            .unwrap();
-        words
-            .insert(&mut txn, &format!("{number:03}"), b"again")
-            .unwrap();
-    }
-    assert!(words.remove(&mut txn, "007").unwrap());
-    assert!(txn.small().is_some());
-    assert_eq!(words.len(&txn).unwrap(), 3 + 499);
-    assert!(txn.small().is_none());
-    assert_eq!(words.get(&txn, "007").unwrap(), None);
-    assert_eq!(words.get(&txn, "008").unwrap(), Some(&b"again"[..]));
-    txn.commit().unwrap();
-}
-
-/// As with single insertions and removals, one after the other.
-#[test]
-fn many_records_at_once_are_changed_in_a_small_transaction() {
-    let (_directory, database, words) = database();
-    let mut txn = small(&database);
-    let records: Vec<_> = (0..500)
-        .rev()
-        .map(|number| format!("{number:03}"))
-        .collect();
-    let pairs: Vec<_> = records.iter().map(|key| (key, b"many")).collect();
-    assert_eq!(words.insert_many(&mut txn, &pairs).unwrap(), 500);
-    assert_eq!(
-        words
-            .insert_many(&mut txn, &[("oak", b"again"), ("fir", b"newer")])
-            .unwrap(),
-        1
-    );
-    assert_eq!(
-        words.remove_many(&mut txn, &["fir", "yew", "fir"]).unwrap(),
-        1
-    );
-    assert_eq!(words.insert_many(&mut txn, &pairs[..0]).unwrap(), 0);
-    assert!(txn.small().is_some());
-    let too_long = [("elm", b"new"), (&"k".repeat(5000)[..], b"new")];
-    assert!(words.insert_many(&mut txn, &too_long).is_err());
-    assert_eq!(
-        words.get(&txn, "elm").unwrap(),
-        Some(&b"a tree"[..]),
-        "nothing has changed"
-    );
-    // Sorted ones are those of few leaves.
-    let sorted: Vec<_> = (0..500).map(|number| format!("{number:03}")).collect();
-    assert_eq!(words.remove_many(&mut txn, &sorted).unwrap(), 500);
-    assert!(txn.small().is_none());
-    assert_eq!(words.len(&txn).unwrap(), 3);
-    txn.commit().unwrap();
-}
-
-/// It would be written to the log and then to the trees.
-#[test]
-fn a_large_record_makes_a_whole_transaction() {
-    let (_directory, database, words) = database();
-    let mut txn = small(&database);
-    words.insert(&mut txn, "fir", &[7; 4000]).unwrap();
-    assert!(txn.small().is_some());
-    words.insert(&mut txn, "yew", &[7; 9000]).unwrap();
-    assert!(txn.small().is_none());
-    txn.commit().unwrap();
-}
-
 #[test]
 fn a_reader_may_merge_the_memtable_while_a_small_transaction_is_open() {
     let (_directory, database, words) = database();
@@ -810,6 +710,8 @@ fn a_transaction_that_creates_existing_tables_is_small() {
     check(&database);
 }
 
+#[path = "small_batch_tests.rs"]
+mod batches;
 #[path = "small_durable_tests.rs"]
 mod durable;
 #[path = "small_reader_tests.rs"]

@@ -140,7 +140,7 @@ impl WriteTxn {
             return Ok(whole);
         }
         let small = self.small.as_deref().ok_or(Error::TransactionBroken)?;
-        small.engine().memtable.note_outgrown();
+        small.engine().memtable.note_outgrown(small.change_count());
         let whole = small.to_whole()?;
         Ok(self.whole.get_or_init(|| whole))
     }

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 pub(crate) const CHANGES_MAX: usize = 32768;
 /// The most changes in it: with twice [`CHANGES_MAX`] commits wait until it is merged, but other
 /// threads may be adding theirs.
-pub(crate) const CAPACITY_MAX: usize = 2 * CHANGES_MAX + 8 * SMALL_CHANGES_MAX;
+pub(crate) const CAPACITY_MAX: usize = 2 * CHANGES_MAX + 16 * SMALL_CHANGES_MAX;
 pub(super) const CHANGES_MIN: usize = 8;
-/// So many changes are merged at once, however small the trees are.
-pub(crate) const CHANGES_OF_SMALL_TREES: usize = 8192;
+/// The most changes in it with trees of few pages, of which half are merged at once.
+pub(crate) const CAPACITY_OF_SMALL_TREES: usize = 2 * 8192 + SMALL_CHANGES_MAX;
 /// With this many commits it is merged while the file is being made shorter.
 const COMMITS_SHRINKING: u64 = 8;
 /// From this many changes on, another thread merges. Waking it for fewer would take longer.

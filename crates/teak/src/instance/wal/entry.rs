@@ -46,47 +46,87 @@ fn entry_at(content: &[u8], start: usize, before: Checksum) -> Option<(Checksum,
     is_whole.then_some((checksum, len))
 }
 
-/// The changes of a commit, as in its entry.
+/// The changes of a commit, as in its entry. If a record changes several times, the last change
+/// counts.
+///
+/// The bytes of a change never move: users of the interface for C may pass values of a transaction
+/// to change the same transaction.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Operations {
-    bytes: Vec<u8>,
+    /// Each has room for some changes, in the order of the changes.
+    chunks: Vec<Vec<u8>>,
+    len: usize,
     count: u32,
 }
 
+/// Where a change begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OperationOffset {
+    chunk: u32,
+    offset: u32,
+}
+
+/// The room in the first chunk. Each further one has twice as much, up to the second number, or
+/// room for one change.
+const CHUNK_LEN: (usize, usize) = (512, 64 << 10);
+
 impl Operations {
-    /// Adds a change, and returns its offset.
-    pub(crate) fn push(&mut self, change: Change<'_>) -> u32 {
-        let (offset, value) = (self.bytes.len(), change.value.unwrap_or_default());
-        let value_len = change.value.map_or(REMOVED, |value| value.len() as u32);
-        self.bytes.reserve(change.len());
-        self.bytes.extend((change.table.len() as u16).to_le_bytes());
-        self.bytes.extend((change.key.len() as u16).to_le_bytes());
-        self.bytes.extend(value_len.to_le_bytes());
-        for part in [change.table, change.key, value] {
-            self.bytes.extend_from_slice(part);
+    /// Adds a change, and returns where it begins.
+    pub(crate) fn push(&mut self, change: Change<'_>) -> OperationOffset {
+        let (len, value) = (change.len(), change.value.unwrap_or_default());
+        let room = self
+            .chunks
+            .last()
+            .map(|chunk| chunk.capacity() - chunk.len());
+        if room.is_none_or(|room| room < len) {
+            let before = self.chunks.last().map_or(0, Vec::capacity);
+            let room = (2 * before).clamp(CHUNK_LEN.0, CHUNK_LEN.1);
+            self.chunks.push(Vec::with_capacity(room.max(len)));
         }
+        let index = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[index];
+        let offset = chunk.len();
+        let value_len = change.value.map_or(REMOVED, |value| value.len() as u32);
+        chunk.extend((change.table.len() as u16).to_le_bytes());
+        chunk.extend((change.key.len() as u16).to_le_bytes());
+        chunk.extend(value_len.to_le_bytes());
+        for part in [change.table, change.key, value] {
+            chunk.extend_from_slice(part);
+        }
+        debug_assert_eq!(chunk.len(), offset + len, "the chunk did not grow");
+        self.len += len;
         self.count += 1;
-        u32::try_from(offset).expect("no log is that long")
+        OperationOffset {
+            chunk: index as u32,
+            offset: offset as u32,
+        }
     }
 
-    /// The change at an offset that [`Self::push`] has returned.
-    pub(crate) fn at(&self, offset: u32) -> Change<'_> {
-        let found = self.bytes.get(offset as usize..).and_then(first_change);
-        found.expect("it was added there").0
+    /// The change that [`Self::push`] has added there.
+    pub(crate) fn at(&self, at: OperationOffset) -> Change<'_> {
+        let chunk = &self.chunks[at.chunk as usize];
+        let found = chunk.get(at.offset as usize..).and_then(first_change);
+        found.expect("a change was added there").0
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// The length of all changes in an entry.
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     pub(super) fn count(&self) -> u32 {
         self.count
     }
+
+    /// The bytes of all changes.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        self.chunks.iter().map(Vec::as_slice)
+    }
 }
 
 impl Change<'_> {
     /// Its length in an entry.
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         let value_len = self.value.map_or(0, <[u8]>::len);
         OPERATION_HEAD_LEN + self.table.len() + self.key.len() + value_len
     }

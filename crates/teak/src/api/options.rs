@@ -196,7 +196,7 @@ impl Options {
     /// until the log is on the disk, and threads share that. See `docs/durability.md`.
     ///
     /// Read transactions look records up in both. One that scans a table may merge them, which
-    /// takes up to some tens of milliseconds, and then that operation returns the errors of a
+    /// takes up to 100 milliseconds or so, and then that operation returns the errors of a
     /// commit: [`Error::Io`](crate::Error::Io) or [`Error::Full`](crate::Error::Full) if there is no
     /// space.
     ///

@@ -265,7 +265,7 @@ mod tests {
 
     /// Records of two tables, also in one commit.
     #[test]
-    fn records_with_equal_hashes_are_told_apart() {
+    fn records_with_equal_hashes_stay_apart() {
         let [first, second, third] = [(1, "ash"), (2, "ash"), (1, "elm")].map(|(handle, key)| {
             let key = key.as_bytes();
             RecordKey {

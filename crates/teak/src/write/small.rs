@@ -1,10 +1,10 @@
 //! Small transactions, whose commits go to the memtable.
 //!
-//! A transaction is small while it only opens tables, looks records up, and inserts and removes some
-//! ([`SMALL_CHANGES_MAX`]). Anything else makes it a whole [`WriteTransaction`], which merges the memtable first. Until
-//! then it only collects its changes, and holds the writer lock. So no other transaction changes
-//! the newest state meanwhile, but another thread may merge the memtable. The transaction keeps the
-//! commits that were in it, and the state that they follow.
+//! A transaction is small while it only opens tables, looks records up, and inserts and removes
+//! some ([`SMALL_CHANGES_MAX`]). Anything else makes it a whole [`WriteTransaction`], which merges
+//! the memtable first. Until then it only collects its changes, and holds the writer lock. So no
+//! other transaction changes the newest state meanwhile, but another thread may merge the memtable.
+//! The transaction keeps the commits that were in it, and the state that they follow.
 
 use crate::{
     Error, Result, TransactionId,

@@ -48,10 +48,10 @@ pub(crate) use unwritten::WalFlush;
 
 /// The most bytes of the file, and of a half.
 pub(crate) const WAL_LEN: usize = 2 * HALF_LEN;
-const HALF_LEN: usize = 16 << 20;
+const HALF_LEN: usize = 4 << 20;
 /// A half gets blocks on the disk for so many bytes at a time.
 const FILL_LEN: usize = 256 << 10;
-const MAGIC: [u8; 8] = *b"TeakWal5";
+const MAGIC: [u8; 8] = *b"TeakWal4";
 const HEADER_LEN: usize = 72;
 
 /// The commit that the entries of a half follow.

@@ -132,15 +132,15 @@ impl<'c> HistoryChange<'c> {
         self.insert(lens.into_iter())
     }
 
-    /// Inserts or removes a few records, in a way that keeps the transaction small; one in eight
-    /// changes many records of two tables, some of them several times.
+    /// Inserts or removes a few records, in a way that keeps the transaction small; one in 32
+    /// changes more records of two tables, some of them several times.
     pub(super) fn put_small(&mut self) -> teak::Result<()> {
-        match self.rng.u8(0..8) {
-            0 => (0..4).try_for_each(|_| {
-                self.put_some(1..100, "beta")?;
-                self.put_some(1..100, "alpha")
-            }),
-            1 => self.put_some(1..4, "beta"),
+        match self.rng.u8(0..32) {
+            0 => {
+                self.put_some(1..30, "beta")?;
+                self.put_some(1..30, "alpha")
+            }
+            1..4 => self.put_some(1..4, "beta"),
             _ => self.put_some(1..4, "alpha"),
         }
     }

@@ -22,8 +22,8 @@
 //! length of the entry (4 bytes) and the number of its operations (4); each operation: lengths of
 //! the table's name (2), of the key (2) and of the value (4, all ones for a removal), and these
 //! bytes. If an entry changes a record several times, the last change counts. The checksum of an
-//! entry covers that of the entry before it, or of the header. So neither
-//! a part of an entry nor an entry left from earlier ever counts. All numbers are little-endian.
+//! entry covers that of the entry before it, or of the header. So neither a part of an entry nor an
+//! entry left from earlier ever counts. All numbers are little-endian.
 //!
 //! A header is written with the first entry after it. The record of a commit that merges has the
 //! checksum of the last entry that it merged. So recovery finds the entries that follow the newest

@@ -46,12 +46,9 @@ use std::{io, sync::Arc};
 use unwritten::Unwritten;
 pub(crate) use unwritten::WalFlush;
 
-/// The most bytes of the file, and of a half.
-pub(crate) const WAL_LEN: usize = 2 * HALF_LEN;
-const HALF_LEN: usize = 4 << 20;
 /// A half gets blocks on the disk for so many bytes at a time.
 const FILL_LEN: usize = 256 << 10;
-const MAGIC: [u8; 8] = *b"TeakWal4";
+const MAGIC: [u8; 8] = *b"TeakWal5";
 const HEADER_LEN: usize = 72;
 
 /// The commit that the entries of a half follow.
@@ -72,6 +69,8 @@ pub(crate) struct Wal {
     begin_count: u64,
     /// The header, until the first entry after it is written.
     header: Option<[u8; HEADER_LEN]>,
+    /// The length of a half in bytes.
+    half_len: usize,
     /// Where the next entry begins, and where its half ends.
     end: usize,
     half_end: usize,
@@ -102,14 +101,16 @@ impl Wal {
     /// The system's error, `AlreadyExists` if there is a file already.
     pub(crate) fn create(location: &dyn LogLocation, mode: LockMode) -> io::Result<Self> {
         let id = random_id()?;
+        let half_len = location.half_len();
         Ok(Self {
-            file: location.create(mode, WAL_LEN)?,
+            file: location.create(mode)?,
+            half_len,
             database: [0; 16],
             nonce: *id.first_chunk().expect("an id has 16 bytes"),
             begin_count: 0,
             header: None,
             end: 0,
-            half_end: WAL_LEN,
+            half_end: 2 * half_len,
             filled: [0; 2],
             last: Checksum(0),
             last_entry: Checksum(0),
@@ -146,18 +147,18 @@ impl Wal {
         self.last = Checksum(number_at(&header, HEADER_LEN - 8));
         // A half without an entry since it began is used again.
         let start = match self.header {
-            Some(_) => self.half_end - HALF_LEN,
-            None => self.half_end % WAL_LEN,
+            Some(_) => self.half_end - self.half_len,
+            None => self.half_end % (2 * self.half_len),
         };
         self.header = Some(header);
         self.end = start + HEADER_LEN;
-        self.half_end = start + HALF_LEN;
+        self.half_end = start + self.half_len;
     }
 
     /// The part of the half that is used, in hundredths.
     pub(crate) fn fill(&self) -> usize {
-        let used = self.end + HALF_LEN - self.half_end;
-        used * 100 / HALF_LEN
+        let used = self.end + self.half_len - self.half_end;
+        used * 100 / self.half_len
     }
 
     /// The commits that the older half in use follows, and the present one. The entries count if
@@ -181,19 +182,19 @@ impl Wal {
     /// Erases the entries after a place, as far as the system takes that. No more are appended.
     pub(crate) fn cut(&mut self, position: WalPosition) {
         self.unwritten.forget();
-        let start = self.half_end - HALF_LEN;
+        let start = self.half_end - self.half_len;
         let is_in_this_half = (start + HEADER_LEN..=self.half_end).contains(&position.end);
-        let used = position.end % HALF_LEN;
+        let used = position.end % self.half_len;
         let has_entry = used >= HEADER_LEN;
         let next = [position.end, position.end.next_multiple_of(BLOCK_LEN)];
         let heads = next
             .into_iter()
-            .filter(|at| has_entry && at % HALF_LEN >= used);
+            .filter(|at| has_entry && at % self.half_len >= used);
         let header = (!is_in_this_half).then_some(start);
         let is_filled = |at: &usize| {
-            let end = at % HALF_LEN + ENTRY_HEAD_LEN;
+            let end = at % self.half_len + ENTRY_HEAD_LEN;
             self.filled
-                .get(at / HALF_LEN)
+                .get(at / self.half_len)
                 .is_some_and(|filled| end <= *filled)
         };
         for at in heads.chain(header).filter(is_filled) {
@@ -211,8 +212,8 @@ impl Wal {
         if end > self.half_end {
             return false;
         }
-        let start = self.half_end - HALF_LEN;
-        let filled = &mut self.filled[start / HALF_LEN];
+        let start = self.half_end - self.half_len;
+        let filled = &mut self.filled[start / self.half_len];
         while start + *filled < end {
             let part = start + *filled..start + *filled + FILL_LEN;
             if self.file.fill(part).is_err() {

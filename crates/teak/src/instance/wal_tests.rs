@@ -106,7 +106,7 @@ fn a_full_half_is_not_cut() {
         key: b"ash",
         value: Some(value),
     };
-    let rest = HALF_LEN - HEADER_LEN - ENTRY_HEAD_LEN - operations(&[empty(b"")]).len();
+    let rest = half_len() - HEADER_LEN - ENTRY_HEAD_LEN - operations(&[empty(b"")]).len();
     let value = vec![1; rest];
     append(&mut wal, empty(&value));
     assert_eq!(wal.fill(), 100);
@@ -227,7 +227,7 @@ fn other_files_are_left_alone() {
 fn a_log_without_entries_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.teak-wal");
-    for len in [0, 100, WAL_LEN] {
+    for len in [0, 100, 2 * half_len()] {
         std::fs::write(&path, vec![0; len]).unwrap();
         let mut left = left_at(&path, &record());
         assert_eq!(left.commit_count(), 0);
@@ -235,6 +235,10 @@ fn a_log_without_entries_is_replaced() {
         assert!(!path.exists());
     }
     Wal::create(&path, LockMode::Masked(0o600)).unwrap();
+}
+
+fn half_len() -> usize {
+    PathBuf::new().half_len()
 }
 
 /// The record of the commit that merged all entries of the log so far.
@@ -312,7 +316,7 @@ fn a_half_without_entries_is_used_again() {
 #[test]
 fn a_half_takes_entries_while_there_is_room() {
     let (_directory, path, mut wal) = begun();
-    let value = "v".repeat(8000);
+    let value = "v".repeat(32_000);
     let mut counts = [0; 2];
     for count in &mut counts {
         while wal.make_room(&operations(&[change("key", Some(&value))]), false) {
@@ -321,10 +325,13 @@ fn a_half_takes_entries_while_there_is_room() {
         }
         wal.turn_over(TransactionId(record().transaction.0 + *count));
     }
-    assert_eq!(counts, [522, 522]);
+    assert_eq!(counts, [523, 523]);
     let left = left_at(&path, &record());
-    assert_eq!(left.commit_count(), 1044);
-    assert_eq!(std::fs::metadata(&path).unwrap().len(), WAL_LEN as u64);
+    assert_eq!(left.commit_count(), 1046);
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().len(),
+        2 * half_len() as u64
+    );
 }
 
 /// A half gets blocks as it needs them, and keeps them when the other one is used.
@@ -343,7 +350,7 @@ fn a_log_grows_with_its_entries() {
     assert_eq!(len(), 2 * FILL_LEN as u64);
     wal.turn_over(TransactionId(record().transaction.0 + 33));
     add(&mut wal);
-    assert_eq!(len(), (HALF_LEN + FILL_LEN) as u64);
+    assert_eq!(len(), (half_len() + FILL_LEN) as u64);
 }
 
 /// Appends the entry of a durable commit, and returns whether it is kept in memory.

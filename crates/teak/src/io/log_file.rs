@@ -7,7 +7,7 @@ use super::{
     file::{directory_of, flush_directory},
     held_file::HeldFile,
     lock_header::{LockMode, set_permissions},
-    log_storage::{BLOCK_LEN, LogLocation, LogPart, LogStorage},
+    log_storage::{BLOCK_LEN, HALF_LEN, LogLocation, LogPart, LogStorage},
     mapped_log::MappedLog,
     sys::{self, Access, FileAt, FlushExtent, Links},
     system::refuse_file_len,
@@ -57,7 +57,7 @@ fn is_unsupported(kind: ErrorKind) -> bool {
 }
 
 impl LogFile {
-    fn create(path: &Path, mode: LockMode, len_max: usize) -> io::Result<Self> {
+    fn create(path: &Path, mode: LockMode) -> io::Result<Self> {
         let file = sys::create_new(path, mode.bits() & 0o777)?;
         let made =
             set_permissions(&file, mode).and_then(|()| HeldFile::new(file, Access::ReadWrite));
@@ -66,7 +66,7 @@ impl LogFile {
         }
         let file = made?;
         Ok(Self {
-            mapped: MappedLog::new(&file, len_max).map(Mutex::new),
+            mapped: MappedLog::new(&file, 2 * HALF_LEN).map(Mutex::new),
             file,
             path: path.to_path_buf(),
             is_named: AtomicBool::new(false),
@@ -207,11 +207,15 @@ impl LogLocation for PathBuf {
         self
     }
 
-    fn create(&self, mode: LockMode, len_max: usize) -> io::Result<Arc<dyn LogStorage>> {
-        Ok(Arc::new(LogFile::create(self, mode, len_max)?))
+    fn half_len(&self) -> usize {
+        HALF_LEN
     }
 
-    fn read(&self, len_max: usize) -> io::Result<Option<Vec<u8>>> {
+    fn create(&self, mode: LockMode) -> io::Result<Arc<dyn LogStorage>> {
+        Ok(Arc::new(LogFile::create(self, mode)?))
+    }
+
+    fn read(&self) -> io::Result<Option<Vec<u8>>> {
         match fs::symlink_metadata(self) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -223,8 +227,7 @@ impl LogLocation for PathBuf {
             opened => opened?,
         };
         let mut content = Vec::new();
-        debug_assert!(len_max > 0, "an empty log is recognised by its length");
-        file.take(len_max as u64).read_to_end(&mut content)?;
+        file.take(2 * HALF_LEN as u64).read_to_end(&mut content)?;
         Ok(Some(content))
     }
 

@@ -6,6 +6,9 @@ use std::{fmt::Debug, io, ops::Range, path::Path, sync::Arc};
 /// The unit of writes to the disk.
 pub(crate) const BLOCK_LEN: usize = 512;
 
+/// The length of a half of a log in a file in bytes. An opening reads at most two of them.
+pub(crate) const HALF_LEN: usize = 16 << 20;
+
 /// Bytes for the log from the beginning of a block on.
 #[derive(Default, Debug)]
 pub(crate) struct LogPart {
@@ -24,20 +27,23 @@ pub(crate) trait LogLocation: Send + Sync + Debug {
     /// The path, for messages.
     fn path(&self) -> &Path;
 
-    /// Creates an empty file, which gets at most `len_max` bytes.
+    /// The length of each of its two halves in bytes.
+    fn half_len(&self) -> usize;
+
+    /// Creates an empty file, which gets at most two halves.
     ///
     /// # Errors
     ///
     /// - `AlreadyExists` if there is a file already.
     /// - The system's error.
-    fn create(&self, mode: LockMode, len_max: usize) -> io::Result<Arc<dyn LogStorage>>;
+    fn create(&self, mode: LockMode) -> io::Result<Arc<dyn LogStorage>>;
 
-    /// The content of the log, at most `len_max` bytes; `None` if there is no regular file.
+    /// The content of the log, at most two halves; `None` if there is no regular file.
     ///
     /// # Errors
     ///
     /// The system's error.
-    fn read(&self, len_max: usize) -> io::Result<Option<Vec<u8>>>;
+    fn read(&self) -> io::Result<Option<Vec<u8>>>;
 
     /// Removes the file, and returns when that is on the disk.
     ///

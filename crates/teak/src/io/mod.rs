@@ -77,7 +77,7 @@ pub(crate) use key_buffer::KeyBuffer;
 pub(crate) use lock_file::{GateGuard, LockFile};
 pub(crate) use lock_file_name::{is_open_here, without_suffix};
 pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
-pub(crate) use log_storage::{BLOCK_LEN, LogLocation, LogPart, LogStorage};
+pub(crate) use log_storage::{BLOCK_LEN, HALF_LEN, LogLocation, LogPart, LogStorage};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory};
 pub(crate) use pinned::Pinned;

@@ -9,11 +9,10 @@ use crate::instance::{
         limits::{CAPACITY_MAX, CAPACITY_OF_SMALL_TREES, MergeBy},
     },
     small_changes::SmallChanges,
-    wal::WAL_LEN,
 };
 use crate::{
     Result, TransactionId,
-    io::{FILE_MODE, LockMode, free_bytes},
+    io::{FILE_MODE, HALF_LEN, LockMode, free_bytes},
     planted::planted,
     record::durability::Durability,
 };
@@ -229,7 +228,7 @@ pub(super) fn memtable_capacity(engine: &Engine, writer: &HeldWriterLock) -> Opt
     let rest = rest.saturating_add(writer.space.ready_count());
     let free = free_bytes(&engine.file.path).unwrap_or(u64::MAX);
     // The log may grow.
-    let free = free.saturating_sub(WAL_LEN as u64);
+    let free = free.saturating_sub(2 * HALF_LEN as u64);
     // Each merge also works on dropped tables, the end of the file, and the free-space map.
     let pages = rest.min(free / page_size).saturating_sub(PAGES_MIN / 2);
     let live_pages = writer.space.used_count() - writer.space.pending_count();

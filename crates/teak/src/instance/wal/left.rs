@@ -1,7 +1,7 @@
 //! The log that a process left: which of its entries follow a commit in the trees.
 
 use super::{
-    Change, HALF_LEN, HEADER_LEN, MAGIC, Predecessor, WAL_LEN,
+    Change, HEADER_LEN, MAGIC, Predecessor,
     entry::{changes_of, entry_after, number_at},
     header_of, named_by,
 };
@@ -31,11 +31,14 @@ impl LeftWal {
     /// [`Error::Io`] if the file cannot be read.
     pub(crate) fn read(location: &Arc<dyn LogLocation>, record: &Record) -> Result<Self> {
         let failed = |error| Error::io("reading the write-ahead log")(error).at(location.path());
-        let content = location.read(WAL_LEN).map_err(failed)?;
-        let Some(content) = content.filter(|content| is_log(content)) else {
+        let content = location.read().map_err(failed)?;
+        let half_len = location.half_len();
+        let Some(content) = content.filter(|content| is_log(content, half_len)) else {
             return Ok(Self::default());
         };
-        let halves = [0, HALF_LEN].map(|start| Half::read(&content, start, record));
+        let (first, second) = content.split_at(half_len.min(content.len()));
+        let halves = [(0, first), (half_len, second)];
+        let halves = halves.map(|(start, half)| Half::read(half, start, record));
         let [first, second] = &halves;
         let in_order = [(first, second), (second, first)];
         let following = in_order.map(|(half, other)| entries_after(record, half, other));
@@ -82,9 +85,7 @@ struct Half {
 
 impl Half {
     /// Reads the half that begins at `start`; `None` if it is not of the database of `record`.
-    fn read(content: &[u8], start: usize, record: &Record) -> Option<Self> {
-        let half = content.get(start..)?;
-        let half = &half[..half.len().min(HALF_LEN)];
+    fn read(half: &[u8], start: usize, record: &Record) -> Option<Self> {
         let header = half.first_chunk::<HEADER_LEN>()?;
         let predecessor = Predecessor {
             transaction: TransactionId(number_at(header, 24)),
@@ -167,8 +168,8 @@ fn entries_after(record: &Record, half: &Option<Half>, other: &Option<Half>) -> 
 
 /// Whether a file is a log. Of each half the first entry may not have been written, or was lost in
 /// a power cut.
-fn is_log(content: &[u8]) -> bool {
-    let mut halves = content.chunks(HALF_LEN);
+fn is_log(content: &[u8], half_len: usize) -> bool {
+    let mut halves = content.chunks(half_len);
     halves.all(|half| {
         // Without the version of its layout.
         let head = &half[..half.len().min(MAGIC.len() - 1)];
@@ -179,8 +180,8 @@ fn is_log(content: &[u8]) -> bool {
 /// Removes the log of a database that was deleted.
 pub(crate) fn remove_log_of(path: &Path) {
     if let Some(log) = log_path(path)
-        && let Ok(Some(content)) = log.read(WAL_LEN)
-        && is_log(&content)
+        && let Ok(Some(content)) = log.read()
+        && is_log(&content, log.half_len())
     {
         // It is ignored if it stays.
         let _ = remove_file(&log);

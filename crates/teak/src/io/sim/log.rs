@@ -131,7 +131,12 @@ impl LogLocation for SimDisk {
         Path::new("simulated-wal")
     }
 
-    fn create(&self, _mode: LockMode, _len_max: usize) -> io::Result<Arc<dyn LogStorage>> {
+    /// Short, so that workloads use both halves, and many images can be made of it.
+    fn half_len(&self) -> usize {
+        512 << 10
+    }
+
+    fn create(&self, _mode: LockMode) -> io::Result<Arc<dyn LogStorage>> {
         let mut state = self.state()?;
         state.faults.count_call(Call::LogCreate)?;
         if !state.log().content.is_empty() {
@@ -144,9 +149,8 @@ impl LogLocation for SimDisk {
         }))
     }
 
-    fn read(&self, len_max: usize) -> io::Result<Option<Vec<u8>>> {
-        let mut content = self.log();
-        content.truncate(len_max);
+    fn read(&self) -> io::Result<Option<Vec<u8>>> {
+        let content = self.log();
         Ok(Some(content).filter(|content| !content.is_empty()))
     }
 

@@ -12,7 +12,7 @@ use std::{io::IoSlice, sync::Arc};
 /// A disk whose file has one block, with a log of two blocks that is on the disk.
 fn created() -> (SimDisk, Arc<dyn LogStorage>) {
     let disk = SimDisk::from_image(vec![b'a'; BLOCK_LEN], 1 << 16).with_log(Vec::new());
-    let log = disk.create(LockMode::Masked(0o600), 2 * BLOCK_LEN).unwrap();
+    let log = disk.create(LockMode::Masked(0o600)).unwrap();
     log.fill(0..2 * BLOCK_LEN).unwrap();
     log.flush_name().unwrap();
     (disk, log)
@@ -118,7 +118,7 @@ fn a_failed_flush_forgets_written_bytes() {
 #[test]
 fn a_log_is_there_for_certain_when_its_name_is_on_the_disk() {
     let disk = SimDisk::new(1 << 16).with_log(Vec::new());
-    let log = disk.create(LockMode::Masked(0o600), 2 * BLOCK_LEN).unwrap();
+    let log = disk.create(LockMode::Masked(0o600)).unwrap();
     disk.fail_on(disk.calls(), Fault::DISK_FULL);
     assert!(log.fill(0..2 * BLOCK_LEN).is_err());
     assert_eq!(disk.log(), []);
@@ -126,7 +126,7 @@ fn a_log_is_there_for_certain_when_its_name_is_on_the_disk() {
     assert_eq!(logs_now(&disk), ["", ".."]);
     log.flush_name().unwrap();
     assert_eq!(logs_now(&disk), [".."]);
-    assert!(disk.create(LockMode::Masked(0o600), 1).is_err());
+    assert!(disk.create(LockMode::Masked(0o600)).is_err());
     LogStorage::remove(&*log);
     assert_eq!(disk.log(), []);
     assert_eq!(logs_now(&disk), ["", ".."]);

@@ -113,14 +113,14 @@ const PARALLEL_STEPS: &[CiStep] = &[
     step("instructions", "cargo xtask instructions"),
     step(
         "mutate",
-        "cargo xtask mutate --files 20000 --forged 5000 --seed 1 --programs BUILT",
+        "cargo xtask mutate --files 12000 --forged 3000 --seed 1 --programs BUILT",
     ),
     step("teeth", "cargo xtask teeth --programs BUILT"),
     step(
         "documentation for C",
         "cargo xtask docs-c --directory SCRATCH/docs-c",
     ),
-    step("model", "cargo xtask model --ops 400000 --seed 1"),
+    step("model", "cargo xtask model --ops 250000 --seed 1"),
     step("protocol", "cargo xtask protocol --commits 3 --mishaps 2"),
     step(
         "protocol of the memtable",
@@ -135,7 +135,7 @@ const PARALLEL_STEPS: &[CiStep] = &[
         "cargo xtask storm --seconds 30 --seed 1 --fork --meddle",
     ),
     step("memtable", "cargo xtask memtable --count 150 --seed 1"),
-    step("crash", "cargo xtask crash --images 200000 --seed 1"),
+    step("crash", "cargo xtask crash --images 120000 --seed 1"),
     step("faults", "cargo xtask faults --count 10000 --seed 1"),
     step(
         "limits",

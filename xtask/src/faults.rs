@@ -116,10 +116,9 @@ fn plan_script(seed: u64, number: u64) -> Result<FaultPlan> {
             episode.position
         );
     }
-    let cases = FaultCase::all(&calls, &mut rng)
-        .into_iter()
-        .enumerate()
-        .collect();
+    let mut cases = FaultCase::all(&calls, &mut rng);
+    cases.retain(|case| case.call >= episode.calls_before_faults as u64);
+    let cases = cases.into_iter().enumerate().collect();
     Ok(FaultPlan {
         number,
         script,

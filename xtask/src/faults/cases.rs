@@ -64,7 +64,13 @@ impl FaultCase {
                 FaultMode::ForEver,
                 FaultMode::KindForEver,
             ];
-            if matches!(kind, Call::Write | Call::WriteThrough) {
+            let writes = [
+                Call::Write,
+                Call::WriteThrough,
+                Call::LogWrite,
+                Call::LogWriteDirect,
+            ];
+            if writes.contains(kind) {
                 // The last of these writes all but about one byte of a record.
                 let written = [1, 64, 128, 200, 255][rng.usize(0..5)];
                 modes.push(FaultMode::ShortWrite(written));

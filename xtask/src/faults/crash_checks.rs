@@ -1,8 +1,8 @@
 //! Checks after a script, on a disk that works again.
 
 use super::{
-    episode::{BOOT, CAPACITY, FaultEpisode},
-    script::FaultScript,
+    episode::{BOOT, FaultEpisode},
+    script::{CAPACITY, FaultScript},
     soundness::{PossibleStates, commit_another, expect_sound},
 };
 use crate::{Context, Result};
@@ -45,11 +45,15 @@ fn cut_power(disk: &SimDisk, count: usize, rng: &mut Rng) -> impl Iterator<Item 
     let mut points = disk.crash_points(granularity);
     while points.advance().is_some() {}
     (0..count).map(move |index| {
-        let image = points.power_cut(&mut |count| match index {
+        let choice = &mut |count| match index {
             0 => 0,
             _ => rng.usize(0..count),
-        });
-        SimDisk::from_image(image, CAPACITY)
+        };
+        let disk = SimDisk::from_image(points.power_cut(choice), CAPACITY);
+        match points.log() {
+            Some(log) => disk.with_log(log.power_cut(choice)),
+            None => disk,
+        }
     })
 }
 

@@ -3,12 +3,16 @@
 //! The rules:
 //!
 //! 1. A call of the engine during which the disk failed returns the error of the disk. There are
-//!    two exceptions: growing may continue with a smaller step or with free pages, and releasing
-//!    previously dropped tables may wait until the disk has space.
+//!    three exceptions: growing may continue with a smaller step or with free pages, releasing
+//!    previously dropped tables may wait until the disk has space, and a commit for which there is
+//!    no room in the write-ahead log goes to the trees.
 //! 2. Any other call succeeds, unless the database is poisoned, the transaction is broken, or a
 //!    size limit is reached.
-//! 3. A database is poisoned exactly if writing a commit record or a flush failed.
+//! 3. A database is poisoned exactly if writing a commit record or a flush failed. A merge of small
+//!    commits may fail after the commit that it follows has succeeded; a later call says so.
 //! 4. A read returns the last acknowledged state, and a reader always returns its snapshot.
+
+mod classify;
 
 use super::{
     cases::FaultCase,
@@ -17,37 +21,15 @@ use super::{
     soundness::{PossibleStates, expect_sound, refuse_changes},
 };
 use crate::{Context, Result};
+use classify::{CallOutcome, POISONING, Refusal};
 use teak::{
     Database, Durability, Error, Recovery, WriteTxn,
     testing::{self, Call, SimDisk},
 };
 
 pub(super) const BOOT: [u8; 16] = [1; 16];
-/// The maximum file length of a script. Memory is allocated as the file grows. Allocators zero
-/// ranges of up to 32 MiB themselves, and get longer ones zeroed from the system.
-pub(super) const CAPACITY: usize = 40 << 20;
 /// States to inspect completely after a failure, for each script.
 const INSPECTIONS_MAX: usize = 4;
-
-/// The operations whose failure poisons the database.
-const POISONING: [&str; 3] = [
-    "writing the commit record",
-    "writing to the journal",
-    "flushing the file",
-];
-
-/// A correct result of a call of the engine.
-enum CallOutcome<T> {
-    Done(T),
-    /// Correctly refused.
-    Refused(Refusal),
-}
-
-enum Refusal {
-    /// Failed with the error of the disk, in this operation, after these failed calls.
-    Disk(&'static str, Vec<Call>),
-    Other,
-}
 
 /// A script that is being played.
 pub(super) struct FaultEpisode<'s> {
@@ -56,9 +38,13 @@ pub(super) struct FaultEpisode<'s> {
     errno: i32,
     pub(super) possible_states: PossibleStates,
     is_poisoned: bool,
+    /// Whether a merge has failed, which may have poisoned it.
+    has_failed_merge: bool,
     /// Whether a table was dropped, emptied or truncated.
     has_dropped: bool,
     reader: Option<FaultReader>,
+    /// Number of calls before those that may fail.
+    pub(super) calls_before_faults: usize,
     /// Failures of the disk that have been checked.
     failures_known: usize,
     inspections: usize,
@@ -70,7 +56,7 @@ pub(super) struct FaultEpisode<'s> {
 
 impl<'s> FaultEpisode<'s> {
     pub(super) fn new(script: &'s FaultScript, case: Option<&FaultCase>) -> Self {
-        let disk = SimDisk::new(CAPACITY);
+        let disk = script.new_disk();
         if let Some(case) = case {
             disk.fail_on(case.call, case.fault());
         }
@@ -80,8 +66,10 @@ impl<'s> FaultEpisode<'s> {
             errno: case.map_or(0, |case| case.fault().errno),
             possible_states: PossibleStates::default(),
             is_poisoned: false,
+            has_failed_merge: false,
             has_dropped: false,
             reader: None,
+            calls_before_faults: 0,
             failures_known: 0,
             inspections: 0,
             site: None,
@@ -101,6 +89,9 @@ impl<'s> FaultEpisode<'s> {
         };
         for (index, act) in self.script.acts.iter().enumerate() {
             self.position = format!("act {index}");
+            if index > 0 && index == self.script.acts_before_faults() {
+                self.calls_before_faults = self.disk.call_kinds().len();
+            }
             let failures = self.failures_known;
             if let ScriptAction::Reopen(leave) = act {
                 database = self.reopen(database, *leave)?;
@@ -113,6 +104,7 @@ impl<'s> FaultEpisode<'s> {
         }
         self.position = "the end".to_owned();
         self.inspections = 0;
+        self.merge(&database)?;
         self.inspect(&database)?;
         self.leave(database, CloseMode::Close)?;
         Ok(true)
@@ -128,6 +120,8 @@ impl<'s> FaultEpisode<'s> {
     fn act(&mut self, database: &Database, act: &ScriptAction) -> Result {
         match act {
             ScriptAction::Write(work) => self.write(database, work),
+            // Its first scan would merge.
+            ScriptAction::OpenReader if !self.merge(database)? => Ok(()),
             ScriptAction::OpenReader => {
                 let answer = self.classify(database.begin_read())?;
                 let CallOutcome::Done(txn) = answer else {
@@ -153,96 +147,17 @@ impl<'s> FaultEpisode<'s> {
         }
     }
 
-    /// Classifies the result of a call that does not grow the file.
-    fn classify<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
-        self.classify_failures(&[], result)
-    }
-
-    /// Classifies the result of a call that may grow the file or fill its holes. The engine tries
-    /// several modes for that.
-    fn classify_growing<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
-        self.classify_failures(&[Call::SetLen, Call::Allocate, Call::Mapping], result)
-    }
-
-    /// Like [`Self::classify`], for calls that truncate the file or punch holes. A failure changes
-    /// nothing. If tables were dropped, such a call releases some of their pages first.
-    fn classify_begin<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
-        let cutting = [Call::SetLen, Call::Punch];
-        match self.releases() {
-            true => {
-                let growing = [Call::Allocate, Call::Mapping];
-                self.classify_failures(&[&cutting, &growing, self.may_wait()].concat(), result)
-            }
-            false => self.classify_failures(&cutting, result),
+    /// Has small commits merged, if there is a log, so that reads make no calls that may fail.
+    /// Returns whether there are none any more.
+    fn merge(&mut self, database: &Database) -> Result<bool> {
+        if !self.script.has_log {
+            return Ok(true);
         }
-    }
-
-    /// Classifies the result of a commit, which may grow the file and release parts of dropped
-    /// tables.
-    fn classify_commit<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
-        let growing = [Call::SetLen, Call::Allocate, Call::Mapping];
-        match self.releases() {
-            true => self.classify_failures(&[&growing, self.may_wait()].concat(), result),
-            false => self.classify_failures(&growing, result),
+        let is_merged = matches!(self.classify(database.sync())?, CallOutcome::Done(()));
+        if is_merged {
+            self.possible_states.settle_acknowledged();
         }
-    }
-
-    /// Whether parts of dropped tables may remain.
-    fn releases(&self) -> bool {
-        self.has_dropped && self.script.releases_in_parts()
-    }
-
-    /// The calls that may fail during that release, which then waits until the disk has space.
-    fn may_wait(&self) -> &'static [Call] {
-        match [libc::ENOSPC, libc::EDQUOT].contains(&self.errno) {
-            true => &[Call::Write, Call::Writable],
-            false => &[],
-        }
-    }
-
-    fn classify_failures<T>(
-        &mut self,
-        harmless: &[Call],
-        result: teak::Result<T>,
-    ) -> Result<CallOutcome<T>> {
-        let failures = self.disk.failed_calls(self.failures_known);
-        self.failures_known += failures.len();
-        match result {
-            Ok(value) => {
-                if self.is_poisoned && !failures.is_empty() {
-                    bail!("something was written although the database is poisoned");
-                }
-                if failures.iter().any(|call| !harmless.contains(call)) {
-                    bail!("an error was swallowed, of {failures:?}");
-                }
-                if !failures.is_empty() {
-                    self.site.get_or_insert("growing, in another mode");
-                }
-                Ok(CallOutcome::Done(value))
-            }
-            Err(Error::Io {
-                operation, cause, ..
-            }) => {
-                if failures.is_empty() {
-                    bail!("an error without a cause: {operation}: {cause}");
-                }
-                if cause.raw_os_error() != Some(self.errno) {
-                    bail!("not the error of the disk: {cause}");
-                }
-                self.site.get_or_insert(operation);
-                if POISONING.contains(&operation) {
-                    self.is_poisoned = true;
-                }
-                Ok(CallOutcome::Refused(Refusal::Disk(operation, failures)))
-            }
-            Err(Error::Poisoned { .. }) if self.is_poisoned && failures.is_empty() => {
-                Ok(CallOutcome::Refused(Refusal::Other))
-            }
-            Err(Error::Full { .. }) if self.script.size_limit_bytes.is_some() => {
-                Ok(CallOutcome::Refused(Refusal::Other))
-            }
-            Err(error) => Err(failure!("the wrong error: {error} ({failures:?})")),
-        }
+        Ok(is_merged)
     }
 
     fn write(&mut self, database: &Database, work: &ScriptTransaction) -> Result {
@@ -281,7 +196,9 @@ impl<'s> FaultEpisode<'s> {
                 if POISONING.contains(&operation) =>
             {
                 self.possible_states.failed = Some(next);
-                self.possible_states.is_erased = !failures.contains(&Call::Write);
+                let erasing = [Call::Write, Call::LogWrite];
+                self.possible_states.is_erased =
+                    !failures.iter().any(|call| erasing.contains(call));
             }
             CallOutcome::Refused(_) => {}
         }
@@ -290,10 +207,13 @@ impl<'s> FaultEpisode<'s> {
 
     fn flush_count(&self) -> usize {
         let calls = self.disk.call_kinds();
-        calls
-            .iter()
-            .filter(|call| matches!(call, Call::Flush | Call::WriteThrough))
-            .count()
+        let flushing = [
+            Call::Flush,
+            Call::WriteThrough,
+            Call::LogFlush,
+            Call::LogWriteDirect,
+        ];
+        calls.iter().filter(|call| flushing.contains(call)).count()
     }
 
     /// A transaction that an error has broken can only be rolled back.
@@ -303,6 +223,7 @@ impl<'s> FaultEpisode<'s> {
         }
         match txn.commit() {
             Err(Error::TransactionBroken) => Ok(()),
+            Err(Error::Poisoned { .. }) if self.has_failed_merge => Ok(()),
             Err(error) => Err(failure!("committing a broken transaction: {error}")),
             Ok(_) => Err(failure!("a broken transaction was committed")),
         }
@@ -372,11 +293,13 @@ impl<'s> FaultEpisode<'s> {
         if self.inspections > INSPECTIONS_MAX {
             return Ok(());
         }
-        expect_sound(database, &[&self.possible_states.acknowledged])?;
+        if self.merge(database)? {
+            expect_sound(database, &[&self.possible_states.acknowledged])?;
+        }
         self.expect_reader_unchanged()?;
         // Check whether writes are refused, without a call that may fail.
         match database.sync() {
-            Err(Error::Poisoned { .. }) if !self.is_poisoned => {
+            Err(Error::Poisoned { .. }) if !self.is_poisoned && !self.has_failed_merge => {
                 Err(failure!("it is poisoned without a reason"))
             }
             Ok(()) if self.is_poisoned => Err(failure!("it should be poisoned")),
@@ -393,7 +316,7 @@ impl<'s> FaultEpisode<'s> {
     fn leave(&mut self, database: Database, leave: CloseMode) -> Result {
         self.expect_reader_unchanged()?;
         if leave == CloseMode::Close {
-            match self.classify(database.close())? {
+            match self.classify_end(database.close())? {
                 CallOutcome::Done(()) if self.is_poisoned => {
                     bail!("a poisoned database was closed");
                 }
@@ -417,7 +340,9 @@ impl<'s> FaultEpisode<'s> {
         if leave == CloseMode::KillThenRead {
             let options = self.script.options().read_only(true);
             let opened = testing::open(&self.disk, &options, false, BOOT);
-            if let CallOutcome::Done(database) = self.classify(opened)? {
+            // Commits that are only in the log have to be merged first.
+            let is_in_log = matches!(&opened, Err(Error::InvalidArgument(text)) if text.contains("write-ahead log"));
+            if !is_in_log && let CallOutcome::Done(database) = self.classify_end(opened)? {
                 expect_sound(&database, &self.possible_states.after_kill())?;
             }
         }
@@ -427,10 +352,10 @@ impl<'s> FaultEpisode<'s> {
     /// Opens the database after the end of another process. Repairs the disk if it keeps failing.
     pub(super) fn open(&mut self) -> Result<Database> {
         const TRIES: usize = 3;
-        self.is_poisoned = false;
+        (self.is_poisoned, self.has_failed_merge) = (false, false);
         for attempt in 0.. {
             let opened = testing::open(&self.disk, &self.script.options(), false, BOOT);
-            match self.classify(opened)? {
+            match self.classify_end(opened)? {
                 CallOutcome::Done(database) => return self.settle(database),
                 CallOutcome::Refused(_) if attempt < TRIES => {}
                 CallOutcome::Refused(_) => self.disk.heal(),
@@ -441,7 +366,7 @@ impl<'s> FaultEpisode<'s> {
 
     /// The state found by opening is durable from then on.
     fn settle(&mut self, database: Database) -> Result<Database> {
-        self.is_poisoned = false;
+        (self.is_poisoned, self.has_failed_merge) = (false, false);
         let possible = self.possible_states.after_kill();
         let found = expect_sound(&database, &possible)?.clone();
         if let Recovery::RolledBack { from, to, reason } = database.info().recovery

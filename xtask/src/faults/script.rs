@@ -4,7 +4,9 @@ use super::model::{self, FaultRecords, FaultTables, FaultValue, TABLE_COUNT};
 use crate::campaign::draw;
 use fastrand::Rng;
 use std::{sync::Arc, time::Duration};
-use teak::{Durability, Geometry, Options, Result, TableDef, WriteTxn, codec::Raw};
+use teak::{
+    Durability, Geometry, Options, Result, TableDef, WriteTxn, codec::Raw, testing::SimDisk,
+};
 
 /// All operations and options.
 pub(super) struct FaultScript {
@@ -12,6 +14,8 @@ pub(super) struct FaultScript {
     pub(super) write_memory_bytes: usize,
     pub(super) size_limit_bytes: Option<u64>,
     pub(super) acts: Vec<ScriptAction>,
+    /// Whether there is a write-ahead log for small commits.
+    pub(super) has_log: bool,
     geometry: Geometry,
     /// Tables with more pages are released in parts. `None` leaves this choice to the engine.
     release_at_once: Option<u64>,
@@ -100,6 +104,13 @@ pub(super) enum TableChange {
     Clear,
 }
 
+/// The maximum file length of a script. Memory is allocated as the file grows. Allocators zero
+/// ranges of up to 32 MiB themselves, and get longer ones zeroed from the system.
+pub(super) const CAPACITY: usize = 40 << 20;
+
+/// After so many durable commits to the tables, small ones go to the log.
+const DURABLE_BEFORE_LOG: usize = 18;
+
 /// The numbers that keys are made from.
 const DOMAIN: u32 = 400;
 
@@ -110,14 +121,40 @@ impl FaultScript {
         let act_count = rng.usize(8..18);
         // Keeps the other draws the same for each seed.
         let mut other = rng.clone();
+        let release_at_once = other.bool().then(|| 1 << other.u32(0..4));
+        let journal_bytes = page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)];
+        // The memtable expects more room than a limited file has.
+        let has_log = !is_limited && other.bool();
+        let mut draw_acts = |rng: &mut Rng| match has_log {
+            true => draw_acts_with_log(rng, &mut other, act_count),
+            false => (0..act_count).map(|_| draw_act(rng)).collect(),
+        };
         Self {
-            release_at_once: other.bool().then(|| 1 << other.u32(0..4)),
-            journal_bytes: page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)],
+            release_at_once,
+            journal_bytes,
+            has_log,
             page_size,
             write_memory_bytes: page_size * [4, 16, 1024][rng.usize(0..3)],
             size_limit_bytes: is_limited.then(|| page_size as u64 * rng.u64(24..80)),
-            acts: (0..act_count).map(|_| draw_act(rng)).collect(),
+            acts: draw_acts(rng),
             geometry: draw::geometry(rng, page_size),
+        }
+    }
+
+    /// The disk of a new database.
+    pub(super) fn new_disk(&self) -> SimDisk {
+        let disk = SimDisk::new(CAPACITY);
+        match self.has_log {
+            true => disk.with_log(Vec::new()),
+            false => disk,
+        }
+    }
+
+    /// Number of acts before those whose calls fail.
+    pub(super) fn acts_before_faults(&self) -> usize {
+        match self.has_log {
+            true => DURABLE_BEFORE_LOG,
+            false => 0,
         }
     }
 
@@ -138,6 +175,39 @@ impl FaultScript {
             None => options,
         }
     }
+}
+
+/// Acts with small commits in between, most of which go to the log.
+fn draw_acts_with_log(rng: &mut Rng, other: &mut Rng, count: usize) -> Vec<ScriptAction> {
+    let mut acts = draw_small_commits(other, Durability::Durable, DURABLE_BEFORE_LOG);
+    for _ in 0..count {
+        let durability = [Durability::Durable, Durability::Lazy][other.usize(0..2)];
+        let count = other.usize(0..4);
+        acts.extend(draw_small_commits(other, durability, count));
+        acts.push(draw_act(rng));
+    }
+    acts
+}
+
+fn draw_small_commits(rng: &mut Rng, durability: Durability, count: usize) -> Vec<ScriptAction> {
+    let mut draw = || {
+        let (first, count) = (rng.u32(0..DOMAIN), rng.u32(1..4));
+        let change = match rng.u8(0..4) {
+            0 => TableChange::Remove { first, count },
+            _ => TableChange::Put {
+                first,
+                count,
+                stride: 1,
+                value: draw_value(rng, count),
+            },
+        };
+        ScriptAction::Write(ScriptTransaction {
+            durability,
+            steps: vec![ScriptStep::Change(0, change)],
+            is_kept: true,
+        })
+    };
+    (0..count).map(|_| draw()).collect()
 }
 
 fn draw_act(rng: &mut Rng) -> ScriptAction {

@@ -5,7 +5,7 @@ use super::{
     tally::FaultTally,
 };
 use fastrand::Rng;
-use teak::testing::{self, Call, SimDisk};
+use teak::testing::{self, Call};
 
 #[test]
 fn a_short_campaign_finds_nothing() {
@@ -33,7 +33,7 @@ fn each_call_fails_in_each_mode() {
 #[test]
 fn another_state_is_a_violation() {
     let script = FaultScript::draw(&mut Rng::with_seed(1));
-    let disk = SimDisk::new(episode::CAPACITY);
+    let disk = script.new_disk();
     let database = testing::open(&disk, &script.options(), true, episode::BOOT).unwrap();
     let empty = model::FaultTables::new();
     soundness::expect_sound(&database, &[&empty]).unwrap();

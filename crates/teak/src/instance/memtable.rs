@@ -119,7 +119,8 @@ pub(crate) struct MemtableState {
     visible: TransactionId,
     /// The place after it in the log.
     visible_position: WalPosition,
-    /// The last durable commit in the log.
+    /// The last commit in the log, and the last durable one there.
+    last_logged: TransactionId,
     last_durable: TransactionId,
     /// With this many changes it should be merged.
     change_limit: usize,
@@ -278,6 +279,7 @@ impl Memtable {
             state.newer_since = Some(Instant::now());
         }
         state.newer.add(id, changes);
+        state.last_logged = id;
         match durability.is_seen_at_once() {
             true => state.show(id, state.position()),
             false => state.last_durable = id,

@@ -66,32 +66,50 @@ impl Begun {
         limit: Option<Duration>,
         durability: Option<Durability>,
     ) -> Result<Option<Self>> {
-        if !engine.memtable.is_wanted(durability) || engine.committer.events.is_wanted() {
+        if engine.committer.events.is_wanted() {
             return Ok(WriteTransaction::begin_within(engine, limit, None)?.map(Self::Whole));
         }
         let Some(permit) = engine.try_acquire_permit(limit)? else {
             return Ok(None);
         };
-        if limit.is_none() && engine.memtable.expects(durability) == Durability::Durable {
+        // Not before: while many threads wait for the permit, commits begin to go to the memtable.
+        let is_small = engine.memtable.is_wanted(durability);
+        let is_durable = engine.memtable.expects(durability) == Durability::Durable;
+        if is_small && limit.is_none() && is_durable {
             settle_newest(engine)?;
         }
         let backlog = match limit {
             None => DropBacklog::All,
             Some(_) => DropBacklog::Some,
         };
-        SmallTransaction::begin(engine, permit, backlog).map(Some)
+        if is_small {
+            return SmallTransaction::begin(engine, permit, backlog).map(Some);
+        }
+        Self::begin_whole(engine, permit, backlog).map(Some)
+    }
+
+    fn begin_whole(
+        engine: &Arc<Engine>,
+        permit: WriterPermit,
+        backlog: DropBacklog,
+    ) -> Result<Self> {
+        let writer = engine.writer_of(permit)?;
+        WriteTransaction::begin_in(engine, writer, backlog).map(Self::Whole)
     }
 }
 
-/// Waits until the newest commit is durable, if it has to be the base of the log. Without that,
+/// Waits until the newest commit is durable, if the log has to begin after it. Without that,
 /// threads that commit durably to the trees would go on there: the newest commit of one is still
 /// being flushed when the next one begins. The caller has the permit.
 fn settle_newest(engine: &Arc<Engine>) -> Result<()> {
+    let (newest, durable) = (engine.committer.newest(), engine.durable_in_trees());
     let memtable = engine.memtable.lock();
-    let is_to_begin = memtable.is_empty() && memtable.is_usable() && is_alone(engine);
+    let is_to_begin = memtable.is_empty()
+        && memtable.is_usable()
+        && !memtable.goes_on_after(newest, durable)
+        && is_alone(engine);
     drop(memtable);
-    let newest = engine.committer.newest();
-    if !is_to_begin || engine.durable_in_trees() >= newest {
+    if !is_to_begin || durable >= newest {
         return Ok(());
     }
     let settled = engine.committer.wait_without_waking(newest);
@@ -145,8 +163,7 @@ impl SmallTransaction {
         };
         let Some(base) = base else {
             drop(memtable);
-            let writer = engine.writer_of(permit)?;
-            return WriteTransaction::begin_in(engine, writer, backlog).map(Begun::Whole);
+            return Begun::begin_whole(engine, permit, backlog);
         };
         let last = memtable.last().unwrap_or(base.transaction());
         debug_assert!(

@@ -188,16 +188,20 @@ fn begin_memtable(
         engine.memtable.pause();
         return Ok(false);
     };
-    // Beginning writes over a half of the log.
-    let is_log_needed = memtable.is_log_needed(engine.durable_in_trees()) && !planted!(LogReused);
-    if base.transaction().next() != id || is_log_needed {
+    let durable = engine.durable_in_trees();
+    // If the log begins again, that writes over a half.
+    let is_in_the_way = memtable.is_log_needed(durable)
+        && !memtable.goes_on_after(base.transaction(), durable)
+        && !planted!(LogReused);
+    if base.transaction().next() != id || is_in_the_way {
         return Ok(false);
     }
     if let Some(shared) = &engine.committer.shared {
         shared.region.set_memtable_owner(shared.me());
     }
     let mode = || LockMode::for_database(&engine.file.path, FILE_MODE);
-    let is_begun = is_alone(engine) && memtable.begin(base, mode) && engine.merge_later().is_ok();
+    let is_begun =
+        is_alone(engine) && memtable.begin(base, durable, mode) && engine.merge_later().is_ok();
     match is_begun {
         true => {
             assert!(memtable.is_empty(), "it gets its first commit after this");

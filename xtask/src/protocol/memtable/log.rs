@@ -10,13 +10,20 @@ use super::{
 };
 use crate::protocol::state::{Location, only};
 
-/// Begins the log of an empty memtable after the newest commit in the trees. Returns `false` if
-/// commits have to go to the trees.
+/// Begins the log of an empty memtable after the newest commit in the trees, or goes on after that.
+/// Returns `false` if commits have to go to the trees.
 pub(super) fn begin(model: &mut LogModel, engine: &mut LogEngine, rules: &LogRules) -> bool {
     let base = model.newest().state;
     let is_hidden = engine.published != base && !rules.has(PlantedInLog::FollowsHidden);
-    if is_hidden || is_log_needed(engine) && !rules.has(PlantedInLog::LogBegunAgain) {
+    if is_hidden {
         return false;
+    }
+    if is_log_needed(engine) && !rules.has(PlantedInLog::LogBegunAgain) {
+        let goes_on = ends_with(model, engine, base);
+        if goes_on {
+            engine.seen = seen_end(engine);
+        }
+        return goes_on;
     }
     let transaction = transaction_of(base);
     let start = match engine.log {
@@ -42,6 +49,15 @@ pub(super) fn begin(model: &mut LogModel, engine: &mut LogEngine, rules: &LogRul
         last_entry,
     };
     true
+}
+
+/// Whether the last entry of the log has made this state.
+fn ends_with(model: &LogModel, engine: &LogEngine, state: CommitSet) -> bool {
+    let last = engine.log.map_or(0, |log| log.last_entry);
+    let entry = usize::from(last).checked_sub(1);
+    entry.is_some_and(|entry| {
+        matches!(model.contents[entry], LogContent::Entry { commit, before, .. } if before | commit == state)
+    })
 }
 
 /// Continues in the other half, after the last entry.

@@ -161,3 +161,40 @@ fn after_a_batch_that_becomes_whole_some_transactions_begin_as_whole_ones() {
     assert!(database.begin_write().unwrap().small().is_none());
     commit_small(&database, &words, "fir", b"new");
 }
+
+/// Some of its records were changed already.
+#[test]
+fn a_batch_that_meets_a_damaged_leaf_leaves_nothing() {
+    let (directory, database, words) = database();
+    let mut txn = database.begin_write().unwrap();
+    let keys: Vec<_> = (0..2000).map(|number| format!("{number:04}")).collect();
+    for key in &keys {
+        let text = format!("the text of {key}, which is in one of many leaves");
+        words.insert(&mut txn, key, text.as_bytes()).unwrap();
+    }
+    txn.commit().unwrap();
+    database.close().unwrap();
+    let path = directory.path().join("x.teak");
+    let mut file = fs::read(&path).unwrap();
+    let text = b"the text of 1000";
+    let starts = 0..file.len() - text.len();
+    let damaged: Vec<_> = starts.filter(|&at| file[at..].starts_with(text)).collect();
+    damaged.into_iter().for_each(|at| file[at] ^= 1);
+    fs::write(&path, file).unwrap();
+
+    let database = open(directory.path());
+    let mut txn = small(&database);
+    let words: Words = txn.open_table("words").unwrap();
+    let pairs: Vec<_> = (keys.iter().rev().step_by(4))
+        .map(|key| (key, b"new"))
+        .collect();
+    let damage = words.insert_many(&mut txn, &pairs);
+    assert!(matches!(damage, Err(Error::Corrupted { .. })), "{damage:?}");
+    assert!(matches!(txn.commit(), Err(Error::TransactionBroken)));
+    let read = database.begin_read().unwrap();
+    let last = words.get(&read, "1999").unwrap();
+    assert!(last.is_some_and(|text| text.starts_with(b"the text of 1999")));
+    commit_small(&database, &words, "0000", b"new");
+    let read = database.begin_read().unwrap();
+    assert_eq!(words.get(&read, "0000").unwrap(), Some(&b"new"[..]));
+}

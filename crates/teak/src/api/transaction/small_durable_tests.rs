@@ -299,3 +299,80 @@ fn closing_keeps_small_durable_commits() {
         assert_eq!(words.get(&read, "ash").unwrap(), Some(&[59][..]));
     }
 }
+
+/// Whether the log goes on after the newest commit in the trees, if that is not on the disk yet.
+fn goes_on(database: &Database) -> bool {
+    let engine = database.opening.engine();
+    let newest = engine.committer.newest();
+    let memtable = engine.memtable.lock();
+    memtable.goes_on_after(newest, TransactionId(0))
+}
+
+/// Each scan would cost a flush of the trees.
+#[test]
+fn durable_commits_go_on_in_the_log_after_a_merge() {
+    let (directory, database, words) = durable_database();
+    database.sync().unwrap();
+    for number in 0..5 {
+        put(&database, &words, "elm", &[number]);
+    }
+    put(&database, &words, "elm", b"first");
+    let before = database.durable_in_trees();
+    let file = fs::read(directory.path().join("x.teak")).unwrap();
+    for (word, text) in [("fir", b"second"), ("oak", b"third!")] {
+        let read = database.begin_read().unwrap();
+        words.iter(&read).unwrap().for_each(|record| {
+            record.unwrap();
+        });
+        assert!(goes_on(&database));
+        // Enough for a merge to be worth while.
+        for number in 0..5 {
+            put(&database, &words, word, &[number]);
+        }
+        let last = put(&database, &words, word, text);
+        assert!(durable_commit(&database) >= last);
+    }
+    // The trees may have been flushed meanwhile.
+    if database.durable_in_trees() != before {
+        return;
+    }
+    // A power cut that loses the trees, and a kill.
+    let cut = tempfile::tempdir().unwrap();
+    fs::write(cut.path().join("x.teak"), file).unwrap();
+    let log = directory.path().join("x.teak-wal");
+    fs::copy(log, cut.path().join("x.teak-wal")).unwrap();
+    for directory in [cut, left_files(directory.path())] {
+        let database = Database::open(directory.path().join("x.teak")).unwrap();
+        let read = database.begin_read().unwrap();
+        assert_eq!(words.get(&read, "elm").unwrap(), Some(&b"first"[..]));
+        assert_eq!(words.get(&read, "fir").unwrap(), Some(&b"second"[..]));
+        assert_eq!(words.get(&read, "oak").unwrap(), Some(&b"third!"[..]));
+        check(&database);
+    }
+}
+
+/// The log does not have the commit in between.
+#[test]
+fn the_log_does_not_go_on_after_another_commit() {
+    let (directory, database, words) = durable_database();
+    put(&database, &words, "elm", b"first");
+    let mut txn = database.begin_write().unwrap();
+    assert_eq!(words.len(&txn).unwrap(), 2);
+    words.insert(&mut txn, "fir", b"in the trees").unwrap();
+    txn.set_durability(Durability::Lazy);
+    txn.commit().unwrap();
+    assert!(!goes_on(&database));
+    let last = put(&database, &words, "oak", b"later");
+    assert!(durable_commit(&database) >= last);
+    let copy = left_files(directory.path());
+    let database = Database::open(copy.path().join("x.teak")).unwrap();
+    let read = database.begin_read().unwrap();
+    for (word, text) in [
+        ("elm", &b"first"[..]),
+        ("fir", b"in the trees"),
+        ("oak", b"later"),
+    ] {
+        assert_eq!(words.get(&read, word).unwrap(), Some(text));
+    }
+    check(&database);
+}

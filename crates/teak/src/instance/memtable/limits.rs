@@ -12,6 +12,9 @@ pub(crate) const CHANGES_MAX: usize = 32768;
 /// threads may be adding theirs.
 pub(crate) const CAPACITY_MAX: usize = 2 * CHANGES_MAX + 16 * SMALL_CHANGES_MAX;
 pub(super) const CHANGES_MIN: usize = 8;
+/// With each other merge it becomes so many times as large: few merges after many readers are
+/// small. Each copies a leaf for nearly each change, and is flushed if commits are durable.
+const GROWTH: usize = 8;
 /// The most changes in it with trees of few pages, of which half are merged at once.
 pub(crate) const CAPACITY_OF_SMALL_TREES: usize = 2 * 8192 + SMALL_CHANGES_MAX;
 /// With this many commits it is merged while the file is being made shorter.
@@ -51,7 +54,7 @@ impl MemtableState {
     pub(super) fn note_merge(&mut self, is_for_reader: bool) {
         let limit = match is_for_reader {
             true => self.change_limit / 2,
-            false => self.change_limit * 2,
+            false => self.change_limit.max(CHANGES_MIN) * GROWTH,
         };
         self.change_limit = limit.clamp(CHANGES_MIN, CHANGES_MAX);
     }

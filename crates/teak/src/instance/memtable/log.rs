@@ -24,13 +24,21 @@ pub(crate) struct LogFlushTarget {
 }
 
 impl MemtableState {
-    /// Begins to add commits after `base`, and creates the log if there is none. Returns `false` if
-    /// that is impossible; the memtable is not used any more then.
-    pub(crate) fn begin(&mut self, base: Arc<Snapshot>, mode: impl FnOnce() -> LockMode) -> bool {
+    /// Begins to add commits after `base`, and creates the log if there is none. The log begins
+    /// again if no durable commit after `durable` needs it; otherwise it [goes
+    /// on](Self::goes_on_after). Returns `false` if that is impossible; the memtable is not used
+    /// any more then.
+    pub(crate) fn begin(
+        &mut self,
+        base: Arc<Snapshot>,
+        durable: TransactionId,
+        mode: impl FnOnce() -> LockMode,
+    ) -> bool {
         debug_assert!(self.is_empty(), "only an empty memtable gets another base");
         let Some(location) = &self.location else {
             return false;
         };
+        let goes_on = self.goes_on_after(base.transaction(), durable);
         if self.wal.is_none() {
             // Without a log commits go to the trees.
             match Wal::create(&**location, mode()) {
@@ -41,7 +49,9 @@ impl MemtableState {
                 }
             }
         }
-        if let Some(wal) = &mut self.wal {
+        if let Some(wal) = &mut self.wal
+            && !goes_on
+        {
             wal.begin(&base.record);
         }
         (self.visible, self.visible_position) = (base.transaction(), self.position());
@@ -99,6 +109,16 @@ impl MemtableState {
     /// the trees is `durable`.
     pub(crate) fn is_log_needed(&self, durable: TransactionId) -> bool {
         self.last_durable > durable
+    }
+
+    /// Whether the log goes on after the newest commit in the trees, which is `newest`: it ends
+    /// with that commit, and durable commits need what is there if the last one that is durable in
+    /// the trees is `durable`. So the newest commit need not be.
+    pub(crate) fn goes_on_after(&self, newest: TransactionId, durable: TransactionId) -> bool {
+        self.is_log_needed(durable)
+            && self.wal.is_some()
+            && self.last_logged == newest
+            && !planted!(LogReused)
     }
 
     /// Whether durable commits in the log need its older half.

@@ -7,6 +7,7 @@ mod cases;
 mod crash_checks;
 mod episode;
 mod model;
+mod outcome;
 mod script;
 mod soundness;
 mod tally;

@@ -12,16 +12,14 @@
 //!    commits may fail after the commit that it follows has succeeded; a later call says so.
 //! 4. A read returns the last acknowledged state, and a reader always returns its snapshot.
 
-mod classify;
-
 use super::{
     cases::FaultCase,
     model::{self, FaultReader, FaultTables},
+    outcome::{CallOutcome, LEADING_TO_TREES, MERGING, POISONING, Refusal},
     script::{self, CloseMode, FaultScript, ScriptAction, ScriptStep, ScriptTransaction},
     soundness::{PossibleStates, expect_sound, refuse_changes},
 };
 use crate::{Context, Result};
-use classify::{CallOutcome, POISONING, Refusal};
 use teak::{
     Database, Durability, Error, Recovery, WriteTxn,
     testing::{self, Call, SimDisk},
@@ -144,6 +142,124 @@ impl<'s> FaultEpisode<'s> {
                 Ok(())
             }
             ScriptAction::Reopen(_) => Ok(()),
+        }
+    }
+
+    /// Classifies the result of opening or closing, which may remove the log. Nobody needs it then,
+    /// and it may stay.
+    fn classify_end<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
+        match self.script.has_log {
+            true => {
+                let harmless = [Call::SetLen, Call::Punch, Call::Allocate, Call::Mapping];
+                self.classify_failures(&[&harmless[..], &[Call::LogFlush]].concat(), result)
+            }
+            false => self.classify(result),
+        }
+    }
+
+    /// Classifies the result of a call that does not grow the file, unless it merges small commits.
+    fn classify<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
+        match self.script.has_log {
+            true => self.classify_begin(result),
+            false => self.classify_failures(&[], result),
+        }
+    }
+
+    /// Classifies the result of a call that may grow the file or fill its holes. The engine tries
+    /// several modes for that.
+    fn classify_growing<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
+        self.classify_failures(&[Call::SetLen, Call::Allocate, Call::Mapping], result)
+    }
+
+    /// Like [`Self::classify`], for calls that truncate the file or punch holes. A failure changes
+    /// nothing. If tables were dropped, such a call releases some of their pages first.
+    fn classify_begin<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
+        let cutting = [Call::SetLen, Call::Punch];
+        let growing = [Call::Allocate, Call::Mapping];
+        match (self.releases(), self.script.has_log) {
+            (true, _) => {
+                self.classify_failures(&[&cutting, &growing, self.may_wait()].concat(), result)
+            }
+            (false, true) => self.classify_failures(&[cutting, growing].concat(), result),
+            (false, false) => self.classify_failures(&cutting, result),
+        }
+    }
+
+    /// Classifies the result of a commit, which may grow the file and release parts of dropped
+    /// tables.
+    fn classify_commit<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
+        let growing = [Call::SetLen, Call::Allocate, Call::Mapping];
+        match self.releases() {
+            true => self.classify_failures(&[&growing, self.may_wait()].concat(), result),
+            false => self.classify_failures(&growing, result),
+        }
+    }
+
+    /// Whether parts of dropped tables may remain.
+    fn releases(&self) -> bool {
+        self.has_dropped && self.script.releases_in_parts()
+    }
+
+    /// The calls that may fail during that release, which then waits until the disk has space.
+    fn may_wait(&self) -> &'static [Call] {
+        match [libc::ENOSPC, libc::EDQUOT].contains(&self.errno) {
+            true => &[Call::Write, Call::Writable],
+            false => &[],
+        }
+    }
+
+    fn classify_failures<T>(
+        &mut self,
+        harmless: &[Call],
+        result: teak::Result<T>,
+    ) -> Result<CallOutcome<T>> {
+        let failures = self.disk.failed_calls(self.failures_known);
+        self.failures_known += failures.len();
+        let is_of_merge = |call: &Call| MERGING.contains(call);
+        self.has_failed_merge |= self.script.has_log && failures.iter().any(is_of_merge);
+        match result {
+            Ok(value) => {
+                if self.is_poisoned && !failures.is_empty() {
+                    bail!("something was written although the database is poisoned");
+                }
+                let mut harmless = [harmless, &LEADING_TO_TREES].concat();
+                if self.script.has_log {
+                    harmless.extend(MERGING);
+                }
+                if failures.iter().any(|call| !harmless.contains(call)) {
+                    bail!("an error was swallowed, of {failures:?}");
+                }
+                if !failures.is_empty() {
+                    self.site.get_or_insert("growing, in another mode");
+                }
+                Ok(CallOutcome::Done(value))
+            }
+            Err(Error::Io {
+                operation, cause, ..
+            }) => {
+                if failures.is_empty() {
+                    bail!("an error without a cause: {operation}: {cause}");
+                }
+                if cause.raw_os_error() != Some(self.errno) {
+                    bail!("not the error of the disk: {cause}");
+                }
+                self.site.get_or_insert(operation);
+                if POISONING.contains(&operation) {
+                    self.is_poisoned = true;
+                }
+                Ok(CallOutcome::Refused(Refusal::Disk(operation, failures)))
+            }
+            Err(Error::Poisoned { .. }) if self.is_poisoned && failures.is_empty() => {
+                Ok(CallOutcome::Refused(Refusal::Other))
+            }
+            Err(Error::Poisoned { .. }) if self.has_failed_merge => {
+                self.is_poisoned = true;
+                Ok(CallOutcome::Refused(Refusal::Other))
+            }
+            Err(Error::Full { .. }) if self.script.size_limit_bytes.is_some() => {
+                Ok(CallOutcome::Refused(Refusal::Other))
+            }
+            Err(error) => Err(failure!("the wrong error: {error} ({failures:?})")),
         }
     }
 

@@ -124,6 +124,8 @@ pub(crate) struct MemtableState {
     last_durable: TransactionId,
     /// With this many changes it should be merged.
     change_limit: usize,
+    /// Whether the last merge was for a reader.
+    is_after_reader: bool,
     /// The most changes for which there is room in the file and on the disk.
     capacity: usize,
     /// Whether the file is being made shorter, which proceeds with commits in the trees.

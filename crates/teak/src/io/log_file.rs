@@ -97,6 +97,7 @@ impl LogStorage for LogFile {
             part.start.is_multiple_of(PIECE_LEN),
             "a part begins with a page of the system"
         );
+        debug_assert!(part.end <= 2 * HALF_LEN, "the log has two halves");
         // One large write makes Linux cache the file in large folios, and file systems with buffer
         // heads (ext4) walk all of those of a folio at each later write into it.
         let zeros = [0; PIECE_LEN];

@@ -189,11 +189,15 @@ fn begin_memtable(
         return Ok(false);
     };
     let durable = engine.durable_in_trees();
+    debug_assert!(
+        durable <= base.transaction(),
+        "the newest commit in the trees follows those that are durable there"
+    );
     // If the log begins again, that writes over a half.
-    let is_in_the_way = memtable.is_log_needed(durable)
+    let is_log_kept = memtable.is_log_needed(durable)
         && !memtable.goes_on_after(base.transaction(), durable)
         && !planted!(LogReused);
-    if base.transaction().next() != id || is_in_the_way {
+    if base.transaction().next() != id || is_log_kept {
         return Ok(false);
     }
     if let Some(shared) = &engine.committer.shared {

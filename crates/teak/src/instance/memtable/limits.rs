@@ -12,8 +12,9 @@ pub(crate) const CHANGES_MAX: usize = 32768;
 /// threads may be adding theirs.
 pub(crate) const CAPACITY_MAX: usize = 2 * CHANGES_MAX + 16 * SMALL_CHANGES_MAX;
 pub(super) const CHANGES_MIN: usize = 8;
-/// With each other merge it becomes so many times as large: few merges after many readers are
-/// small. Each copies a leaf for nearly each change, and is flushed if commits are durable.
+/// With each other merge it becomes so many times as large, but only twice right after one for a
+/// reader, so that it stays the same if they alternate. Few merges after many readers are small
+/// then: each copies a leaf for nearly each change, and is flushed if commits are durable.
 const GROWTH: usize = 8;
 /// The most changes in it with trees of few pages, of which half are merged at once.
 pub(crate) const CAPACITY_OF_SMALL_TREES: usize = 2 * 8192 + SMALL_CHANGES_MAX;
@@ -52,10 +53,12 @@ impl MemtableState {
 
     /// Notes a merge, for a reader or not.
     pub(super) fn note_merge(&mut self, is_for_reader: bool) {
-        let limit = match is_for_reader {
-            true => self.change_limit / 2,
-            false => self.change_limit.max(CHANGES_MIN) * GROWTH,
+        let limit = match (is_for_reader, self.is_after_reader) {
+            (true, _) => self.change_limit / 2,
+            (false, true) => self.change_limit * 2,
+            (false, false) => self.change_limit.max(CHANGES_MIN) * GROWTH,
         };
+        self.is_after_reader = is_for_reader;
         self.change_limit = limit.clamp(CHANGES_MIN, CHANGES_MAX);
     }
 
@@ -155,6 +158,21 @@ mod tests {
         let state = filled(4 * IN_BACKGROUND, IN_BACKGROUND as u64);
         assert!(state.is_full() && !state.is_overfull());
         assert!(filled(4 * IN_BACKGROUND, 2 * IN_BACKGROUND as u64).is_overfull());
+    }
+
+    #[test]
+    fn merges_become_larger_and_smaller_ones_for_readers() {
+        let mut state = filled(CAPACITY_MAX, 1);
+        state.change_limit = CHANGES_MIN;
+        let mut merge = |is_for_reader| {
+            state.note_merge(is_for_reader);
+            state.change_limit
+        };
+        assert_eq!([merge(false), merge(false)], [64, 512]);
+        assert_eq!([merge(true), merge(true)], [256, 128]);
+        assert_eq!([merge(false), merge(true), merge(false)], [256, 128, 256]);
+        assert_eq!([merge(false), merge(false)], [2048, 16384]);
+        assert_eq!([merge(false), merge(false)], [CHANGES_MAX, CHANGES_MAX]);
     }
 
     #[test]

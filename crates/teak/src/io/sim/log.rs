@@ -194,6 +194,10 @@ impl LogStorage for SimLogFile {
     }
 
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        assert!(
+            offset as usize + bytes.len() <= 2 * self.disk.half_len(),
+            "an entry is in one of the halves"
+        );
         self.disk
             .state()?
             .log()

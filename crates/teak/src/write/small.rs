@@ -37,7 +37,7 @@ use crate::{
     unique_id::unique_id,
     write::{
         merge::MergeReason,
-        small_commit::{Added, add_to_memtable, flush_log, is_alone},
+        small_commit::{Added, add_to_memtable, flush_log, is_alone, settle_newest},
         transaction::{WriteTransaction, not_found},
     },
 };
@@ -96,29 +96,6 @@ impl Begun {
         let writer = engine.writer_of(permit)?;
         WriteTransaction::begin_in(engine, writer, backlog).map(Self::Whole)
     }
-}
-
-/// Waits until the newest commit is durable, if the log has to begin after it. Without that,
-/// threads that commit durably to the trees would go on there: the newest commit of one is still
-/// being flushed when the next one begins. The caller has the permit.
-fn settle_newest(engine: &Arc<Engine>) -> Result<()> {
-    let (newest, durable) = (engine.committer.newest(), engine.durable_in_trees());
-    let memtable = engine.memtable.lock();
-    let is_to_begin = memtable.is_empty()
-        && memtable.is_usable()
-        && !memtable.goes_on_after(newest, durable)
-        && is_alone(engine);
-    drop(memtable);
-    if !is_to_begin || durable >= newest {
-        return Ok(());
-    }
-    let settled = engine.committer.wait_without_waking(newest);
-    debug_assert!(
-        settled.is_err() || engine.durable_in_trees() >= newest,
-        "a thread that has waited for a commit finds it on the disk"
-    );
-    engine.committer.wake_all_in_background();
-    engine.named(settled)
 }
 
 /// Returns when a durable commit in the log is on the disk.

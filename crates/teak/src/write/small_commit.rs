@@ -246,6 +246,29 @@ pub(super) fn memtable_capacity(engine: &Engine, writer: &HeldWriterLock) -> Opt
     (has_room && changes >= CAPACITY_MIN).then_some(changes as usize)
 }
 
+/// Waits until the newest commit is durable, if the log has to begin after it. Without that,
+/// threads that commit durably to the trees would go on there: the newest commit of one is still
+/// being flushed when the next one begins. The caller has the permit.
+pub(super) fn settle_newest(engine: &Arc<Engine>) -> Result<()> {
+    let (newest, durable) = (engine.committer.newest(), engine.durable_in_trees());
+    let memtable = engine.memtable.lock();
+    let is_to_begin = memtable.is_empty()
+        && memtable.is_usable()
+        && !memtable.goes_on_after(newest, durable)
+        && is_alone(engine);
+    drop(memtable);
+    if !is_to_begin || durable >= newest {
+        return Ok(());
+    }
+    let settled = engine.committer.wait_without_waking(newest);
+    debug_assert!(
+        settled.is_err() || engine.durable_in_trees() >= newest,
+        "a thread that has waited for a commit finds it on the disk"
+    );
+    engine.committer.wake_all_in_background();
+    engine.named(settled)
+}
+
 /// Whether no other process has the database open, as far as this one knows.
 pub(super) fn is_alone(engine: &Engine) -> bool {
     let shared = engine.committer.shared.as_ref();

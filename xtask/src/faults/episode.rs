@@ -148,13 +148,12 @@ impl<'s> FaultEpisode<'s> {
     /// Classifies the result of opening or closing, which may remove the log. Nobody needs it then,
     /// and it may stay.
     fn classify_end<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
-        match self.script.has_log {
-            true => {
-                let harmless = [Call::SetLen, Call::Punch, Call::Allocate, Call::Mapping];
-                self.classify_failures(&[&harmless[..], &[Call::LogFlush]].concat(), result)
-            }
-            false => self.classify(result),
-        }
+        let merging = [Call::SetLen, Call::Punch, Call::Allocate, Call::Mapping];
+        let harmless = match self.script.has_log {
+            true => [&merging[..], &[Call::LogFlush]].concat(),
+            false => Vec::new(),
+        };
+        self.classify_failures(&harmless, result)
     }
 
     /// Classifies the result of a call that does not grow the file, unless it merges small commits.
@@ -174,15 +173,14 @@ impl<'s> FaultEpisode<'s> {
     /// Like [`Self::classify`], for calls that truncate the file or punch holes. A failure changes
     /// nothing. If tables were dropped, such a call releases some of their pages first.
     fn classify_begin<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
-        let cutting = [Call::SetLen, Call::Punch];
-        let growing = [Call::Allocate, Call::Mapping];
-        match (self.releases(), self.script.has_log) {
-            (true, _) => {
-                self.classify_failures(&[&cutting, &growing, self.may_wait()].concat(), result)
-            }
-            (false, true) => self.classify_failures(&[cutting, growing].concat(), result),
-            (false, false) => self.classify_failures(&cutting, result),
+        let mut harmless = vec![Call::SetLen, Call::Punch];
+        if self.releases() || self.script.has_log {
+            harmless.extend([Call::Allocate, Call::Mapping]);
         }
+        if self.releases() {
+            harmless.extend(self.may_wait());
+        }
+        self.classify_failures(&harmless, result)
     }
 
     /// Classifies the result of a commit, which may grow the file and release parts of dropped

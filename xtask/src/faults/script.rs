@@ -125,10 +125,6 @@ impl FaultScript {
         let journal_bytes = page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)];
         // The memtable expects more room than a limited file has.
         let has_log = !is_limited && other.bool();
-        let mut draw_acts = |rng: &mut Rng| match has_log {
-            true => draw_acts_with_log(rng, &mut other, act_count),
-            false => (0..act_count).map(|_| draw_act(rng)).collect(),
-        };
         Self {
             release_at_once,
             journal_bytes,
@@ -136,7 +132,10 @@ impl FaultScript {
             page_size,
             write_memory_bytes: page_size * [4, 16, 1024][rng.usize(0..3)],
             size_limit_bytes: is_limited.then(|| page_size as u64 * rng.u64(24..80)),
-            acts: draw_acts(rng),
+            acts: match has_log {
+                true => draw_acts_with_log(rng, &mut other, act_count),
+                false => (0..act_count).map(|_| draw_act(rng)).collect(),
+            },
             geometry: draw::geometry(rng, page_size),
         }
     }

@@ -74,8 +74,8 @@ impl Begun {
         };
         // Not before: while many threads wait for the permit, commits begin to go to the memtable.
         let is_small = engine.memtable.is_wanted(durability);
-        let is_durable = engine.memtable.expects(durability) == Durability::Durable;
-        if is_small && limit.is_none() && is_durable {
+        let is_durable = || engine.memtable.expects(durability) == Durability::Durable;
+        if is_small && limit.is_none() && is_durable() {
             settle_newest(engine)?;
         }
         let backlog = match limit {

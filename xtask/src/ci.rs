@@ -6,7 +6,7 @@ use crate::{Result, built, campaign::scratch};
 use std::{
     env,
     fs::File,
-    io,
+    io::{self, Seek, SeekFrom},
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, PoisonError},
@@ -214,20 +214,19 @@ pub(crate) fn run() -> Result {
     let begin = Instant::now();
     for step in STEPS {
         println!("\n==> {}: {}", step.name, step.command);
-        ci.note(step, step.run(&ci, None));
+        ci.note(step, OutputShown::AtOnce);
     }
-    let waiting = Mutex::new(PARALLEL_STEPS.iter().enumerate());
+    let waiting = Mutex::new(PARALLEL_STEPS.iter());
     thread::scope(|scope| {
         for _ in 0..PARALLEL_MAX {
             scope.spawn(|| {
                 loop {
                     let next = { waiting.lock().unwrap_or_else(PoisonError::into_inner) }.next();
-                    let Some((number, step)) = next else {
+                    let Some(step) = next else {
                         return;
                     };
                     println!("\n==> {} begins: {}", step.name, step.command);
-                    let output = ci.scratch.join(format!("output-{number}"));
-                    ci.note(step, step.run(&ci, Some(&output)));
+                    ci.note(step, OutputShown::AtItsEnd);
                 }
             });
         }
@@ -249,22 +248,37 @@ struct CiOutcome {
     name: &'static str,
     time: Duration,
     is_success: bool,
+    output: PathBuf,
 }
 
+/// When the output of a step is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OutputShown {
+    AtOnce,
+    /// Steps at the same time would mix theirs.
+    AtItsEnd,
+}
+
+/// How much of the output of a step that failed is shown once more after all steps, in bytes.
+const SHOWN_AGAIN: u64 = 6000;
+
 impl CiProgress<'_> {
-    /// Notes and prints the outcome of a step. Its output was not printed yet if that is a file.
-    fn note(&self, step: &CiStep, outcome: Result<(bool, Duration, Option<File>)>) {
+    /// Runs a step, and notes and prints its outcome.
+    fn note(&self, step: &CiStep, shown: OutputShown) {
+        let begin = Instant::now();
+        let output = self.scratch.join(format!("{}.output", step.name));
+        let ended = step.run(self, &output, shown);
+        let time = begin.elapsed();
         // One step at a time prints.
         let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-        let (is_success, time, output) = outcome.unwrap_or_else(|failure| {
-            println!("    {}: {failure}", step.name);
-            (false, Duration::ZERO, None)
-        });
-        if let Some(mut output) = output {
+        if shown == OutputShown::AtItsEnd {
             println!("\n==> {}", step.name);
-            // The outcome counts whether or not this can be shown.
-            let _ = io::copy(&mut output, &mut io::stdout().lock());
+            show(&output, u64::MAX);
         }
+        let is_success = ended.unwrap_or_else(|failure| {
+            println!("    {}: {failure}", step.name);
+            false
+        });
         println!(
             "    {}: {} after {}",
             step.name,
@@ -275,6 +289,7 @@ impl CiProgress<'_> {
             name: step.name,
             time,
             is_success,
+            output,
         });
     }
 
@@ -286,8 +301,12 @@ impl CiProgress<'_> {
             println!("{:<20} {:>9}", outcome.name, seconds(outcome.time));
         }
         let total = seconds(begin.elapsed());
-        let failed = outcomes.iter().filter(|outcome| !outcome.is_success);
-        let failed: Vec<&str> = failed.map(|outcome| outcome.name).collect();
+        let failed = || outcomes.iter().filter(|outcome| !outcome.is_success);
+        for outcome in failed() {
+            println!("\n==> {} FAILED; the end of its output:", outcome.name);
+            show(&outcome.output, SHOWN_AGAIN);
+        }
+        let failed: Vec<&str> = failed().map(|outcome| outcome.name).collect();
         if failed.is_empty() {
             println!("ci: all {} steps passed in {total}", outcomes.len());
             return Ok(());
@@ -303,13 +322,8 @@ impl CiProgress<'_> {
 }
 
 impl CiStep {
-    /// Runs the step. Its output goes to this file or, without one, to the output of this program.
-    fn run(
-        &self,
-        ci: &CiProgress<'_>,
-        output: Option<&Path>,
-    ) -> Result<(bool, Duration, Option<File>)> {
-        let begin = Instant::now();
+    /// Runs the step. Its output goes to this file.
+    fn run(&self, ci: &CiProgress<'_>, output: &Path, shown: OutputShown) -> Result<bool> {
         let substitutions = [(SCRATCH, ci.scratch), (BUILT, &ci.built)];
         let mut words = self.command.split(' ').map(|word| {
             let substitution = substitutions
@@ -327,19 +341,40 @@ impl CiStep {
             "cargo" => built::cargo(),
             program => Command::new(program),
         };
-        if let Some(output) = output {
-            let file = File::create(output)?;
-            command.stdout(file.try_clone()?).stderr(file);
-        }
-        let status = command
+        let file = File::create(output)?;
+        command.stdout(file.try_clone()?).stderr(file);
+        let mut child = command
             .args(words)
             .envs(self.environment.iter().copied())
             // Incremental compilation would slow down this build and speed up only the next one.
             .env("CARGO_INCREMENTAL", "0")
             .current_dir(built::workspace())
-            .status()?;
-        let output = output.map(File::open).transpose()?;
-        Ok((status.success(), begin.elapsed(), output))
+            .spawn()?;
+        // A pipe would stay open as long as any program that the step has left behind.
+        let mut output = File::open(output)?;
+        loop {
+            let ended = child.try_wait()?;
+            if shown == OutputShown::AtOnce {
+                io::copy(&mut output, &mut io::stdout().lock())?;
+            }
+            if let Some(status) = ended {
+                return Ok(status.success());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Prints the end of the output of a step, whose outcome counts whether or not that works.
+fn show(output: &Path, most: u64) {
+    let print = || -> io::Result<()> {
+        let mut output = File::open(output)?;
+        let start = output.metadata()?.len().saturating_sub(most);
+        output.seek(SeekFrom::Start(start))?;
+        io::copy(&mut output, &mut io::stdout().lock()).map(drop)
+    };
+    if let Err(error) = print() {
+        println!("the output cannot be shown: {error}");
     }
 }
 

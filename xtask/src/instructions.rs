@@ -5,14 +5,9 @@
 //! The last figures are in the repository. A commit that costs more fails unless it includes the
 //! new figures.
 
-use crate::{Context, Failure, Result, built, campaign::scratch, commands};
-use std::{
-    collections::BTreeMap,
-    fmt::Write,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use crate::{Context, Result, built, campaign::scratch, commands};
+use std::{collections::BTreeMap, fmt::Write, fs, path::PathBuf, process::Command};
+use tempfile::TempDir;
 
 /// Counts instructions and cache misses of the engine's hot paths, and compares them with the
 /// recorded figures
@@ -84,9 +79,10 @@ pub(crate) fn run(arguments: &InstructionsArguments) -> Result {
         Some(program) => fs::canonicalize(program)?,
         None => build()?,
     };
-    let found = Costs {
+    let counter = PathCounter::new(program)?;
+    let mut found = Costs {
         compiler: compiler()?,
-        paths: count(&program)?,
+        paths: counter.count(PATHS.iter().map(|path| (*path).to_owned()))?,
     };
     refuse_cost_of_tables(&found)?;
     let path = built::workspace().join(RECORDED);
@@ -97,7 +93,14 @@ pub(crate) fn run(arguments: &InstructionsArguments) -> Result {
     }
     let recorded = parse(&fs::read_to_string(&path)?)?;
     print!("{}", table(&recorded, &found));
-    let worse = worse(&recorded, &found);
+    let mut worse = worse(&recorded, &found);
+    if !worse.is_empty() && recorded.compiler == found.compiler {
+        // A clock or the addresses of a run may have cost more. What the code costs stays.
+        println!("counted again:");
+        found.paths = counter.count(worse.into_iter())?;
+        print!("{}", table(&recorded, &found));
+        worse = self::worse(&recorded, &found);
+    }
     if worse.is_empty() {
         return Ok(());
     }
@@ -123,41 +126,58 @@ fn build() -> Result<PathBuf> {
     Ok(built::directory("campaign")?.join("hot-paths"))
 }
 
-/// The cost of each path, in a copy of one database.
-fn count(program: &Path) -> Result<BTreeMap<String, Cost>> {
-    let scratch = scratch::directory(None)?;
-    let prepared = scratch.path().join("prepared.teak");
-    commands::output(Command::new(program).arg(&prepared).arg("prepare"))?;
-    let mut costs = BTreeMap::new();
-    for path in PATHS {
-        let database = scratch.path().join(format!("{path}.teak"));
-        let counts = scratch.path().join(format!("{path}.counts"));
-        let counted = |more: &[&str]| {
-            fs::copy(&prepared, &database)?;
-            let printed = commands::output(
-                Command::new("valgrind")
-                    .args(["--tool=callgrind", "--cache-sim=yes"])
-                    .args(CACHES)
-                    .arg(format!("--callgrind-out-file={}", counts.display()))
-                    .arg(program)
-                    .arg(&database)
-                    .arg(path)
-                    .args(more),
-            )?;
-            let cost = total(&fs::read_to_string(&counts)?);
-            let cost = cost.context(format_args!("nothing was counted of {path}"))?;
-            Ok::<_, Failure>((cost, printed.trim().parse::<f64>()?))
-        };
-        // Callgrind sometimes fails to start and stop counting at a function.
-        let (whole, operations) = counted(&[])?;
-        let (rest, _) = counted(&["--without-work"])?;
-        let cost = Cost {
-            instructions: (whole.instructions - rest.instructions) / operations,
-            misses: (whole.misses - rest.misses) / operations,
-        };
-        costs.insert(path.to_owned(), cost);
+/// Counts the costs of paths, each in a copy of one database.
+struct PathCounter {
+    program: PathBuf,
+    scratch: TempDir,
+    prepared: PathBuf,
+}
+
+impl PathCounter {
+    fn new(program: PathBuf) -> Result<Self> {
+        let scratch = scratch::directory(None)?;
+        let prepared = scratch.path().join("prepared.teak");
+        commands::output(Command::new(&program).arg(&prepared).arg("prepare"))?;
+        Ok(Self {
+            program,
+            scratch,
+            prepared,
+        })
     }
-    Ok(costs)
+
+    fn count(&self, paths: impl Iterator<Item = String>) -> Result<BTreeMap<String, Cost>> {
+        let count = |path: String| {
+            // Callgrind sometimes fails to start and stop counting at a function.
+            let (whole, operations) = self.run(&path, &[])?;
+            let (rest, _) = self.run(&path, &["--without-work"])?;
+            let cost = Cost {
+                instructions: (whole.instructions - rest.instructions) / operations,
+                misses: (whole.misses - rest.misses) / operations,
+            };
+            Ok((path, cost))
+        };
+        paths.map(count).collect()
+    }
+
+    /// The cost of a run of the program, and the number of operations in it.
+    fn run(&self, path: &str, more: &[&str]) -> Result<(Cost, f64)> {
+        let database = self.scratch.path().join(format!("{path}.teak"));
+        let counts = self.scratch.path().join(format!("{path}.counts"));
+        fs::copy(&self.prepared, &database)?;
+        let printed = commands::output(
+            Command::new("valgrind")
+                .args(["--tool=callgrind", "--cache-sim=yes"])
+                .args(CACHES)
+                .arg(format!("--callgrind-out-file={}", counts.display()))
+                .arg(&self.program)
+                .arg(&database)
+                .arg(path)
+                .args(more),
+        )?;
+        let cost = total(&fs::read_to_string(&counts)?);
+        let cost = cost.context(format_args!("nothing was counted of {path}"))?;
+        Ok((cost, printed.trim().parse::<f64>()?))
+    }
 }
 
 /// The total in callgrind's file.

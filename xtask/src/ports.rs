@@ -33,7 +33,7 @@ pub(crate) struct PortsArguments {
     /// Run only the part of each step that takes little time, as continuous integration does
     #[arg(long = "short")]
     is_short: bool,
-    /// Run only every second step; those of another day are the others
+    /// Run only one of the steps, another one each day
     #[arg(long = "today")]
     is_todays: bool,
 }
@@ -64,13 +64,14 @@ pub(crate) fn run(arguments: &PortsArguments) -> Result {
         [] => PortStep::value_variants(),
         steps => steps,
     };
-    let (first, distance) = match arguments.is_todays {
-        true => (check::today() % 2, 2),
-        false => (0, 1),
+    let todays = check::today() % steps.len();
+    let steps = match arguments.is_todays {
+        true => &steps[todays..=todays],
+        false => steps,
     };
     let mut table = Vec::new();
     let mut failed = Vec::new();
-    for step in steps.iter().skip(first).step_by(distance) {
+    for step in steps {
         let name = step.name();
         println!("ports: {name}");
         let begin = Instant::now();

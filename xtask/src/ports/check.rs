@@ -38,7 +38,7 @@ const SHORT: usize = 2;
 pub(super) fn run(is_short: bool) -> Result<PortEnd> {
     let (mut checked, mut missing) = (Vec::new(), Vec::new());
     let (first, count) = match is_short {
-        true => (today() / 2 * SHORT % CHECKS.len(), SHORT),
+        true => (today() * SHORT % CHECKS.len(), SHORT),
         false => (0, CHECKS.len()),
     };
     for (target, crates) in CHECKS.iter().cycle().skip(first).take(count) {

@@ -381,3 +381,35 @@ fn show(output: &Path, most: u64) {
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_writes_its_output_to_a_file_and_tells_how_it_ended() {
+        let scratch = scratch::directory(None).expect("a directory");
+        let ci = CiProgress {
+            this: PathBuf::new(),
+            built: PathBuf::from("/bin"),
+            scratch: scratch.path(),
+            outcomes: Mutex::default(),
+        };
+        for shown in [OutputShown::AtOnce, OutputShown::AtItsEnd] {
+            ci.note(&step("speaks", "BUILT/echo two words"), shown);
+            ci.note(&step("fails", "BUILT/ls SCRATCH/absent"), shown);
+            ci.note(&step("is missing", "SCRATCH/absent"), shown);
+        }
+        let outcomes = ci.outcomes.lock().expect("no panic");
+        let successes = outcomes.iter().map(|outcome| outcome.is_success);
+        let each = [true, false, false];
+        assert!(successes.eq(each.into_iter().chain(each)));
+        let output = |outcome: &CiOutcome| std::fs::read_to_string(&outcome.output);
+        assert_eq!(output(&outcomes[0]).expect("a file"), "two words\n");
+        let errors = output(&outcomes[1]).expect("a file");
+        assert!(errors.contains("absent"), "{errors}");
+        drop(outcomes);
+        let failure = ci.summary(Instant::now());
+        assert!(failure.is_err(), "a step has failed");
+    }
+}

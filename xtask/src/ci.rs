@@ -350,7 +350,7 @@ impl CiStep {
             .env("CARGO_INCREMENTAL", "0")
             .current_dir(built::workspace())
             .spawn()?;
-        // A pipe would stay open as long as any program that the step has left behind.
+        // A pipe would stay open as long as any program that the step started and did not end.
         let mut output = File::open(output)?;
         loop {
             let ended = child.try_wait()?;
@@ -387,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_writes_its_output_to_a_file_and_tells_how_it_ended() {
+    fn a_step_writes_its_output_to_a_file_and_fails_if_its_program_does() {
         let scratch = scratch::directory(None).expect("a directory");
         let ci = CiProgress {
             this: PathBuf::new(),

@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &InstructionsArguments) -> Result {
     print!("{}", table(&recorded, &found));
     let mut worse = worse(&recorded, &found);
     if !worse.is_empty() && recorded.compiler == found.compiler {
-        // A clock or the addresses of a run may have cost more. What the code costs stays.
+        // One run may have cost more because of a clock or its addresses.
         println!("counted again:");
         found.paths = counter.count(worse.into_iter())?;
         print!("{}", table(&recorded, &found));

@@ -148,12 +148,11 @@ impl<'s> FaultEpisode<'s> {
     /// Classifies the result of opening or closing, which may remove the log. Nobody needs it then,
     /// and it may stay.
     fn classify_end<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
-        let merging = [Call::SetLen, Call::Punch, Call::Allocate, Call::Mapping];
-        let harmless = match self.script.has_log {
-            true => [&merging[..], &[Call::LogFlush]].concat(),
-            false => Vec::new(),
+        let harmless: &[Call] = match self.script.has_log {
+            true => &[Call::SetLen, Call::Punch, Call::Allocate, Call::Mapping],
+            false => &[],
         };
-        self.classify_failures(&harmless, result)
+        self.classify_failures(harmless, result)
     }
 
     /// Classifies the result of a call that does not grow the file, unless it merges small commits.
@@ -186,11 +185,15 @@ impl<'s> FaultEpisode<'s> {
     /// Classifies the result of a commit, which may grow the file and release parts of dropped
     /// tables.
     fn classify_commit<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
-        let growing = [Call::SetLen, Call::Allocate, Call::Mapping];
-        match self.releases() {
-            true => self.classify_failures(&[&growing, self.may_wait()].concat(), result),
-            false => self.classify_failures(&growing, result),
+        let mut harmless = vec![Call::SetLen, Call::Allocate, Call::Mapping];
+        if self.script.has_log {
+            // A commit that finds no room in the log begins again, like one without a log.
+            harmless.push(Call::Punch);
         }
+        if self.releases() {
+            harmless.extend(self.may_wait());
+        }
+        self.classify_failures(&harmless, result)
     }
 
     /// Whether parts of dropped tables may remain.

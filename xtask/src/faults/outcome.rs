@@ -14,9 +14,15 @@ pub(super) const POISONING: [&str; 4] = [
 pub(super) const LEADING_TO_TREES: [Call; 3] = [Call::LogCreate, Call::LogFill, Call::LogWrite];
 
 /// Calls of merges and flushes by other threads, or after a commit in the log. Later calls report
-/// their failure.
-pub(super) const MERGING: [Call; 4] =
-    [Call::Write, Call::WriteThrough, Call::Writable, Call::Flush];
+/// their failure. A durable commit whose flush of the log fails is there all the same if a merge
+/// with it was flushed meanwhile.
+pub(super) const MERGING: [Call; 5] = [
+    Call::Write,
+    Call::WriteThrough,
+    Call::Writable,
+    Call::Flush,
+    Call::LogFlush,
+];
 
 /// A correct result of a call of the engine.
 pub(super) enum CallOutcome<T> {

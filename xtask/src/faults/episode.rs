@@ -322,15 +322,16 @@ impl<'s> FaultEpisode<'s> {
         Ok(())
     }
 
+    /// How many flushes have succeeded.
     fn flush_count(&self) -> usize {
-        let calls = self.disk.call_kinds();
         let flushing = [
             Call::Flush,
             Call::WriteThrough,
             Call::LogFlush,
             Call::LogWriteDirect,
         ];
-        calls.iter().filter(|call| flushing.contains(call)).count()
+        let count = |calls: &[Call]| calls.iter().filter(|call| flushing.contains(call)).count();
+        count(&self.disk.call_kinds()) - count(&self.disk.failed_calls(0))
     }
 
     /// A transaction that an error has broken can only be rolled back.

@@ -1,5 +1,5 @@
-//! An address range that stays valid while it lives: a mapped file, or heap memory of the simulated
-//! disk.
+//! An address range that stays valid while it lives: a mapped file, heap memory of the simulated
+//! disk, or addresses for decoded pages.
 //!
 //! A mapped range holds its file, and with it the lock on the file. No other process can therefore
 //! change bytes that are still being read here, even when the storage itself is long gone.
@@ -36,6 +36,8 @@ enum Origin {
     /// Words that threads share, or processes if a file backs them. Only words are read or written
     /// there. Or bytes that one owner writes, and nobody reads.
     Shared(#[allow(dead_code)] Mapped),
+    /// Addresses for decoded pages, and memory where [`Frames`](super::frames::Frames) fills them.
+    Reserved(Mapped),
 }
 
 // SAFETY: the range owns its addresses and gives out only their values. Each access there has its
@@ -154,6 +156,67 @@ impl AddressRange {
         })
     }
 
+    /// Addresses of this process without memory. Bytes must be [committed](Self::commit) before
+    /// they are accessed. They are zeros then. The range is not in core dumps, and child processes
+    /// do not get its bytes, where the system can do that.
+    ///
+    /// # Errors
+    ///
+    /// - The system's error.
+    /// - `Unsupported` if the system cannot reserve addresses.
+    pub(super) fn reserved(len: u64) -> io::Result<Self> {
+        let exact = usize::try_from(len).ok();
+        let exact = exact.filter(|len| *len > 0 && isize::try_from(*len).is_ok());
+        let exact = exact.ok_or(io::ErrorKind::OutOfMemory)?;
+        let mapped = Mapped::reserved(exact)?;
+        sys::hide(&mapped, 0..exact);
+        Ok(Self {
+            base: mapped.base(),
+            len,
+            origin: Origin::Reserved(mapped),
+            watch: None,
+        })
+    }
+
+    fn reserved_bytes(&self, offset: u64, len: usize) -> (&Mapped, Range<usize>) {
+        self.assert_inside(offset, len);
+        let Origin::Reserved(mapped) = &self.origin else {
+            panic!("memory is committed and discarded in reserved addresses");
+        };
+        (mapped, offset as usize..offset as usize + len)
+    }
+
+    /// Makes reserved bytes accessible. Bytes that are accessible already stay unchanged.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub(super) fn commit(&self, offset: u64, len: usize) -> io::Result<()> {
+        let (mapped, bytes) = self.reserved_bytes(offset, len);
+        match bytes.is_empty() {
+            true => Ok(()),
+            false => mapped.commit(bytes),
+        }
+    }
+
+    /// Gives the memory of reserved bytes back to the system: they are zeros when they are
+    /// committed again. The bytes are whole pages of the system. Returns `false` if the system
+    /// refuses.
+    ///
+    /// # Safety
+    ///
+    /// Nobody borrows these bytes.
+    pub(super) unsafe fn discard(&self, offset: u64, len: usize) -> bool {
+        let (mapped, bytes) = self.reserved_bytes(offset, len);
+        let page_len = system_page_len();
+        assert!(
+            bytes.start.is_multiple_of(page_len) && len.is_multiple_of(page_len),
+            "whole system pages are given back"
+        );
+        // SAFETY: the caller's promise.
+        unsafe { sys::discard(mapped, bytes) }
+    }
+
     /// Replaces shared words by private memory of this process, all zeros.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn detach(&self) -> io::Result<()> {
@@ -264,7 +327,7 @@ impl AddressRange {
     pub(super) fn show(&self, file_len: u64) -> io::Result<()> {
         match &self.origin {
             Origin::File { mapped, locked } => mapped.show(locked, file_len.min(self.len)),
-            Origin::Heap { .. } | Origin::Shared(_) => Ok(()),
+            Origin::Heap { .. } | Origin::Shared(_) | Origin::Reserved(_) => Ok(()),
         }
     }
 
@@ -323,7 +386,7 @@ impl AddressRange {
     pub(super) fn unlock_all(&self) -> io::Result<()> {
         match &self.origin {
             Origin::File { mapped, .. } => mapped.unpin_all(),
-            Origin::Heap { .. } | Origin::Shared(_) => Ok(()),
+            Origin::Heap { .. } | Origin::Shared(_) | Origin::Reserved(_) => Ok(()),
         }
     }
 

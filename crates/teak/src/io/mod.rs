@@ -27,6 +27,8 @@ mod fetched;
 mod file;
 pub(crate) mod file_reads;
 mod forks;
+#[cfg_attr(not(test), expect(dead_code, reason = "for files with encoded pages"))]
+mod frames;
 mod held_file;
 mod inline;
 mod io_wait;

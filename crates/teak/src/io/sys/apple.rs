@@ -14,10 +14,11 @@ pub(crate) use super::lacks::{
 pub(crate) use super::unix::{
     ByteLocks, Directory, FAILURES, FileAt, Mapped, REMEDIES, advise,
     anchor_is_impossible as anchor, at_fork, attributes, borrow, create_new,
-    create_private_directory, create_unnamed, drop_anchor, file_over, free_bytes, id_of, is_absent,
-    is_on_network, is_refusal, kind, limit, link_unnamed, memory_bytes, memory_file, open,
-    permissions_of, populate, process_namespace, random_bytes, raw, release_inherited, remove_file,
-    set_permissions, system_page_len, truncate, try_lock_file, unlock_file, write_at, zeros_over,
+    create_private_directory, create_unnamed, discard, drop_anchor, file_over, free_bytes, hide,
+    id_of, is_absent, is_on_network, is_refusal, kind, limit, link_unnamed, memory_bytes,
+    memory_file, open, permissions_of, populate, process_namespace, random_bytes, raw,
+    release_inherited, remove_file, set_permissions, system_page_len, truncate, try_lock_file,
+    unlock_file, write_at, zeros_over,
 };
 pub(crate) use files::{
     allocate, byte_locks, catch_faults, drop_cache, flush, has_mark, path_of, punch, read_soon,

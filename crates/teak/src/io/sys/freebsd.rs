@@ -21,7 +21,7 @@ pub(crate) use super::unix::{
     unlock_file, write_at, zeros_over,
 };
 pub(crate) use files::{
-    allocate, catch_faults, drop_cache, has_mark, path_of, punch, read_soon, reopen, set_mark,
-    write_durably,
+    allocate, catch_faults, discard, drop_cache, has_mark, hide, path_of, punch, read_soon, reopen,
+    set_mark, write_durably,
 };
 pub(crate) use machine::{boot_id, sleep_on, thread_id, uptime_ms, wake_all, wake_one};

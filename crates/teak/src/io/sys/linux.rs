@@ -23,5 +23,7 @@ pub(crate) use files::{
 pub(crate) use machine::{
     boot_id, process_namespace, random_bytes, sleep_on, thread_id, uptime_ms, wake_all, wake_one,
 };
-pub(crate) use mapped::{advise, anchor, catch_faults, drop_cache, populate, read_soon};
+pub(crate) use mapped::{
+    advise, anchor, catch_faults, discard, drop_cache, hide, populate, read_soon,
+};
 pub(crate) use network::is_on_network;

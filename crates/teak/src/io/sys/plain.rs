@@ -11,11 +11,12 @@ use super::types::Access;
 pub(crate) use super::unix::{
     ByteLocks, Directory, FAILURES, FileAt, Mapped, REMEDIES, advise,
     anchor_is_impossible as anchor, at_fork, attributes, borrow, create_new,
-    create_private_directory, create_unnamed, drop_anchor, file_over, flush, free_bytes, id_of,
-    is_refusal, kind, limit, link_unnamed, memory_bytes, memory_file, no_residency as is_absent,
-    open, permissions_of, populate, process_locks as byte_locks, process_namespace, random_bytes,
-    raw, release_inherited, remove_file, rename_unsupported as rename_new, set_permissions,
-    system_page_len, truncate, try_lock_file, unlock_file, uptime_ms, write_at, zeros_over,
+    create_private_directory, create_unnamed, discard, drop_anchor, file_over, flush, free_bytes,
+    hide, id_of, is_refusal, kind, limit, link_unnamed, memory_bytes, memory_file,
+    no_residency as is_absent, open, permissions_of, populate, process_locks as byte_locks,
+    process_namespace, random_bytes, raw, release_inherited, remove_file,
+    rename_unsupported as rename_new, set_permissions, system_page_len, truncate, try_lock_file,
+    unlock_file, uptime_ms, write_at, zeros_over,
 };
 use super::unix::{Signal, catch_signals};
 use std::{

@@ -28,7 +28,7 @@ pub(crate) use lacks::{
 };
 pub(super) use locks::LockCommands;
 pub(crate) use locks::{ByteLocks, try_lock_file, unlock_file};
-pub(crate) use mapped::{Mapped, advise, file_over, is_absent, zeros_over};
+pub(crate) use mapped::{Mapped, advise, discard, file_over, hide, is_absent, zeros_over};
 pub(crate) use process::{
     FAILURES, REMEDIES, at_fork, borrow, drop_anchor, limit, memory_bytes, random_bytes, raw,
     release_inherited, system_page_len, uptime_ms,

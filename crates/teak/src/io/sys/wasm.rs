@@ -300,6 +300,14 @@ impl Mapped {
         unsupported()
     }
 
+    pub(crate) fn reserved(_len: usize) -> io::Result<Self> {
+        unsupported()
+    }
+
+    pub(crate) fn commit(&self, _range: Range<usize>) -> io::Result<()> {
+        match *self {}
+    }
+
     pub(crate) fn base(&self) -> NonNull<u8> {
         match *self {}
     }
@@ -323,6 +331,17 @@ impl Mapped {
 }
 
 pub(crate) fn advise(mapped: &Mapped, _range: Range<usize>, _advice: Advice) {
+    match *mapped {}
+}
+
+pub(crate) fn hide(mapped: &Mapped, _range: Range<usize>) {
+    match *mapped {}
+}
+
+/// # Safety
+///
+/// Nothing is mapped.
+pub(crate) unsafe fn discard(mapped: &Mapped, _range: Range<usize>) -> bool {
     match *mapped {}
 }
 

@@ -43,7 +43,7 @@ pub(crate) use machine::{
     memory_bytes, process_namespace, random_bytes, raw, release_inherited, system_page_len,
     thread_id, uptime_ms,
 };
-pub(crate) use mapped::{Mapped, advise, is_absent, populate};
+pub(crate) use mapped::{Mapped, advise, discard, hide, is_absent, populate};
 pub(crate) use sections::{file_over, zeros_over};
 pub(crate) use waiting::{sleep_on, wake_all, wake_one};
 

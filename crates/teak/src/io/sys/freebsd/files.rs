@@ -2,7 +2,7 @@
 
 use crate::io::sys::{
     types::{Access, Allocate},
-    unix::{self, Signal, catch_signals, weak},
+    unix::{self, Mapped, Signal, catch_signals, weak},
 };
 use rustix::fs::{Advice, Mode, OFlags, fadvise, openat};
 use std::{
@@ -156,6 +156,31 @@ pub(crate) fn read_soon(file: &File, offset: u64, len: u64) {
 /// Advises the system that the file is not needed in memory for now.
 pub(crate) fn drop_cache(file: &File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
+}
+
+/// Keeps reserved bytes out of core dumps, and has child processes see zeros there. Hints: errors
+/// are ignored.
+pub(crate) fn hide(mapped: &Mapped, range: Range<usize>) {
+    let address = mapped.address(&range);
+    // SAFETY: inside of what is mapped. This changes no content in this process, and a child does
+    // not read there.
+    unsafe {
+        let _ = libc::madvise(address.cast(), range.len(), libc::MADV_NOCORE);
+        let _ = libc::minherit(address.cast(), range.len(), libc::INHERIT_ZERO);
+    }
+}
+
+/// Gives the memory of reserved bytes back: they are zeros afterwards. `false` if that fails.
+///
+/// # Safety
+///
+/// Nobody accesses the bytes meanwhile. They are whole system pages.
+pub(crate) unsafe fn discard(mapped: &Mapped, range: Range<usize>) -> bool {
+    // SAFETY: the caller's promise.
+    let is_done = unsafe { unix::discard(mapped, range.clone()) };
+    // What is mapped there now is new.
+    hide(mapped, range);
+    is_done
 }
 
 /// Calls `absorb` when an access to a mapped file fails. If it returns `true`, the access is

@@ -62,6 +62,35 @@ pub(crate) fn populate(mapped: &Mapped, range: Range<usize>) -> io::Result<bool>
     }
 }
 
+/// Keeps reserved bytes out of core dumps, and has child processes see zeros there (since Linux
+/// 4.14). The addresses stay reserved in a child, so that it maps nothing else there before it
+/// unmaps them. Memory comes in small pages: a huge page would take the memory of hundreds of
+/// frames. Hints: errors are ignored.
+pub(crate) fn hide(mapped: &Mapped, range: Range<usize>) {
+    let address = mapped.address(&range);
+    for advice in [
+        mm::Advice::LinuxDontDump,
+        mm::Advice::LinuxWipeOnFork,
+        mm::Advice::LinuxNoHugepage,
+    ] {
+        // SAFETY: inside of what is mapped. The advice changes no content in this process, and a
+        // child does not read there.
+        let _ = unsafe { mm::madvise(address.cast(), range.len(), advice) };
+    }
+}
+
+/// Gives the memory of reserved bytes back: they are zeros afterwards. `false` if that fails.
+///
+/// # Safety
+///
+/// Nobody accesses the bytes meanwhile. They are whole system pages.
+pub(crate) unsafe fn discard(mapped: &Mapped, range: Range<usize>) -> bool {
+    let address = mapped.address(&range);
+    let advice = mm::Advice::LinuxDontNeed;
+    // SAFETY: inside of what is mapped, and private; the caller's promise.
+    unsafe { mm::madvise(address.cast(), range.len(), advice) }.is_ok()
+}
+
 /// Asks the system to begin reading bytes of a file. A hint.
 pub(crate) fn read_soon(file: &File, offset: u64, len: u64) {
     if let Some(len) = NonZeroU64::new(len) {

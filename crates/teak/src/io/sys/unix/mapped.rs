@@ -48,6 +48,22 @@ impl Mapped {
         Self::at(base, len)
     }
 
+    /// Addresses of this process, for bytes that are zeros at first. They take no memory before
+    /// they are written to, and the system does not count it before that, if it can.
+    pub(crate) fn reserved(len: usize) -> io::Result<Self> {
+        let protection = protection(Access::ReadWrite);
+        let (none, flags) = (ptr::null_mut(), MapFlags::PRIVATE | NO_RESERVE);
+        // SAFETY: the system chooses the address, so no memory in use is replaced.
+        let base = unsafe { mm::mmap_anonymous(none, len, protection, flags)? };
+        Self::at(base, len)
+    }
+
+    /// Makes reserved bytes accessible. Here they are from the start.
+    pub(crate) fn commit(&self, range: Range<usize>) -> io::Result<()> {
+        debug_assert!(range.end <= self.len, "bytes of what is reserved");
+        Ok(())
+    }
+
     fn at(base: *mut std::ffi::c_void, len: usize) -> io::Result<Self> {
         debug_assert!(
             base.addr().is_multiple_of(system_page_len()),
@@ -124,6 +140,20 @@ pub(crate) fn advise(mapped: &Mapped, range: Range<usize>, advice: Advice) {
     let address = mapped.address(&range);
     // SAFETY: inside of what is mapped. The advice changes no content.
     let _ = unsafe { mm::madvise(address.cast(), range.len(), advice) };
+}
+
+/// Keeps reserved bytes out of core dumps and of child processes. A hint; here, nothing is done.
+pub(crate) fn hide(_mapped: &Mapped, _range: Range<usize>) {}
+
+/// Gives the memory of reserved bytes back: they are zeros afterwards. `false` if that fails.
+///
+/// # Safety
+///
+/// Nobody accesses the bytes meanwhile. They are whole system pages.
+pub(crate) unsafe fn discard(mapped: &Mapped, range: Range<usize>) -> bool {
+    let address = mapped.address(&range);
+    // SAFETY: reserved addresses, with the access that they had; the caller's promise.
+    unsafe { zeros_over(address.addr(), range.len(), Access::ReadWrite) }
 }
 
 /// Whether the page with this byte is not in memory, as far as the system reports.

@@ -16,8 +16,8 @@ use windows_sys::Win32::{
     Foundation::ERROR_WORKING_SET_QUOTA,
     System::{
         Memory::{
-            MEM_COMMIT, MEM_RELEASE, MEM_RESERVE, PAGE_READWRITE, VirtualAlloc, VirtualFree,
-            VirtualLock, VirtualUnlock,
+            MEM_COMMIT, MEM_DECOMMIT, MEM_RELEASE, MEM_RESERVE, PAGE_READWRITE, VirtualAlloc,
+            VirtualFree, VirtualLock, VirtualUnlock,
         },
         Threading::{GetCurrentProcess, GetProcessWorkingSetSize, SetProcessWorkingSetSize},
     },
@@ -73,6 +73,33 @@ impl Mapped {
         Self::at(base.cast(), len, false)
     }
 
+    /// Addresses of this process. Bytes are zeros once they are [committed](Self::commit).
+    pub(crate) fn reserved(len: usize) -> io::Result<Self> {
+        // SAFETY: the system chooses the address.
+        let base = unsafe { VirtualAlloc(ptr::null(), len, MEM_RESERVE, PAGE_READWRITE) };
+        Self::at(base.cast(), len, false)
+    }
+
+    /// Makes reserved bytes accessible. Bytes that are accessible already stay unchanged.
+    pub(crate) fn commit(&self, range: Range<usize>) -> io::Result<()> {
+        let address = self.inside(&range).cast();
+        // SAFETY: the addresses are reserved here. Committed bytes do not change.
+        let base = unsafe { VirtualAlloc(address, range.len(), MEM_COMMIT, PAGE_READWRITE) };
+        match base.is_null() {
+            true => Err(io::Error::last_os_error()),
+            false => Ok(()),
+        }
+    }
+
+    /// The address of bytes of what is mapped.
+    fn inside(&self, range: &Range<usize>) -> *mut u8 {
+        assert!(
+            range.start < range.end && range.end <= self.len,
+            "bytes of what is mapped"
+        );
+        self.base.as_ptr().wrapping_add(range.start)
+    }
+
     fn at(base: *mut u8, len: usize, is_file: bool) -> io::Result<Self> {
         let base = NonNull::new(base).ok_or_else(io::Error::last_os_error)?;
         Ok(Self {
@@ -102,10 +129,7 @@ impl Mapped {
 
     /// Keeps pages in memory.
     pub(crate) fn pin(&self, range: Range<usize>) -> io::Result<()> {
-        assert!(
-            range.start < range.end && range.end <= self.len,
-            "bytes of what is mapped"
-        );
+        self.inside(&range);
         let pinned = self.virtual_lock(&range).or_else(|error| {
             if error.raw_os_error() != Some(ERROR_WORKING_SET_QUOTA as i32) {
                 return Err(error);
@@ -150,7 +174,7 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         match self.is_file {
             true => sections::release(self.address()),
-            // SAFETY: allocated by `private`, and nobody uses it any more.
+            // SAFETY: allocated by `private` or `reserved`, and nobody uses it any more.
             false => unsafe {
                 let _ = VirtualFree(self.base.as_ptr().cast(), 0, MEM_RELEASE);
             },
@@ -160,6 +184,21 @@ impl Drop for Mapped {
 
 /// There is no advice about views.
 pub(crate) fn advise(_mapped: &Mapped, _range: Range<usize>, _advice: Advice) {}
+
+/// Dumps have what their writer asks for, and there are no child processes with this memory.
+pub(crate) fn hide(_mapped: &Mapped, _range: Range<usize>) {}
+
+/// Gives the memory of reserved bytes back. They are zeros when they are committed again. `false`
+/// if that fails.
+///
+/// # Safety
+///
+/// Nobody accesses the bytes meanwhile. They are whole system pages.
+pub(crate) unsafe fn discard(mapped: &Mapped, range: Range<usize>) -> bool {
+    let address = mapped.inside(&range).cast();
+    // SAFETY: the addresses are reserved by `mapped`; the caller's promise.
+    unsafe { VirtualFree(address, range.len(), MEM_DECOMMIT) != 0 }
+}
 
 /// It is not known which pages are in memory.
 pub(crate) fn is_absent(_mapped: &Mapped, _offset: usize) -> bool {

@@ -79,7 +79,7 @@ impl EncryptionKey {
     }
 
     /// A passphrase of at least one byte. Argon2id makes a key of it whenever the database is
-    /// opened, which takes 64 MiB of memory and a fraction of a second.
+    /// opened, which takes 64 MiB of memory and about a second.
     ///
     /// Somebody with a copy of the file can try passphrases without end. Choose one that nobody
     /// guesses: six words drawn by dice, for example.

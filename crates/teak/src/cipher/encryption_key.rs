@@ -29,7 +29,7 @@ pub(super) enum KeySource {
 }
 
 pub(super) type KeyCallback =
-    dyn Fn(&KeyRequest) -> Result<[u8; KEY_LEN], Box<dyn StdError + Send + Sync>> + Send + Sync;
+    dyn Fn(&KeyRequest) -> Result<[u8; 32], Box<dyn StdError + Send + Sync>> + Send + Sync;
 
 /// The database whose key [`EncryptionKey::from_callback`] is to return.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl EncryptionKey {
     /// A key of 32 bytes. They must be random, or come from a function that derives keys: they are
     /// not stretched.
     #[must_use]
-    pub fn from_bytes(bytes: [u8; KEY_LEN]) -> Self {
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self::of(KeySource::Bytes(Zeroizing::new(bytes)))
     }
 
@@ -96,7 +96,7 @@ impl EncryptionKey {
     #[must_use]
     pub fn from_callback<F>(callback: F) -> Self
     where
-        F: Fn(&KeyRequest) -> Result<[u8; KEY_LEN], Box<dyn StdError + Send + Sync>>
+        F: Fn(&KeyRequest) -> Result<[u8; 32], Box<dyn StdError + Send + Sync>>
             + Send
             + Sync
             + 'static,

@@ -225,6 +225,22 @@ typedef enum {
    * The progress callback ended the operation.
    */
   TEAK_CANCELLED = 62,
+  /**
+   * The key does not open the encrypted database.
+   */
+  TEAK_WRONG_KEY = 63,
+  /**
+   * The key of the database could not be read or fetched.
+   */
+  TEAK_KEY_UNAVAILABLE = 64,
+  /**
+   * The database is encrypted, and no key was given.
+   */
+  TEAK_KEY_NEEDED = 65,
+  /**
+   * A key was given for a database that is not encrypted.
+   */
+  TEAK_NOT_ENCRYPTED = 66,
 } teak_code;
 
 /**

@@ -94,6 +94,14 @@ pub enum teak_code {
     TEAK_TRANSACTION_BROKEN = 61,
     /// The progress callback ended the operation.
     TEAK_CANCELLED = 62,
+    /// The key does not open the encrypted database.
+    TEAK_WRONG_KEY = 63,
+    /// The key of the database could not be read or fetched.
+    TEAK_KEY_UNAVAILABLE = 64,
+    /// The database is encrypted, and no key was given.
+    TEAK_KEY_NEEDED = 65,
+    /// A key was given for a database that is not encrypted.
+    TEAK_NOT_ENCRYPTED = 66,
 }
 
 impl teak_code {
@@ -141,11 +149,15 @@ impl teak_code {
             Self::TEAK_READ_ONLY => c"the database is open read-only",
             Self::TEAK_TRANSACTION_BROKEN => c"the transaction can only be rolled back",
             Self::TEAK_CANCELLED => c"the progress callback ended the operation",
+            Self::TEAK_WRONG_KEY => c"the key does not open the database",
+            Self::TEAK_KEY_UNAVAILABLE => c"there is no key for the database",
+            Self::TEAK_KEY_NEEDED => c"the database is encrypted",
+            Self::TEAK_NOT_ENCRYPTED => c"the database is not encrypted",
         }
     }
 
     /// All codes.
-    const ALL: [Self; 41] = [
+    const ALL: [Self; 45] = [
         Self::TEAK_OK,
         Self::TEAK_NONE,
         Self::TEAK_INVALID_HANDLE,
@@ -187,6 +199,10 @@ impl teak_code {
         Self::TEAK_READ_ONLY,
         Self::TEAK_TRANSACTION_BROKEN,
         Self::TEAK_CANCELLED,
+        Self::TEAK_WRONG_KEY,
+        Self::TEAK_KEY_UNAVAILABLE,
+        Self::TEAK_KEY_NEEDED,
+        Self::TEAK_NOT_ENCRYPTED,
     ];
 }
 

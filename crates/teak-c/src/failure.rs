@@ -147,7 +147,11 @@ impl From<Error> for Failure {
             Error::NotFound(_) | Error::NameLost { .. } => C::TEAK_FILE_NOT_FOUND,
             Error::AlreadyExists(_) => C::TEAK_FILE_EXISTS,
             Error::NotADatabase { .. } | Error::NotALockFile { .. } => C::TEAK_NOT_A_DATABASE,
-            Error::UnknownFormat { .. } => C::TEAK_UNKNOWN_FORMAT,
+            Error::UnknownFormat { .. } | Error::EncryptionNotBuilt(_) => C::TEAK_UNKNOWN_FORMAT,
+            Error::WrongKey { .. } => C::TEAK_WRONG_KEY,
+            Error::KeyUnavailable { .. } => C::TEAK_KEY_UNAVAILABLE,
+            Error::KeyNeeded(_) => C::TEAK_KEY_NEEDED,
+            Error::NotEncrypted(_) => C::TEAK_NOT_ENCRYPTED,
             Error::InUse(_) => C::TEAK_IN_USE,
             Error::Corrupted { page, .. } => {
                 failure.page = page.0.into();

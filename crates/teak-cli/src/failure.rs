@@ -210,6 +210,11 @@ fn engine_kind(error: &teak::Error) -> FailureKind {
         | Error::NotADatabase { .. }
         | Error::NotALockFile { .. }
         | Error::UnknownFormat { .. }
+        | Error::WrongKey { .. }
+        | Error::KeyUnavailable { .. }
+        | Error::KeyNeeded(_)
+        | Error::EncryptionNotBuilt(_)
+        | Error::NotEncrypted(_)
         | Error::NetworkFileSystem(_)
         | Error::TooManyReaders(_)
         | Error::InUse(_) => FailureKind::Unavailable,

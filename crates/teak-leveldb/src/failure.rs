@@ -77,9 +77,13 @@ impl From<teak::Error> for Failure {
             | Error::TableNotFound(_) => Kind::Corruption,
             Error::InvalidArgument(_)
             | Error::KeyTooLong { .. }
+            | Error::WrongKey { .. }
+            | Error::KeyUnavailable { .. }
+            | Error::KeyNeeded(_)
+            | Error::NotEncrypted(_)
             | Error::ComparisonMissing { .. }
             | Error::ComparisonMismatch { .. } => Kind::InvalidArgument,
-            Error::UnknownFormat { .. } => Kind::NotSupported,
+            Error::UnknownFormat { .. } | Error::EncryptionNotBuilt(_) => Kind::NotSupported,
             _ => Kind::Io,
         };
         Self::new(kind, error.to_string())

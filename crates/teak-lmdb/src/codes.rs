@@ -70,8 +70,13 @@ impl From<Error> for Code {
             Error::Cancelled { .. } => libc::ECANCELED,
             Error::NotFound(_) | Error::NameLost { .. } => libc::ENOENT,
             Error::AlreadyExists(_) => libc::EEXIST,
-            Error::NotADatabase { .. } | Error::NotALockFile { .. } => INVALID,
-            Error::UnknownFormat { .. } => VERSION_MISMATCH,
+            Error::NotADatabase { .. }
+            | Error::NotALockFile { .. }
+            | Error::WrongKey { .. }
+            | Error::KeyUnavailable { .. }
+            | Error::KeyNeeded(_)
+            | Error::NotEncrypted(_) => INVALID,
+            Error::UnknownFormat { .. } | Error::EncryptionNotBuilt(_) => VERSION_MISMATCH,
             Error::InUse(_) | Error::OptionsDiffer { .. } => libc::EBUSY,
             Error::Corrupted { .. } | Error::Decode { .. } => CORRUPTED,
             Error::Poisoned { .. } | Error::LocksLost(_) | Error::Forked => PANIC,

@@ -110,6 +110,24 @@ pub enum Error {
     },
     /// The file is on a network file system, where processes of several machines cannot share it.
     NetworkFileSystem(PathBuf),
+    /// The database is encrypted, and the key that was given does not open it.
+    WrongKey {
+        /// The file of the database.
+        path: Option<PathBuf>,
+        /// Why it does not.
+        reason: &'static str,
+    },
+    /// The key of an encrypted database could not be read or fetched.
+    KeyUnavailable {
+        /// The source of the key, and what happened.
+        reason: String,
+    },
+    /// The database is encrypted, and no key was given.
+    KeyNeeded(PathBuf),
+    /// The database is encrypted, and this program was built without the feature `encryption`.
+    EncryptionNotBuilt(PathBuf),
+    /// A key was given for a database that is not encrypted.
+    NotEncrypted(PathBuf),
     /// This process has the database open with other options that matter.
     OptionsDiffer {
         /// The name of the option in [`Options`](crate::Options).
@@ -283,6 +301,10 @@ impl Error {
             },
             Self::Poisoned { path: None } => Self::Poisoned {
                 path: Some(file.to_path_buf()),
+            },
+            Self::WrongKey { path: None, reason } => Self::WrongKey {
+                path: Some(file.to_path_buf()),
+                reason,
             },
             Self::Io {
                 operation,

@@ -98,6 +98,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `derive` | `#[derive(TeakKey)]` and `#[derive(TeakValue)]` for structs and enums: see [`codec`] |
+//! | `encryption` | encryption at rest: [`EncryptionKey`] |
 //! | `bytes`, `chrono`, `jiff`, `uuid` | the types of these crates as keys and values |
 //! | `serde-json`, `serde-postcard` | values in these formats: `Json<T>`, `Postcard<T>` |
 //! | `metrics` | `prometheus_text`: counters for Prometheus |
@@ -123,6 +124,10 @@ mod admin;
 mod alloc;
 mod api;
 mod btree;
+#[cfg(feature = "encryption")]
+// Storage does not use it yet.
+#[allow(dead_code, unused_imports)]
+mod cipher;
 mod clock;
 mod commit;
 mod error;
@@ -169,6 +174,8 @@ pub use api::{
 };
 #[cfg(feature = "stream")]
 pub use api::{ChangeStream, RangeStream};
+#[cfg(feature = "encryption")]
+pub use cipher::{Cipher, EncryptionKey, KeyRequest};
 pub use error::{Error, KeyRange, Result, remedy};
 pub use page::{comparison::Comparison, key::KeyOrder};
 #[cfg(feature = "derive")]

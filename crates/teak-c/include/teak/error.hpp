@@ -103,7 +103,11 @@ public:
   each(not_sorted, TEAK_NOT_SORTED) \
   each(read_only, TEAK_READ_ONLY) \
   each(transaction_broken, TEAK_TRANSACTION_BROKEN) \
-  each(cancelled, TEAK_CANCELLED)
+  each(cancelled, TEAK_CANCELLED) \
+  each(wrong_key, TEAK_WRONG_KEY) \
+  each(key_unavailable, TEAK_KEY_UNAVAILABLE) \
+  each(key_needed, TEAK_KEY_NEEDED) \
+  each(not_encrypted, TEAK_NOT_ENCRYPTED)
 
 #define TEAK_NAMED(name, code)                                                                                         \
   /** The error of code. */                                                                                            \

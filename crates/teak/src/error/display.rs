@@ -59,6 +59,19 @@ texts! {
     Error::NetworkFileSystem(path) =>
         "{} is on a network file system; move it to a local one, or set `Options::allow_network` \
          if only one machine uses it", shown(path);
+    Error::WrongKey { path, reason } =>
+        "the key does not open {} ({reason}); give the key that it was created with, or that was \
+         set last", database(path.as_deref());
+    Error::KeyUnavailable { reason } =>
+        "there is no key for the database: {reason}; correct that, or give another key";
+    Error::KeyNeeded(path) =>
+        "{} is encrypted; give its key by `Options::encryption_key`", shown(path);
+    Error::EncryptionNotBuilt(path) =>
+        "{} is encrypted, and this program was built without encryption; build it with the \
+         feature `encryption` of the crate `teak`", shown(path);
+    Error::NotEncrypted(path) =>
+        "{} is not encrypted, but a key was given; open it without a key, or copy it to an \
+         encrypted database", shown(path);
     Error::OptionsDiffer { option } =>
         "this process has the database open with another `{option}`; use the same value, or that \
          handle or a clone of it";

@@ -73,6 +73,22 @@ pub fn samples() -> Vec<(&'static str, Error)> {
         ),
         ("NetworkFileSystem", Error::NetworkFileSystem(path())),
         (
+            "WrongKey",
+            Error::WrongKey {
+                path: Some(path()),
+                reason: "its data keys are encrypted with another key",
+            },
+        ),
+        (
+            "KeyUnavailable",
+            Error::KeyUnavailable {
+                reason: "coins.key cannot be read: permission denied".to_owned(),
+            },
+        ),
+        ("KeyNeeded", Error::KeyNeeded(path())),
+        ("EncryptionNotBuilt", Error::EncryptionNotBuilt(path())),
+        ("NotEncrypted", Error::NotEncrypted(path())),
+        (
             "OptionsDiffer",
             Error::OptionsDiffer {
                 option: "verification",

@@ -113,6 +113,8 @@
 //! the map of the code.
 
 // Documentation on docs.rs says which feature an item needs.
+// Without encryption nothing uses files with a codec.
+#![cfg_attr(not(feature = "encryption"), allow(dead_code, unused_imports))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// Runs the example of the README.
@@ -125,8 +127,6 @@ mod alloc;
 mod api;
 mod btree;
 #[cfg(feature = "encryption")]
-// Storage does not use it yet.
-#[allow(dead_code, unused_imports)]
 mod cipher;
 mod clock;
 mod commit;

@@ -16,6 +16,7 @@ mod detached_cursors_of_values;
 mod differences;
 mod dropping;
 mod elsewhere;
+mod encryption;
 mod ephemeral;
 mod equal_bytes;
 mod events;

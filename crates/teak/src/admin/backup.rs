@@ -10,8 +10,8 @@
 use crate::{
     Error, PageNumber, Result, TransactionId,
     alloc::FIRST_PAGE,
-    btree::{PageSource, reading::reading},
-    io::refuse_file_len,
+    btree::reading::reading,
+    io::{Content, refuse_file_len},
     record::{LAST_NUMBER, Record, SLOT_COUNT},
 };
 use crate::{
@@ -100,7 +100,7 @@ pub(crate) fn write(
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
     let write_error = |error| Error::io(WRITING_BACKUP)(error);
-    let page_size = PageSource::page_size(state);
+    let page_size = state.record().page_size as usize;
     let space = state.load_space_map()?;
     let page_count = space.page_count() - space.trailing_free();
     // Pending pages are copied, because named snapshots may use them. A copy does not need the
@@ -241,7 +241,7 @@ pub(crate) fn add_page<'c>(
     chunk: &'c mut Vec<u8>,
 ) -> Result<&'c [u8]> {
     let offset = u64::from(number.0) * page_size as u64;
-    let asked = state.mapping.prefault(offset, page_size);
+    let asked = state.mapping.prefault(offset, page_size, Content::Raw);
     asked.map_err(Error::io("reading the file"))?;
     let start = chunk.len();
     reading(state, || {

@@ -86,7 +86,7 @@ pub(crate) fn write(
     out: &mut dyn Write,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
-    let page_size = PageSource::page_size(state);
+    let page_size = state.record().page_size as usize;
     let young = YoungPages::find(state, named, since);
     let YoungPages {
         page_count,

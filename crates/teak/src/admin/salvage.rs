@@ -154,7 +154,7 @@ impl DamagedFile {
     }
 
     pub(crate) fn page_size(&self) -> usize {
-        PageSource::page_size(&*self.state)
+        self.state.record().page_size as usize
     }
 
     pub(crate) fn geometry(&self) -> Geometry {

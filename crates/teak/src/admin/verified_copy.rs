@@ -18,6 +18,7 @@ use crate::{
         checksums::{self, ChecksummedExtent},
         reading::{Faults, reading},
     },
+    io::Content,
     page::value::ValueExtent,
 };
 use std::{
@@ -318,7 +319,7 @@ pub(crate) fn culprit(
     named: &[(Vec<u8>, Reader)],
     pages: &Range<u64>,
 ) -> Option<Error> {
-    let page_size = PageSource::page_size(state) as u64;
+    let page_size = u64::from(state.record().page_size);
     let mut uses = CopyUses::new(state.page_count(), &[]);
     let found = for_each_checksummed(state, named, &mut |checksummed| {
         let Extent { start, .. } = checksummed.extent;
@@ -331,7 +332,11 @@ pub(crate) fn culprit(
         let offset = u64::from(start.0) * page_size;
         let len = checksummed.len_bytes as usize;
         let bytes = state.pages().bytes(offset, len);
-        let bytes = bytes.filter(|_| state.mapping.prefault(offset, len).is_ok());
+        let content = match checksummed.is_value {
+            true => Content::Value,
+            false => Content::Pages,
+        };
+        let bytes = bytes.filter(|_| state.mapping.prefault(offset, len, content).is_ok());
         match bytes.filter(|bytes| Checksum::of(bytes) == checksummed.checksum) {
             Some(_) => Ok(true),
             None => Err(unsound(start)),

@@ -1,7 +1,7 @@
 //! Bringing a database into memory before it is needed.
 
 use crate::read::snapshot::PinnedSnapshot;
-use crate::{Error, Result};
+use crate::{Error, Result, io::Content};
 use std::time::{Duration, Instant};
 
 /// Bytes between two checks of the clock.
@@ -58,8 +58,10 @@ pub(crate) fn warm_up(
             let len = STRETCH_BYTES.min(end - offset);
             match method {
                 WarmUp::Ask => snapshot.mapping.announce(offset, len),
-                WarmUp::Read => (snapshot.mapping.prefault(offset, len as usize))
-                    .map_err(Error::io("reading the database into memory"))?,
+                WarmUp::Read => (snapshot
+                    .mapping
+                    .prefault(offset, len as usize, Content::Raw))
+                .map_err(Error::io("reading the database into memory"))?,
                 WarmUp::Lock => snapshot
                     .mapping
                     .lock(offset, len as usize)

@@ -197,7 +197,7 @@ impl Database {
         let (readable, writable) = (self.opening.readable(), self.opening.writable());
         DatabaseInfo {
             page_size: engine.page_size(),
-            max_key_len: max_key_len(engine.page_size()),
+            max_key_len: max_key_len(engine.usable_page_len()),
             has_lock_file: engine.has_lock_file(),
             recovery: engine.recovery().clone(),
             writer_process: readable.ok().and_then(|engine| engine.writer_process()),

@@ -61,7 +61,7 @@ use crate::{
 /// Public only in name, because the trait that seals transactions returns a part of it.
 #[allow(unreachable_pub, private_interfaces)]
 pub trait PageSource {
-    /// The size of every page.
+    /// The usable bytes of every page: its size without what is reserved at its end.
     fn page_size(&self) -> usize;
     /// The bytes of a page, [`PageSource::page_size`] of them; an error if there is no such page.
     fn page(&self, number: PageNumber) -> Result<&[u8]>;

@@ -4,7 +4,11 @@
 use super::{PageSink, TreeRoot, position::PathStep, visit, visit_inner, visit_leaf};
 use crate::{
     Error, PageNumber, Result,
-    page::{header::Header, inner, value::ValueExtent},
+    page::{
+        header::Header,
+        inner,
+        value::{ValueExtent, value_page_count},
+    },
 };
 
 /// A tree that is being changed.
@@ -158,6 +162,6 @@ fn one_less(pages: u32, number: PageNumber) -> Result<u32> {
     })
 }
 
-pub(super) fn value_pages(extent: &ValueExtent, page_size: usize) -> u64 {
-    extent.len_bytes.div_ceil(page_size as u64)
+pub(super) fn value_pages(extent: &ValueExtent, usable_len: usize) -> u64 {
+    value_page_count(extent.len_bytes, usable_len)
 }

@@ -2,7 +2,7 @@
 //! asked whether everything read was valid.
 
 use super::PageSource;
-use crate::{Error, PageNumber, Result};
+use crate::{Error, PageNumber, Result, page::page_len};
 
 pub(crate) use crate::io::{Faults, IoWaitEstimator};
 
@@ -65,7 +65,7 @@ pub(crate) fn fault_in(bytes: &[u8]) {
 #[cold]
 pub(crate) fn unreadable(faults: &Faults, page_size: usize) -> Error {
     let (offset, error) = faults.last();
-    let page = PageNumber((offset / page_size as u64) as u32);
+    let page = PageNumber((offset / page_len(page_size) as u64) as u32);
     let detail = format!("it cannot be read from the file: {error}");
     Error::corrupted(page, "read", detail)
 }

@@ -9,7 +9,7 @@
 use super::{
     PageSink, PageSource, TreeRoot, enter,
     insert::ValueExtentBytes,
-    mutable_tree::Tree,
+    mutable_tree::{Tree, value_pages},
     neighbours::part,
     position::{PathStep, Position},
     visit, visit_inner, visit_leaf,
@@ -274,7 +274,7 @@ impl<S: PageSink> Tree<'_, S> {
             let Some(extent) = self.extent_at(leaf, index, "compact")? else {
                 continue;
             };
-            let pages = extent.len_bytes.div_ceil(self.sink.page_size() as u64);
+            let pages = value_pages(&extent, self.sink.page_size());
             let start = u64::from(extent.start.0);
             let is_lifted = work.relocated_values.contains(&start);
             let is_high = start + pages > work.boundary;

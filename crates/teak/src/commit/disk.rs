@@ -4,6 +4,7 @@ use crate::{
     Error, PageNumber, Result, TransactionId,
     alloc::FIRST_PAGE,
     io::{Storage, WritableMapping},
+    page::page_len,
     record::{ERASED_LEN, Record, SLOT_COUNT, record_ref::slot_page},
 };
 use std::{
@@ -19,9 +20,6 @@ pub(crate) const WRITING_PAGES: &str = "writing pages";
 pub(crate) const WRITING_ENTRY: &str = "writing to the journal";
 pub(crate) const WRITING_RECORD: &str = "writing the commit record";
 pub(crate) const FLUSHING: &str = "flushing the file";
-
-/// The most parts of one write, which bounds its bookkeeping.
-const WRITE_PARTS_MAX: usize = 512;
 
 /// A page that is not in the file yet.
 #[derive(Clone, Debug)]
@@ -52,8 +50,7 @@ impl FailedWrite {
 /// The result of a write or flush.
 pub(crate) type WriteOutcome = std::result::Result<(), FailedWrite>;
 
-/// Writes sorted pages to their final positions, with one write for each run of consecutive pages,
-/// split after [`WRITE_PARTS_MAX`] pages.
+/// Writes sorted pages to their final positions.
 pub(crate) fn write_pages(
     storage: &dyn Storage,
     page_size: usize,
@@ -64,22 +61,16 @@ pub(crate) fn write_pages(
         "each page is written once, in the order of the file"
     );
     debug_assert!(
-        pages.iter().all(|(_, page)| page.len() == page_size),
+        pages
+            .iter()
+            .all(|(_, page)| page_len(page.len()) == page_size),
         "a page is written whole, and nothing after it"
     );
     assert!(
         pages.first().is_none_or(|(first, _)| first.0 >= FIRST_PAGE),
         "pages are not written over commit records"
     );
-    let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
-    for extent in pages.chunk_by(in_a_row) {
-        for part in extent.chunks(WRITE_PARTS_MAX) {
-            let offset = u64::from(part[0].0.0) * page_size as u64;
-            let slices: Vec<_> = part.iter().map(|(_, page)| IoSlice::new(page)).collect();
-            storage.write(offset, &slices)?;
-        }
-    }
-    Ok(())
+    storage.write_pages(page_size, pages)
 }
 
 /// Refuses a record that could not be decoded again.
@@ -132,9 +123,10 @@ impl CommitDisk {
 
     pub(crate) fn write_encoded(&self, slot: u8, record: &[u8]) -> WriteOutcome {
         self.assert_record(slot, record);
+        let record = self.storage.sealed_record(record);
         self.note_bytes(record.len() as u64);
         self.storage
-            .write(self.offset_of(slot), &[IoSlice::new(record)])
+            .write(self.offset_of(slot), &[IoSlice::new(&record)])
             .map_err(FailedWrite::new(WRITING_RECORD))
     }
 

@@ -107,11 +107,6 @@ impl Engine {
         &self,
         writer_lock: WriterLockGuard<WriterState>,
     ) -> HeldWriterLock {
-        HeldWriterLock {
-            writer_lock: Some(writer_lock),
-            permit: None,
-            generation: self.generation,
-            committer: Arc::clone(&self.committer),
-        }
+        HeldWriterLock::new(writer_lock, self.generation, Arc::clone(&self.committer))
     }
 }

@@ -1,6 +1,6 @@
 //! The file of an open database.
 
-use crate::io::Storage;
+use crate::{io::Storage, record::Record};
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -15,16 +15,19 @@ pub(crate) struct DatabaseFile {
     pub(crate) path: Arc<Path>,
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) page_size: usize,
+    /// The usable bytes of a page.
+    pub(crate) usable_len: usize,
     /// Whether the application was notified that the file has lost its name.
     has_reported_lost_name: AtomicBool,
 }
 
 impl DatabaseFile {
-    pub(crate) fn new(path: PathBuf, storage: Arc<dyn Storage>, page_size: usize) -> Self {
+    pub(crate) fn new(path: PathBuf, storage: Arc<dyn Storage>, record: &Record) -> Self {
         Self {
             path: path.into(),
             storage,
-            page_size,
+            page_size: record.page_size as usize,
+            usable_len: record.usable_page_len(),
             has_reported_lost_name: AtomicBool::new(false),
         }
     }

@@ -82,7 +82,10 @@ impl Engine {
             left,
         } = recovered;
         let policies = Policies::new(settings, &newest.record);
-        let log_location = log_location.filter(|_| settings.has_memtable && writer.is_some());
+        let log_location = log_location.filter(|_| {
+            // Entries of the log would be in clear.
+            settings.has_memtable && writer.is_some() && newest.record.reserved_per_page == 0
+        });
         let memtable = Memtable::new(log_location, policies.durability);
         let tables = TableHandles::default();
         let writer = writer.map(|mut writer| {
@@ -95,8 +98,7 @@ impl Engine {
             Some(region) => (region.readers.clone(), region.notifier.clone()),
             None => private_table()?,
         };
-        let page_size = newest.record.page_size as usize;
-        let file = DatabaseFile::new(path, Arc::clone(&storage), page_size);
+        let file = DatabaseFile::new(path, Arc::clone(&storage), &newest.record);
         let events = Events::new(settings.events.clone(), &file.path);
         let published = Published::new(
             (table.clone(), notifier),
@@ -154,6 +156,12 @@ impl Engine {
 
     pub(crate) fn page_size(&self) -> usize {
         self.file.page_size
+    }
+
+    /// The usable bytes of a page.
+    #[inline]
+    pub(crate) fn usable_page_len(&self) -> usize {
+        self.file.usable_len
     }
 
     pub(crate) fn recovery(&self) -> &Recovery {

@@ -27,6 +27,21 @@ pub(crate) struct HeldWriterLock {
 }
 
 impl HeldWriterLock {
+    pub(crate) fn new(
+        writer_lock: WriterLockGuard<WriterState>,
+        generation: ForkGeneration,
+        committer: Arc<Committer>,
+    ) -> Self {
+        let held = Self {
+            writer_lock: Some(writer_lock),
+            permit: None,
+            generation,
+            committer,
+        };
+        held.note_borrower(&held);
+        held
+    }
+
     pub(crate) fn committer(&self) -> &Arc<Committer> {
         &self.committer
     }
@@ -44,6 +59,15 @@ impl HeldWriterLock {
         // SAFETY: reason 2 of `io/pinned.rs`. A transaction needs this guard mutably, so none
         // builds pages while the state is borrowed.
         unsafe { Pinned::assume(newest) }
+    }
+
+    /// Notes that this guard begins or ends to borrow pages, if that matters.
+    fn note_borrower(&self, writer: &WriterState) {
+        let published = &self.committer.published;
+        if writer.newest.reserved_per_page != 0 {
+            published.eviction.note_writer();
+            published.evict_frames(&published.newest_here());
+        }
     }
 
     /// Moves the locks to a new guard. This one holds nothing afterwards, and may only be dropped.
@@ -84,6 +108,7 @@ impl Drop for HeldWriterLock {
             // In a forked child the lock belongs to the parent, which still uses it.
             return std::mem::forget(writer_lock);
         }
+        self.note_borrower(&writer_lock);
         drop(writer_lock);
         if self.permit.is_none() {
             self.committer

@@ -1,5 +1,7 @@
 //! Options of an open database, and the policies that result.
 
+#[cfg(feature = "encryption")]
+use crate::cipher::{Cipher, EncryptionKey};
 use crate::{
     Error, Geometry, Result,
     io::{FILE_MODE, LogLocation, ReadAhead},
@@ -43,7 +45,35 @@ pub(crate) struct Settings {
     pub(crate) unused_lock_file: UnusedLockFile,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,
+    pub(crate) encryption: Option<EncryptionSettings>,
 }
+
+/// How a database is encrypted, and with which key.
+#[cfg(feature = "encryption")]
+#[derive(Clone, Debug)]
+pub(crate) struct EncryptionSettings {
+    pub(crate) key: EncryptionKey,
+    /// Of a new database.
+    pub(crate) cipher: Cipher,
+    /// The memory that decrypted pages may take.
+    pub(crate) cache_bytes: u64,
+}
+
+#[cfg(feature = "encryption")]
+impl EncryptionSettings {
+    pub(crate) fn new(key: EncryptionKey) -> Self {
+        Self {
+            key,
+            cipher: Cipher::default(),
+            cache_bytes: 256 << 20,
+        }
+    }
+}
+
+/// Not built.
+#[cfg(not(feature = "encryption"))]
+#[derive(Clone, Debug)]
+pub(crate) enum EncryptionSettings {}
 
 impl Default for Settings {
     fn default() -> Self {
@@ -71,6 +101,7 @@ impl Default for Settings {
             unused_lock_file: UnusedLockFile::Remove,
             comparisons: Comparisons::default(),
             read_ahead: ReadAhead::default(),
+            encryption: None,
         }
     }
 }

@@ -1,21 +1,20 @@
 //! Reads of file bytes that are prefaulted first.
 
-use crate::{Error, Extent, PageNumber, Result, io::Mapping};
+use crate::{
+    Error, Extent, PageNumber, Result,
+    io::{Content, Mapping},
+};
 
 /// The most pages of the free-space map that are brought into memory at once.
 pub(crate) const AT_ONCE_MAX: u32 = 1024;
-
-pub(crate) fn prefault(mapping: &Mapping, offset: u64, len: usize) -> Result<()> {
-    let prefaulted = mapping.prefault(offset, len);
-    prefaulted.map_err(Error::io("reading the file"))
-}
 
 /// Copies bytes of the file after prefaulting them; `false` outside of the file.
 pub(crate) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<bool> {
     if !mapping.contains(offset, out.len()) {
         return Ok(false);
     }
-    prefault(mapping, offset, out.len())?;
+    let prefaulted = mapping.prefault(offset, out.len(), Content::Raw);
+    prefaulted.map_err(Error::io("reading the file"))?;
     let fault_count = mapping.faults().count();
     let is_inside = mapping.copy(offset, out);
     match mapping.faults().are_more_than(fault_count) {

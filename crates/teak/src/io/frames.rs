@@ -139,6 +139,15 @@ impl Frames {
         self.address_range.len()
     }
 
+    pub(crate) fn page_len(&self) -> usize {
+        self.page_len
+    }
+
+    /// The memory that frames may take.
+    pub(crate) fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
+    }
+
     /// The addresses, for a mapping of the decoded file. On Windows, an access to a page that was
     /// not loaded is a fault; elsewhere, zeros.
     pub(super) fn address_range(&self) -> &Arc<AddressRange> {

@@ -20,8 +20,9 @@
 //!    faults, whatever the address.
 
 use super::{
-    address_range::AddressRange, faults::Faults, fetched::FetchedParts, forks::ForkGeneration,
-    io_wait::IoWaitEstimator, pinned::Pinned, sys::Advice,
+    Content, address_range::AddressRange, faults::Faults, fetched::FetchedParts,
+    forks::ForkGeneration, io_wait::IoWaitEstimator, page_codec::CodedFile, pinned::Pinned,
+    sys::Advice,
 };
 use std::{
     fmt, io,
@@ -56,6 +57,8 @@ pub(crate) struct Mapping {
     io_wait: IoWaitEstimator,
     /// A file that is read by a function. Nothing is readable from `base` on then.
     fetched: Option<Box<FetchedParts>>,
+    /// A file with a codec. The address range has its frames then.
+    coded: Option<Arc<CodedFile>>,
 }
 
 // SAFETY: argument 2 of this module's head.
@@ -94,6 +97,22 @@ impl Mapping {
         })
     }
 
+    /// A file with a codec, which is shown through its frames.
+    pub(super) fn coded_file(
+        frames: Arc<AddressRange>,
+        file_len: u64,
+        file: Arc<CodedFile>,
+    ) -> Self {
+        Self {
+            coded: Some(file),
+            ..Self::new(frames, file_len)
+        }
+    }
+
+    pub(super) fn coded(&self) -> Option<&CodedFile> {
+        self.coded.as_deref()
+    }
+
     #[cold]
     fn fetched_bytes(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let fetched = self.fetched.as_ref().filter(|_| !self.is_inherited());
@@ -130,6 +149,7 @@ impl Mapping {
             address_range,
             io_wait: IoWaitEstimator::default(),
             fetched: None,
+            coded: None,
         };
         mapping.set_file_len(file_len);
         mapping
@@ -188,9 +208,12 @@ impl Mapping {
     ///
     /// - The system's error from reading the bytes.
     /// - `UnexpectedEof` outside of the file.
-    pub(crate) fn prefault(&self, offset: u64, len: usize) -> io::Result<()> {
+    pub(crate) fn prefault(&self, offset: u64, len: usize, content: Content) -> io::Result<()> {
         if !self.contains(offset, len) {
             return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if let Some(coded) = &self.coded {
+            return coded.load(offset, len, content);
         }
         if let Some(fetched) = &self.fetched {
             return fetched.fetch(offset, len).map(drop);
@@ -202,12 +225,18 @@ impl Mapping {
 
     /// Asks the system to begin reading bytes that will be accessed soon. Only a hint.
     pub(crate) fn announce(&self, offset: u64, len: u64) {
+        if let Some(coded) = &self.coded {
+            return coded.announce(offset, len);
+        }
         self.address_range.announce(offset, len);
     }
 
     /// Like [`Self::announce`], for bytes in several positions. If some of the first ones are not
     /// in memory, notes that reads wait for the disk.
     pub(crate) fn announce_all(&self, ranges: impl Iterator<Item = (u64, u64)>) {
+        if let Some(coded) = &self.coded {
+            return ranges.for_each(|(offset, len)| coded.announce(offset, len));
+        }
         for (index, (offset, len)) in ranges.enumerate() {
             if index < RESIDENCY_CHECKS_MAX && self.address_range.is_absent(offset) {
                 self.io_wait.note_absent();
@@ -230,8 +259,11 @@ impl Mapping {
     /// - The system's error. If a limit applies, the text states it.
     /// - `UnexpectedEof` outside of the file.
     pub(crate) fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
+        if let Some(coded) = &self.coded {
+            return coded.inner.mapping()?.lock(offset, len);
+        }
         // The last system page may be in the file only in part.
-        self.prefault(offset, len)?;
+        self.prefault(offset, len, Content::Raw)?;
         self.address_range.lock(offset, len)
     }
 
@@ -253,7 +285,7 @@ impl Mapping {
     pub(super) fn split_folio(&self, offset: u64) {
         // Advice for one page of a folio splits the folio. Marking this page as cold has no other
         // effect that matters. Only a mapped page is split.
-        if self.prefault(offset, 1).is_ok() {
+        if self.prefault(offset, 1, Content::Raw).is_ok() {
             self.address_range.advise(offset, 1, Advice::Cold);
         }
     }
@@ -269,6 +301,9 @@ impl Mapping {
     /// and new bytes, and must be verified. Returns `false` and copies nothing outside of the file.
     #[must_use]
     pub(crate) fn copy(&self, offset: u64, out: &mut [u8]) -> bool {
+        if let Some(coded) = &self.coded {
+            return coded.read(offset, out).is_ok();
+        }
         if !self.is_readable(offset, out.len()) {
             return match self.fetched_bytes(offset, out.len()) {
                 Some(bytes) => {

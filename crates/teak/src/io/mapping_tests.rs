@@ -56,7 +56,7 @@ fn counts_of_its_arc_are_on_another_cache_line() {
 #[test]
 fn nothing_outside_of_the_file_is_prefaulted() {
     let mapping = mapping(5000);
-    mapping.prefault(0, 5000).unwrap();
-    assert!(mapping.prefault(4999, 2).is_err());
-    assert!(mapping.prefault(u64::MAX, 1).is_err());
+    mapping.prefault(0, 5000, Content::Raw).unwrap();
+    assert!(mapping.prefault(4999, 2, Content::Raw).is_err());
+    assert!(mapping.prefault(u64::MAX, 1, Content::Raw).is_err());
 }

@@ -22,12 +22,12 @@ mod arc_cell;
 mod boot;
 mod byte_locks;
 mod clock;
+mod coded_storage;
 mod faults;
 mod fetched;
 mod file;
 pub(crate) mod file_reads;
 mod forks;
-#[cfg_attr(not(test), expect(dead_code, reason = "for files with encoded pages"))]
 mod frames;
 mod held_file;
 mod inline;
@@ -43,6 +43,7 @@ mod mapped_log;
 mod mapping;
 mod memory;
 mod mutex;
+mod page_codec;
 mod pinned;
 mod ranges;
 #[cfg(any(test, feature = "testing"))]
@@ -63,6 +64,7 @@ pub(crate) use arc_cell::ArcCell;
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use byte_locks::PROCESSES_MAX;
 pub(crate) use clock::{thread_id, uptime_ms};
+pub(crate) use coded_storage::CodedStorage;
 pub(crate) use faults::{Faults, handle_faults};
 pub use fetched::ReadAt;
 pub use file::Create;
@@ -71,6 +73,7 @@ pub(crate) use file::{
     lock_exclusively, needs_temporary_names, read_head, rename_new, temporary_file,
 };
 pub(crate) use forks::ForkGeneration;
+pub(crate) use frames::Frames;
 pub(crate) use inline::{InlineBytes, InlineText};
 pub(crate) use io_wait::IoWaitEstimator;
 #[allow(unreachable_pub)] // Hidden methods of a public trait take it.
@@ -82,9 +85,10 @@ pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
 pub(crate) use log_storage::{BLOCK_LEN, HALF_LEN, LogLocation, LogPart, LogStorage};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory};
+pub(crate) use page_codec::PageCodec;
 pub(crate) use pinned::Pinned;
 pub(crate) use source::SourceStorage;
-pub(crate) use storage::{Fill, Storage};
+pub(crate) use storage::{Content, Fill, Storage};
 pub(crate) use sys::{
     Access, Failure, FileAt, FileId, FilePermissions, FileSharing, Limit, Links, TRUNCATES_MAPPED,
     create_private_directory, free_bytes, id_of, limit as system_limit, open, permissions_of,

@@ -1,5 +1,5 @@
 use super::SourceStorage;
-use crate::io::{ReadAt, Storage};
+use crate::io::{Content, ReadAt, Storage};
 use std::{
     io,
     sync::{
@@ -113,7 +113,7 @@ fn nothing_is_read_outside_of_the_source() {
     assert!(!mapping.contains(u64::MAX, 1));
     assert_eq!(mapping.bytes_at_rest(1000, 1), None);
     assert!(!mapping.copy(u64::MAX, &mut [0]));
-    let error = mapping.prefault(999, 2).unwrap_err();
+    let error = mapping.prefault(999, 2, Content::Raw).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     assert!(mapping.take_failure().is_none());
     assert_eq!(mapping.failed_reads(), 0);
@@ -131,7 +131,7 @@ fn a_failed_read_is_reported_and_repeated() {
         io::ErrorKind::TimedOut
     );
     assert_eq!(
-        mapping.prefault(0, 10).unwrap_err().kind(),
+        mapping.prefault(0, 10, Content::Raw).unwrap_err().kind(),
         io::ErrorKind::TimedOut
     );
     source.fails.store(false, Relaxed);
@@ -167,7 +167,7 @@ fn a_length_beyond_the_memory_is_an_error() {
     let storage = SourceStorage::of_source(Box::new(Vast)).unwrap();
     let mapping = storage.mapping().unwrap();
     for len in [isize::MAX as usize, isize::MAX as usize - 4096, 1 << 60] {
-        let error = mapping.prefault(0, len).unwrap_err();
+        let error = mapping.prefault(0, len, Content::Raw).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{len}");
     }
 }

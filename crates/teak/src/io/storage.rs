@@ -3,11 +3,27 @@
 use super::{
     file::LostName, log_storage::LogLocation, mapping::Mapping, writable::WritableMapping,
 };
+use crate::types::{PageNumber, TransactionId};
 use std::{
+    borrow::Cow,
     fs::Metadata,
     io::{self, IoSlice},
     sync::Arc,
 };
+
+/// The most parts of one write, which bounds its bookkeeping.
+const WRITE_PARTS_MAX: usize = 512;
+
+/// What bytes of a file are, which decides how an encrypted file shows them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    /// Bytes as they are in the file.
+    Raw,
+    /// Pages with headers.
+    Pages,
+    /// A large value.
+    Value,
+}
 
 /// The initial content of the new part when a file grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +111,47 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     /// `InvalidInput` if the parts reach past [`Storage::len`]: nothing is written then. After any
     /// other error, some of the bytes may have been written.
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()>;
+
+    /// Writes sorted pages to their positions: one write for each run of consecutive pages, split
+    /// after [`WRITE_PARTS_MAX`] pages. Pages of the file have `page_len` bytes each, and `pages`
+    /// has the usable bytes of each.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::write`].
+    fn write_pages(&self, page_len: usize, pages: &[(PageNumber, &[u8])]) -> io::Result<()> {
+        let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
+        for extent in pages.chunk_by(in_a_row) {
+            for part in extent.chunks(WRITE_PARTS_MAX) {
+                let offset = u64::from(part[0].0.0) * page_len as u64;
+                let slices: Vec<_> = part.iter().map(|(_, page)| IoSlice::new(page)).collect();
+                self.write(offset, &slices)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a large value to its pages, which have `pages_len` bytes. `birth` is the transaction
+    /// that writes it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::write`].
+    fn write_value(
+        &self,
+        offset: u64,
+        value: &[u8],
+        pages_len: usize,
+        _birth: TransactionId,
+    ) -> io::Result<()> {
+        let rest = vec![0; pages_len - value.len()];
+        self.write(offset, &[IoSlice::new(value), IoSlice::new(&rest)])
+    }
+
+    /// What is written for an encoded commit record: the same bytes, or the record encrypted.
+    fn sealed_record<'r>(&self, image: &'r [u8]) -> Cow<'r, [u8]> {
+        Cow::Borrowed(image)
+    }
 
     /// Writes `bytes`, and returns when they are on the disk, independently of other writes.
     /// Returns `false` and writes nothing if that would cost as much as a flush. The bytes must be

@@ -2,6 +2,11 @@
 
 pub(crate) mod close;
 pub(crate) mod delete;
+#[cfg(feature = "encryption")]
+pub(crate) mod encryption;
+#[cfg(not(feature = "encryption"))]
+#[path = "encryption_not_built.rs"]
+pub(crate) mod encryption;
 pub(crate) mod inspect;
 pub(crate) mod limits;
 pub(crate) mod open_database;

@@ -11,8 +11,9 @@ use crate::{
         policies::{Network, OpenRequest, Settings, Sharing},
     },
     open::{
+        encryption,
         open_file::{FORMATTED_LENS, dangling_link, inspect_before_open, open_file},
-        settle::{join, recover_database},
+        settle::{format, join, recover_database},
         unlocked::{self, refuse_writing},
     },
     process::attach::Attach,
@@ -121,7 +122,11 @@ impl Engine {
     }
 
     /// Recovers the database, for this process alone.
-    pub(super) fn recover_alone(request: OpenRequest, storage: Arc<dyn Storage>) -> Result<Self> {
+    pub(super) fn recover_alone(
+        mut request: OpenRequest,
+        storage: Arc<dyn Storage>,
+    ) -> Result<Self> {
+        let storage = prepared(storage, &mut request)?;
         let recovered = recover_database(&storage, &request)?;
         Self::new(request, storage, recovered, None)
     }
@@ -131,9 +136,10 @@ impl Engine {
     fn attach(
         mut attach: Attach,
         storage: Arc<dyn Storage>,
-        request: OpenRequest,
+        mut request: OpenRequest,
         admit_others: impl FnOnce() -> io::Result<()>,
     ) -> Result<Self> {
+        let storage = prepared(storage, &mut request)?;
         if let Some(newest) = attach.joinable_record(&request, &*storage)? {
             let shared = attach.finish(&storage, newest.page_size as usize);
             let mut recovered = join(&storage, &request, newest)?;
@@ -212,6 +218,15 @@ impl Engine {
         };
         Self::recover_alone(request, storage).map_err(|error| error.at(&path))
     }
+}
+
+/// Formats a new file, and shows an encrypted one decrypted.
+fn prepared(storage: Arc<dyn Storage>, request: &mut OpenRequest) -> Result<Arc<dyn Storage>> {
+    let (path, settings) = (&request.path, &request.settings);
+    if std::mem::take(&mut request.is_new) {
+        request.formatted = Some(format(&*storage, path, settings, request.boot)?);
+    }
+    encryption::decrypted(storage, path, settings.encryption.as_ref())
 }
 
 const _: () = assert!(SLOT_COUNT == 4 && FORMATTED_LENS[4] == PROBE_LEN as u64);

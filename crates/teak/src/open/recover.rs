@@ -323,7 +323,7 @@ impl RecoveredCommit {
         let mut image = vec![0; page_size];
         let offset = u64::from(self.newest.slot) * page_size as u64;
         let is_read = file_reads::copy(mapping, offset, &mut image)?;
-        let there = Record::decode(&image, self.newest.slot);
+        let there = Record::decode(&mapping.opened_record(image), self.newest.slot);
         Ok(is_read && there.is_ok_and(|record| record == self.newest))
     }
 }

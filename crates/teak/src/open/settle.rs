@@ -5,7 +5,8 @@ use crate::{
     alloc::{FIRST_PAGE, Space, SpaceRoots},
     io::{Pinned, Storage, random_id},
     record::{
-        Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks, SLOT_COUNT, is_page_size,
+        ENCRYPTED, Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks, SLOT_COUNT,
+        is_page_size,
     },
 };
 use crate::{
@@ -22,11 +23,17 @@ use crate::{
         zone_state::ZoneState,
     },
     observe::recovery::Recovery,
-    open::recover::{self, Decision, RecoveredCommit},
+    open::{
+        encryption,
+        recover::{self, Decision, RecoveredCommit},
+    },
     planted::planted,
     read::{
-        catalog, named_list::NamedPins, roots::KnownRoots, snapshot::Snapshot,
-        verified_bitmap::VerifiedBitmap,
+        catalog,
+        named_list::NamedPins,
+        roots::KnownRoots,
+        snapshot::Snapshot,
+        verified_bitmap::{Verification, VerifiedBitmap},
     },
     record::record_ref::{RecordRef, slot_page},
 };
@@ -41,18 +48,9 @@ pub(crate) fn recover_database(
     storage: &Arc<dyn Storage>,
     request: &OpenRequest,
 ) -> Result<RecoveredDatabase> {
-    let formatted = match request.is_new {
-        true => Some(format(
-            &**storage,
-            &request.path,
-            &request.settings,
-            request.boot,
-        )?),
-        false => request.formatted.clone(),
-    };
-    let found = find_and_recover(storage, request, formatted.as_ref())?;
+    let found = find_and_recover(storage, request, request.formatted.as_ref())?;
     assert!(
-        found.newest.reserved_per_page == 0 && is_page_size(found.newest.page_size),
+        is_page_size(found.newest.page_size),
         "a file whose pages this version cannot read was refused"
     );
     // Records that continue from here, or are taken back to here, belong to this boot.
@@ -68,7 +66,7 @@ pub(crate) fn recover_database(
     let space = match state.load_space_map() {
         Ok(space) => space,
         // Reading works without the free-space map, so the data can be saved.
-        Err(_) if request.is_read_only => Space::new(newest.page_size as usize, FIRST_PAGE),
+        Err(_) if request.is_read_only => Space::new(newest.usable_page_len(), FIRST_PAGE),
         Err(error) => return Err(error),
     };
     let named = match request.is_read_only {
@@ -146,7 +144,7 @@ pub(crate) fn join(
         is_stale: true,
         ..writer(
             newest.clone(),
-            Space::new(newest.page_size as usize, FIRST_PAGE),
+            Space::new(newest.usable_page_len(), FIRST_PAGE),
             true,
         )
     });
@@ -171,7 +169,12 @@ fn first_snapshot(
     newest: Record,
 ) -> Result<Snapshot> {
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    let verified = VerifiedBitmap::new(request.settings.verification, newest.page_count);
+    let verification = match request.settings.verification {
+        // A page with a codec is decoded when it is first read, and a bit says that it is.
+        Verification::Off if mapping.is_coded() => Verification::FirstTouch,
+        verification => verification,
+    };
+    let verified = VerifiedBitmap::new(verification, newest.page_count);
     let comparisons = request.settings.comparisons.clone();
     Snapshot::new(
         newest,
@@ -189,6 +192,8 @@ pub(crate) fn find_and_recover(
     formatted: Option<&Record>,
 ) -> Result<RecoveredCommit> {
     let is_read_only = request.is_read_only;
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let reserved_len = mapping.reserved_len();
     let mut redone = None;
     // Each repetition means that another record has lost, or that a part of the journal was
     // applied.
@@ -196,7 +201,7 @@ pub(crate) fn find_and_recover(
         let found = match recover::find(storage, &request.path, request.boot)? {
             Decision::Found(found) => *found,
             Decision::ToRedo(redo) => {
-                refuse_unknown(&redo.record, is_read_only)?;
+                refuse_unknown(&redo.record, reserved_len, is_read_only)?;
                 if is_read_only {
                     return Err(Error::InvalidArgument(IN_JOURNAL.into()));
                 }
@@ -212,7 +217,7 @@ pub(crate) fn find_and_recover(
                 continue;
             }
         };
-        refuse_unknown(&found.newest, is_read_only)?;
+        refuse_unknown(&found.newest, reserved_len, is_read_only)?;
         if is_read_only {
             return Ok(found);
         }
@@ -233,13 +238,15 @@ const IN_LOG: &str = "a process or the machine went down, and its newest commits
                       database; open it once for writing, which applies the log";
 
 /// Refuses a database that this version must not write, or cannot read.
-pub(crate) fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
+/// Pages are shown with `reserved_len` bytes less than they have.
+pub(crate) fn refuse_unknown(newest: &Record, reserved_len: u16, is_read_only: bool) -> Result<()> {
     let unknown = newest.features.read_only_compatible & !KNOWN_FEATURES.read_only_compatible;
     if unknown != 0 && !is_read_only {
         let text = format!("features {unknown:#x}, which allow only reading; open it read-only");
         return Err(Error::unknown_format(text));
     }
-    if newest.reserved_per_page != 0 {
+    let is_encrypted = newest.features.incompatible & ENCRYPTED != 0;
+    if newest.reserved_per_page != reserved_len || is_encrypted != (reserved_len > 0) {
         return Err(Error::unknown_format("bytes reserved in each page"));
     }
     Ok(())
@@ -262,7 +269,7 @@ pub(crate) fn refuse_unverified(found: &RecoveredCommit) -> Result<()> {
 pub(crate) fn writer(newest: Record, space: Space, is_changed: bool) -> WriterState {
     WriterState {
         space,
-        arena: Arena::new(newest.page_size as usize),
+        arena: Arena::new(newest.usable_page_len()),
         written: WrittenExtents::new(newest.page_size as usize),
         unwritten: Arc::default(),
         is_changed,
@@ -289,7 +296,7 @@ pub(crate) fn format(
 ) -> Result<Record> {
     let page_size = settings.page_size;
     let empty = catalog::empty().encode();
-    let record = Record {
+    let mut record = Record {
         slot: 0,
         features: Features::default(),
         page_size: page_size as u32,
@@ -321,7 +328,7 @@ pub(crate) fn format(
         written: Some(Vec::new()),
         space_log: Vec::new(),
     };
-    let bytes = record.encode(page_size);
+    let bytes = encryption::first_record(&mut record, settings.encryption.as_ref())?;
     storage
         .set_len(u64::from(SLOT_COUNT) * page_size as u64)
         .and_then(|()| storage.write(0, &[IoSlice::new(&bytes)]))

@@ -1,5 +1,6 @@
 //! The commit records in the slots of a file, when it is opened.
 
+use super::encryption;
 use crate::{
     Error, Result, TransactionId,
     io::{Mapping, file_reads},
@@ -34,14 +35,20 @@ impl SlotRecords {
     /// Reads all slots at the beginning of a file. A record of a newer version is an error: only
     /// that version may continue from there.
     pub(crate) fn decode(head: &[u8]) -> Result<Self, RecordFault> {
+        Self::decode_opened(head, |image| image)
+    }
+
+    /// Like [`Self::decode`]. `open` decrypts the records of an encrypted file.
+    fn decode_opened(head: &[u8], open: impl Fn(Vec<u8>) -> Vec<u8>) -> Result<Self, RecordFault> {
         let page_size = find_page_size(head)?;
         let (mut records, mut faults, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
         for slot in 0..SLOT_COUNT {
             let image = head.chunks(page_size as usize).nth(slot.into());
             let image = image.unwrap_or_default();
-            match Record::decode(image, slot) {
+            match Record::decode(&open(image.to_vec()), slot) {
                 Ok(record) if record.page_size == page_size => records.push(record),
                 Ok(_) => {}
+                Err(fault @ RecordFault::Encrypted(_)) => return Err(fault),
                 Err(fault @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
                     return Err(fault);
                 }
@@ -104,7 +111,7 @@ impl SlotRecords {
 pub(super) fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<SlotRecords> {
     let mut head = vec![0; file_len.min(PROBE_LEN as u64) as usize];
     let read = match file_reads::copy(mapping, 0, &mut head)? {
-        true => SlotRecords::decode(&head),
+        true => SlotRecords::decode_opened(&head, |image| mapping.opened_record(image)),
         false => Err(RecordFault::NotARecord),
     };
     let found = read.and_then(|mut slots| match slots.records.is_empty() {
@@ -120,6 +127,7 @@ pub(crate) fn refusal(fault: &RecordFault, path: &Path, supplement: &str) -> Err
         RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => {
             Error::unknown_format(fault.to_string()).at(path)
         }
+        RecordFault::Encrypted(_) => encryption::key_needed(path),
         fault => Error::NotADatabase {
             path: path.to_path_buf(),
             reason: format!("{fault}{supplement}"),

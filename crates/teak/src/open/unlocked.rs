@@ -124,7 +124,7 @@ impl Engine {
         for slot in 0..SLOT_COUNT {
             let offset = u64::from(slot) * self.file.page_size as u64;
             if file_reads::copy(&mapping, offset, &mut bytes)?
-                && let Ok(record) = Record::decode(&bytes, slot)
+                && let Ok(record) = Record::decode(&mapping.opened_record(bytes.clone()), slot)
                 && record.database_id == known.record.database_id
                 && newest
                     .as_ref()

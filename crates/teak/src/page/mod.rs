@@ -33,6 +33,12 @@ impl PageDamage {
     }
 }
 
+/// The length in the file of a page with that many usable bytes. The length is a power of two, and
+/// less than half of it is reserved.
+pub(crate) const fn page_len(usable_len: usize) -> usize {
+    usable_len.next_power_of_two()
+}
+
 /// The longest key that a tree on pages of this size can hold: a leaf holds at least one record
 /// with such a key, an inner page at least two children with such a separator between them.
 pub(crate) fn max_key_len(page_size: usize) -> usize {

@@ -11,11 +11,17 @@
 //! | 16 | 8 | checksum of these bytes |
 //! | 24 | 8 | birth |
 
-use super::PageDamage;
+use super::{PageDamage, page_len};
 use crate::{Checksum, Extent, PageNumber, TransactionId};
 
 /// Length of the description of a large value.
 pub(crate) const VALUE_EXTENT_LEN: usize = 32;
+
+/// An encrypted value has a tag for each chunk of this length, and the number of its key, its birth
+/// and a part of the nonce at its end.
+const VALUE_CHUNK_LEN: u64 = 4096;
+const VALUE_TAG_LEN: u64 = 16;
+const VALUE_NONCE_LEN: u64 = 24;
 
 /// Length of the root of a tree, as stored in a leaf or in a commit record.
 pub(crate) const TREE_ROOT_LEN: usize = 64;
@@ -91,15 +97,31 @@ impl ValueExtent {
         Ok(extent)
     }
 
-    /// The pages that the value occupies.
-    pub(crate) fn pages(&self, page_size: usize) -> Result<Extent, PageDamage> {
-        let count = self.len_bytes.div_ceil(page_size as u64);
+    /// The pages that the value occupies, where pages have `usable_len` usable bytes.
+    pub(crate) fn pages(&self, usable_len: usize) -> Result<Extent, PageDamage> {
+        let count = value_page_count(self.len_bytes, usable_len);
         let len = u32::try_from(count).map_err(|_| PageDamage("a large value is too long"))?;
         Ok(Extent {
             start: self.start,
             len,
         })
     }
+}
+
+/// The number of pages of a large value, where pages have `usable_len` usable bytes. If pages
+/// reserve bytes, the value is followed by tags, one for each chunk, and the last one's nonce.
+pub(crate) fn value_page_count(len_bytes: u64, usable_len: usize) -> u64 {
+    let page_len = page_len(usable_len);
+    let trailer_len = match usable_len == page_len {
+        true => 0,
+        false => value_trailer_len(len_bytes),
+    };
+    (len_bytes + trailer_len).div_ceil(page_len as u64)
+}
+
+/// The length of what follows a large value whose pages are encrypted.
+pub(crate) const fn value_trailer_len(len_bytes: u64) -> u64 {
+    len_bytes.div_ceil(VALUE_CHUNK_LEN) * VALUE_TAG_LEN + VALUE_NONCE_LEN
 }
 
 /// The value of a record, before a large one is loaded.

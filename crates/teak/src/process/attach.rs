@@ -361,7 +361,12 @@ impl Attach {
             request.boot,
             &recovered.state.to_words(),
         );
-        publish_record(region, newest, recovered.snapshot.known_counts());
+        publish_record(
+            &**storage,
+            region,
+            newest,
+            recovered.snapshot.known_counts(),
+        );
         if !request.is_read_only {
             region.set_ready();
         }
@@ -383,7 +388,8 @@ fn refuse_another_file(storage: &dyn Storage, record: &Record) -> Result<()> {
         let offset = u64::from(slot) * u64::from(record.page_size);
         // A slot that cannot be read or is being written leaves three others.
         matches!(file_reads::copy(&mapping, offset, &mut bytes), Ok(true))
-            && Record::decode(&bytes, slot).is_ok_and(|there| there.has_same_file(record))
+            && Record::decode(&mapping.opened_record(bytes.clone()), slot)
+                .is_ok_and(|there| there.has_same_file(record))
     };
     match (0..SLOT_COUNT).any(&mut is_of_same) {
         true => Ok(()),

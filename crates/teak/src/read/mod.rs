@@ -2,6 +2,7 @@
 
 mod cached_slots;
 pub(crate) mod catalog;
+pub(crate) mod frame_eviction;
 pub(crate) mod located;
 pub(crate) mod named_list;
 pub(crate) mod prefault;

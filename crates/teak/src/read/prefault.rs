@@ -2,25 +2,33 @@
 //! unreadable sector or a truncated file is an error and not a signal.
 
 use crate::{
-    Extent, PageNumber, Result,
+    Error, Extent, PageNumber, Result,
     alloc::SpacePages,
     btree::{PageSource, reading::Faults},
-    page::value::ValueExtent,
+    page::{page_len, value::ValueExtent},
 };
 use crate::{
-    io::file_reads::{self, into_extents},
+    io::{Content, file_reads::into_extents},
     read::snapshot::PinnedSnapshot,
 };
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    io::ErrorKind,
+};
 
 /// A state whose pages are prefaulted before they are read.
 #[derive(Debug)]
 pub(crate) struct Prefault<'s>(pub(crate) &'s PinnedSnapshot);
 
 impl Prefault<'_> {
-    fn prefault(&self, start: PageNumber, len: usize) -> Result<()> {
-        let offset = u64::from(start.0) * PageSource::page_size(self.0) as u64;
-        file_reads::prefault(&self.0.mapping, offset, len)
+    fn prefault(&self, start: PageNumber, len: usize, content: Content) -> Result<()> {
+        let offset = u64::from(start.0) * page_len(PageSource::page_size(self.0)) as u64;
+        let loaded = self.0.mapping.prefault(offset, len, content);
+        loaded.map_err(|error| match error.kind() {
+            // The codec has refused it.
+            ErrorKind::InvalidData => Error::corrupted(start, "read", error.to_string()),
+            _ => Error::io("reading the file")(error),
+        })
     }
 }
 
@@ -34,7 +42,7 @@ impl PageSource for Prefault<'_> {
     }
 
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
-        self.prefault(number, PageSource::page_size(self.0))?;
+        self.prefault(number, PageSource::page_size(self.0), Content::Pages)?;
         PageSource::page(self.0, number)
     }
 
@@ -43,9 +51,9 @@ impl PageSource for Prefault<'_> {
     }
 
     fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
-        let value = self.0.value(extent)?;
-        self.prefault(extent.start, value.len())?;
-        Ok(value)
+        let len = self.0.value(extent)?.len();
+        self.prefault(extent.start, len, Content::Value)?;
+        self.0.value(extent)
     }
 }
 
@@ -85,8 +93,9 @@ impl<'s> FreeMapPages<'s> {
         let Some(extent) = found.filter(|extent| extent.len > 1) else {
             return false;
         };
-        let len = (extent.len as usize).saturating_mul(SpacePages::page_size(self));
-        let is_there = self.pages.prefault(extent.start, len).is_ok();
+        let page_len = page_len(SpacePages::page_size(self));
+        let len = (extent.len as usize).saturating_mul(page_len);
+        let is_there = (self.pages.prefault(extent.start, len, Content::Pages)).is_ok();
         if is_there {
             self.resident.set(extent);
         }
@@ -109,7 +118,7 @@ impl SpacePages for FreeMapPages<'_> {
     fn announce(&self, pages: &mut dyn Iterator<Item = PageNumber>) {
         let mut pages: Vec<_> = pages.collect();
         let extents = into_extents(&mut pages);
-        let page_size = SpacePages::page_size(self) as u64;
+        let page_size = page_len(SpacePages::page_size(self)) as u64;
         let mapping = &self.pages.0.mapping;
         if extents.len() > 1 {
             for extent in &extents {

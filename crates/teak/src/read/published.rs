@@ -8,7 +8,7 @@ use crate::{
     share::{CommitNotifier, CommitWaiters, PinnedReader, ReaderTable, Region},
 };
 use crate::{
-    read::{roots::KnownRoots, snapshot::Snapshot},
+    read::{frame_eviction::FrameEviction, roots::KnownRoots, snapshot::Snapshot},
     share::lock_file_errors::lock_file_error,
     sync::lock,
 };
@@ -53,6 +53,8 @@ pub(crate) struct Published {
     /// The visible state whose record did not appear; 0 if there is none.
     unknown: AtomicU64,
     held: Mutex<HeldStates>,
+    /// Decoded pages whose memory is given back.
+    pub(crate) eviction: FrameEviction,
     storage: Arc<dyn Storage>,
     /// Shared memory with the records of visible states.
     region: Option<Region>,
@@ -86,6 +88,7 @@ impl Published {
             newest: Mutex::new(Arc::new(newest)),
             unknown: AtomicU64::new(0),
             held: Mutex::default(),
+            eviction: FrameEviction::default(),
             storage,
             region,
         }
@@ -149,6 +152,12 @@ impl Published {
         Ok(())
     }
 
+    /// Gives memory of decoded pages back, if they take too much.
+    #[inline]
+    pub(crate) fn evict_frames(&self, state: &Snapshot) {
+        self.eviction.evict(&self.table, state);
+    }
+
     /// The newest state that this process knows.
     pub(crate) fn newest_here(&self) -> Arc<Snapshot> {
         Arc::clone(&lock(&self.newest))
@@ -186,7 +195,8 @@ impl Published {
         let Some((bytes, counts)) = region.record(state.0) else {
             return Ok(None);
         };
-        let record = record_of_visible(&bytes, state)?;
+        let mapping = (self.storage.mapping()).map_err(Error::io("mapping the file"))?;
+        let record = record_of_visible(&mapping.opened_record(bytes), state)?;
         let snapshot = foreign_snapshot(&*self.storage, record, before)?;
         let counts = Some(counts).filter(|counts| *counts != UNCOUNTED);
         Ok(Some(snapshot.with_counts(counts)))
@@ -208,7 +218,8 @@ impl Published {
         match &self.region {
             Some(region) => {
                 let counts = newest.known_counts().unwrap_or(UNCOUNTED);
-                region.publish(newest.transaction().0, record, counts);
+                let record = self.storage.sealed_record(record);
+                region.publish(newest.transaction().0, &record, counts);
             }
             None => self.table.publish(newest.transaction().0),
         }
@@ -221,7 +232,7 @@ impl Published {
     /// Like [`Self::publish`], for a state that another process has made.
     pub(crate) fn publish_record(&self, record: &Record) {
         if let Some(region) = &self.region {
-            publish_record(region, record, None);
+            publish_record(&*self.storage, region, record, None);
             self.notifier.notify();
         }
     }
@@ -348,7 +359,16 @@ pub(crate) fn foreign_snapshot(
         false => None,
     };
     match taken {
-        Some(taken) => taken.into_iter().for_each(|extent| verified.forget(extent)),
+        // SAFETY: another process writes only to pages that no reader and no writer of any process
+        // pins, and that were free in the state known here.
+        Some(taken) => taken.into_iter().for_each(|extent| unsafe {
+            verified.forget(extent);
+            mapping.forget(extent);
+        }),
+        None if mapping.is_coded() => {
+            // SAFETY: likewise.
+            unsafe { mapping.distrust_all(|| verified.forget_all_everywhere()) };
+        }
         None => verified.forget_all(),
     }
     let comparisons = before.comparisons.clone();
@@ -376,7 +396,13 @@ pub(crate) fn no_such_commit() -> Error {
 }
 
 /// Stores a record where all processes find it.
-pub(crate) fn publish_record(region: &Region, record: &Record, counts: Option<[u64; 2]>) {
+pub(crate) fn publish_record(
+    storage: &dyn Storage,
+    region: &Region,
+    record: &Record,
+    counts: Option<[u64; 2]>,
+) {
     let bytes = record.encode(record.page_size as usize);
+    let bytes = storage.sealed_record(&bytes);
     region.publish(record.transaction.0, &bytes, counts.unwrap_or(UNCOUNTED));
 }

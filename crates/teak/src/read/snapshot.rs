@@ -8,7 +8,7 @@ use crate::{
         reading::{Faults, IoWaitEstimator, reading, reading_twice},
     },
     io::{Mapping, Pinned},
-    page::{comparison::Comparisons, value::ValueExtent},
+    page::{comparison::Comparisons, page_len, value::ValueExtent},
     record::{FlushLimits, Record},
     types::TypeNames,
 };
@@ -30,7 +30,8 @@ use std::sync::Arc;
 pub(crate) struct Snapshot {
     pub(crate) record: Record,
     pub(crate) mapping: Arc<Mapping>,
-    page_size: usize,
+    /// The usable bytes of a page.
+    usable_len: usize,
     page_shift: u32,
     /// One past the last page that trees may point to.
     pages_end: u64,
@@ -59,10 +60,9 @@ impl Snapshot {
     ) -> Result<Self> {
         let catalog = TreeRoot::decode_of_names(&record.catalog_root)
             .map_err(|fault| fault.at(PageNumber(record.slot.into()), "open", "the catalog"))?;
-        let page_size = record.page_size as usize;
         Ok(Self {
-            page_size,
-            page_shift: page_size.trailing_zeros(),
+            usable_len: record.usable_page_len(),
+            page_shift: record.page_size.trailing_zeros(),
             pages_end: record.page_count,
             verified,
             comparisons,
@@ -166,12 +166,12 @@ impl Snapshot {
 
     /// The present commit record in a slot, as readable text.
     pub(crate) fn describe_record(&self, slot: u8) -> String {
-        let mut bytes = vec![0; self.page_size];
-        let offset = u64::from(slot) * self.page_size as u64;
+        let mut bytes = vec![0; self.record.page_size as usize];
+        let offset = u64::from(slot) << self.page_shift;
         if !self.mapping.copy(offset, &mut bytes) {
             return "the file ends before this record\n".to_owned();
         }
-        match Record::decode(&bytes, slot) {
+        match Record::decode(&self.mapping.opened_record(bytes), slot) {
             Ok(record) => format!("{record:#?}\n"),
             Err(fault) => format!("{fault}\n"),
         }
@@ -237,7 +237,7 @@ impl PinnedSnapshot {
 impl PageSource for PinnedSnapshot {
     #[inline]
     fn page_size(&self) -> usize {
-        self.page_size
+        self.usable_len
     }
 
     fn page_limit(&self) -> u64 {
@@ -248,7 +248,7 @@ impl PageSource for PinnedSnapshot {
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
         let index = u64::from(number.0);
         if (u64::from(FIRST_PAGE)..self.pages_end).contains(&index)
-            && let Some(page) = (self.pages()).bytes(index << self.page_shift, self.page_size)
+            && let Some(page) = (self.pages()).bytes(index << self.page_shift, self.usable_len)
         {
             return Ok(page);
         }
@@ -256,7 +256,12 @@ impl PageSource for PinnedSnapshot {
     }
 
     fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
-        value_in(self.pages(), self.page_size, self.record.page_count, extent)
+        value_in(
+            self.pages(),
+            self.usable_len,
+            self.record.page_count,
+            extent,
+        )
     }
 
     #[inline]
@@ -296,10 +301,10 @@ impl PageSource for PinnedSnapshot {
         written: TransactionId,
         operation: &'static str,
     ) -> Result<()> {
-        let page = PageSource::page(self, number)?;
+        PageSource::page(self, number)?;
         self.verified.compare_page(
-            &self.mapping,
-            page,
+            self.pages(),
+            self.usable_len,
             (number, checksum),
             written.min(self.transaction()),
             operation,
@@ -308,20 +313,15 @@ impl PageSource for PinnedSnapshot {
 
     #[cold]
     fn check_value(&self, extent: &ValueExtent) -> Result<()> {
-        let value = self.value(extent)?;
-        self.verified.compare_value(
-            &self.mapping,
-            self.page_size,
-            value,
-            extent,
-            self.transaction(),
-        )
+        self.value(extent)?;
+        let written = self.transaction();
+        (self.verified).compare_value(self.pages(), self.usable_len, extent, written)
     }
 }
 
 impl SpacePages for PinnedSnapshot {
     fn page_size(&self) -> usize {
-        self.page_size
+        self.usable_len
     }
 
     fn page(&self, number: PageNumber) -> Result<&[u8]> {
@@ -343,14 +343,14 @@ pub(crate) fn outside(mapping: &Mapping, number: PageNumber) -> Error {
 /// The bytes of a large value.
 pub(crate) fn value_in<'m>(
     mapping: &'m Pinned<Mapping>,
-    page_size: usize,
+    usable_len: usize,
     page_count: u64,
     extent: &ValueExtent,
 ) -> Result<&'m [u8]> {
     let pages = extent
-        .pages(page_size)
+        .pages(usable_len)
         .map_err(|damage| damage.at(extent.start, "read"))?;
-    let offset = u64::from(extent.start.0) * page_size as u64;
+    let offset = u64::from(extent.start.0) * page_len(usable_len) as u64;
     let len = usize::try_from(extent.len_bytes).map_err(|_| outside(mapping, extent.start))?;
     let is_inside = extent.start.0 >= FIRST_PAGE && pages.end() <= page_count;
     let bytes = is_inside.then(|| mapping.bytes(offset, len)).flatten();

@@ -8,15 +8,18 @@
 
 use crate::{
     Checksum, Error, Extent, PageNumber, Result, TransactionId,
-    io::Mapping,
-    page::{header::Header, value::ValueExtent},
+    io::{Content, Mapping, Pinned},
+    page::{header::Header, page_len, value::ValueExtent},
 };
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError, Weak,
-    atomic::{
-        AtomicBool, AtomicU64,
-        Ordering::{Relaxed, SeqCst},
-        fence,
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release, SeqCst},
+            fence,
+        },
     },
 };
 
@@ -121,7 +124,8 @@ impl VerifiedBitmap {
     #[inline]
     pub(crate) fn is_unverified(&self, number: PageNumber) -> bool {
         match self.words.get(number.index() / WORD) {
-            Some(word) => word.load(Relaxed) & bit(number) == 0,
+            // Acquire: the frame of a page with a codec was filled before its bit was set.
+            Some(word) => word.load(Acquire) & bit(number) == 0,
             None => false,
         }
     }
@@ -134,7 +138,7 @@ impl VerifiedBitmap {
             return;
         }
         self.for_each_word(extent, |word, bits| {
-            word.fetch_or(bits, Relaxed);
+            word.fetch_or(bits, Release);
         });
         // Either this sees that `distrust` was called meanwhile, or `distrust` clears the bits
         // after this.
@@ -165,6 +169,24 @@ impl VerifiedBitmap {
         });
     }
 
+    /// Like [`Self::forget`], in the bitmaps of all states of the database.
+    pub(crate) fn forget_everywhere(&self, extent: Extent) {
+        for words in self.distrust_flag.words().iter().filter_map(Weak::upgrade) {
+            let bitmap = Self {
+                words,
+                ..self.clone()
+            };
+            bitmap.forget(extent);
+        }
+    }
+
+    /// Like [`Self::forget_all`], in the bitmaps of all states of the database.
+    pub(crate) fn forget_all_everywhere(&self) {
+        for words in self.distrust_flag.words().iter().filter_map(Weak::upgrade) {
+            words.iter().for_each(|word| word.store(0, Relaxed));
+        }
+    }
+
     /// Forgets all pages: another process has rewritten pages, and it is not known which.
     pub(crate) fn forget_all(&self) {
         self.words.iter().for_each(|word| word.store(0, Relaxed));
@@ -185,14 +207,13 @@ impl VerifiedBitmap {
         }
     }
 
-    /// Compares `bytes`, which are at `offset` in the file, with their checksum. The system is
-    /// asked for them first, so that an unreadable sector is an error.
+    /// Compares bytes of the file with their checksum. The system is asked for them first, so that
+    /// an unreadable sector is an error.
     fn compare(
         &self,
-        mapping: &Mapping,
-        offset: u64,
-        bytes: &[u8],
-        expected: ExpectedChecksum<impl FnOnce() -> TransactionId>,
+        pages: &Pinned<Mapping>,
+        (offset, len, content): (u64, usize, Content),
+        expected: ExpectedChecksum<impl FnOnce(&[u8]) -> TransactionId>,
     ) -> Result<()> {
         let ExpectedChecksum {
             start,
@@ -202,18 +223,24 @@ impl VerifiedBitmap {
             birth,
             operation,
         } = expected;
-        if let Err(error) = mapping.prefault(offset, bytes.len()) {
+        let unreadable = |error| {
             let detail = format!("it cannot be read from the file: {error}");
-            return Err(Error::corrupted(start, operation, detail));
-        }
+            Error::corrupted(start, operation, detail)
+        };
+        (pages.prefault(offset, len, content)).map_err(unreadable)?;
+        // Borrowed only now: the frame of an encrypted page was empty before.
+        let bytes = pages.bytes(offset, len);
+        let bytes = bytes.ok_or_else(|| unreadable(io::ErrorKind::UnexpectedEof.into()))?;
         if Checksum::of(bytes) != checksum {
             return Err(Error::corrupted(start, operation, mismatch));
         }
-        if birth() > written {
+        if birth(bytes) > written {
             let detail = "it was born later than the page that refers to it";
             return Err(Error::corrupted(start, operation, detail));
         }
-        self.note(Extent { start, len: 1 });
+        pages.note_if_loaded((offset, len, content), || {
+            self.note(Extent { start, len: 1 });
+        });
         Ok(())
     }
 
@@ -222,27 +249,23 @@ impl VerifiedBitmap {
     #[cold]
     pub(crate) fn compare_page(
         &self,
-        mapping: &Mapping,
-        page: &[u8],
+        pages: &Pinned<Mapping>,
+        usable_len: usize,
         (number, checksum): (PageNumber, Checksum),
         written: TransactionId,
         operation: &'static str,
     ) -> Result<()> {
-        let offset = u64::from(number.0) * page.len() as u64;
+        let offset = u64::from(number.0) * page_len(usable_len) as u64;
         let mismatch = "its bytes do not have the checksum that is kept where it is pointed to";
-        self.compare(
-            mapping,
-            offset,
-            page,
-            ExpectedChecksum {
-                start: number,
-                checksum,
-                mismatch,
-                written,
-                birth: || Header::read(page).birth,
-                operation,
-            },
-        )
+        let expected = ExpectedChecksum {
+            start: number,
+            checksum,
+            mismatch,
+            written,
+            birth: |page: &[u8]| Header::read(page).birth,
+            operation,
+        };
+        self.compare(pages, (offset, usable_len, Content::Pages), expected)
     }
 
     /// Compares a large value with its checksum, and its birth with `written`. Notes its first page
@@ -250,28 +273,22 @@ impl VerifiedBitmap {
     #[cold]
     pub(crate) fn compare_value(
         &self,
-        mapping: &Mapping,
-        page_size: usize,
-        value: &[u8],
+        pages: &Pinned<Mapping>,
+        usable_len: usize,
         extent: &ValueExtent,
         written: TransactionId,
     ) -> Result<()> {
-        let offset = u64::from(extent.start.0) * page_size as u64;
-        let (start, checksum) = (extent.start, extent.checksum);
-        let mismatch = "the large value that begins there does not have its checksum";
-        self.compare(
-            mapping,
-            offset,
-            value,
-            ExpectedChecksum {
-                start,
-                checksum,
-                mismatch,
-                written,
-                birth: || extent.birth,
-                operation: "lookup",
-            },
-        )
+        let offset = u64::from(extent.start.0) * page_len(usable_len) as u64;
+        let len = extent.len_bytes as usize;
+        let expected = ExpectedChecksum {
+            start: extent.start,
+            checksum: extent.checksum,
+            mismatch: "the large value that begins there does not have its checksum",
+            written,
+            birth: |_: &[u8]| extent.birth,
+            operation: "lookup",
+        };
+        self.compare(pages, (offset, len, Content::Value), expected)
     }
 }
 

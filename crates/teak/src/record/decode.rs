@@ -1,10 +1,10 @@
 //! Decoding of commit records, and the check of their fields.
 
 use super::{
-    CHECKED_FROM, CLEAN_CLOSE, FIXED_LEN, FORMAT_FIELDS_LEN, FORMAT_VERSION, Features, FlushLimits,
-    JournalPages, KNOWN_FEATURES, LAST_NUMBER, MAGIC, REQUESTED_DURABLE, RESERVED_LEN, Record,
-    RecordFault, RecordMarks, SECTOR_LEN, SLOT_AT, SLOT_COUNT, WRITTEN_EXTENT_LEN,
-    WRITTEN_LEFT_OUT, bytes::ByteReader, is_page_size,
+    CHECKED_FROM, CLEAN_CLOSE, DATABASE_ID_AT, FIXED_LEN, FORMAT_FIELDS_LEN, FORMAT_VERSION,
+    Features, FlushLimits, JournalPages, KNOWN_FEATURES, LAST_NUMBER, MAGIC, REQUESTED_DURABLE,
+    RESERVED_LEN, Record, RecordFault, RecordMarks, SEALED, SECTOR_LEN, SLOT_AT, SLOT_COUNT,
+    WRITTEN_EXTENT_LEN, WRITTEN_LEFT_OUT, bytes::ByteReader, is_page_size,
 };
 use crate::{
     alloc::{ArrayRoot, FIRST_PAGE, SpaceRoots},
@@ -35,6 +35,13 @@ impl Record {
         }
         if found_slot != slot {
             return Err(RecordFault::WrongSlot(found_slot));
+        }
+        if flags & SEALED != 0 {
+            let page_size = fields.u32();
+            return Err(match is_page_size(page_size) {
+                true => RecordFault::Encrypted(page_size),
+                false => RecordFault::Inconsistent("the page size is invalid"),
+            });
         }
         let len = record.len();
         let record = Self::decode_fields(slot, flags, features, fields)?;
@@ -137,6 +144,12 @@ impl Record {
     /// The slot that the bytes claim, if they are a record.
     pub(crate) fn slot_of(bytes: &[u8]) -> u8 {
         bytes.get(SLOT_AT).copied().unwrap_or_default()
+    }
+
+    /// The database id in the bytes, if they are a record.
+    pub(crate) fn database_id_of(bytes: &[u8]) -> [u8; 16] {
+        let id = bytes.get(DATABASE_ID_AT..).and_then(<[u8]>::first_chunk);
+        id.copied().unwrap_or_default()
     }
 
     /// The length of the sectors that the bytes claim, if they are a record.

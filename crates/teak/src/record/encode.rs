@@ -11,10 +11,10 @@ use crate::{
 };
 
 impl Record {
-    /// How many bytes the space log may have beside `written_count` written extents. If the result
-    /// is small, leave out the written extents.
-    pub(crate) fn log_room(page_size: usize, written_count: usize) -> usize {
-        page_size.saturating_sub(FIXED_LEN + WRITTEN_EXTENT_LEN * written_count)
+    /// How many bytes the space log may have beside `written_count` written extents, in a record of
+    /// at most `len_max` bytes. If the result is small, leave out the written extents.
+    pub(crate) fn log_room(len_max: usize, written_count: usize) -> usize {
+        len_max.saturating_sub(FIXED_LEN + WRITTEN_EXTENT_LEN * written_count)
     }
 
     /// The bytes to write: whole sectors, at most a page.

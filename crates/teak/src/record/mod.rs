@@ -93,17 +93,26 @@ pub(crate) const SECTOR_LEN: usize = 512;
 pub(crate) const TREE_ROOT_LEN: usize = 64;
 
 const MAGIC: [u8; 8] = *b"TeakRec\x01";
+const CHECKSUM_AT: usize = 8;
 const CHECKED_FROM: usize = 16;
 const SLOT_AT: usize = 22;
+const FLAGS_AT: usize = 23;
+const DATABASE_ID_AT: usize = 56;
 const FIXED_LEN: usize = 432;
 const WRITTEN_EXTENT_LEN: usize = 8;
 const RESERVED_LEN: usize = 16;
 /// Bytes before the page size: those that say whether this code can read the record.
 const FORMAT_FIELDS_LEN: usize = 36;
 
+/// The bytes that an encrypted record has in addition: the description of its keys, a nonce and a
+/// tag.
+pub(crate) const SEALED_OVERHEAD_LEN: usize = 192 + 24 + 16;
+
 const REQUESTED_DURABLE: u8 = 1;
 const CLEAN_CLOSE: u8 = 2;
 const WRITTEN_LEFT_OUT: u8 = 4;
+/// Most of the record is encrypted.
+const SEALED: u8 = 8;
 
 const _: () = assert!(
     SLOT_COUNT as u32 == FIRST_PAGE,
@@ -139,11 +148,14 @@ pub(crate) const TABLE_KINDS: u32 = 2;
 /// There is, or was, a journal: it may hold commits that are stored nowhere else.
 pub(crate) const JOURNAL: u32 = 4;
 
+/// Pages, values and records are encrypted.
+pub(crate) const ENCRYPTED: u32 = 1;
+
 /// The features that this code knows.
 pub(crate) const KNOWN_FEATURES: Features = Features {
     compatible: 0,
     read_only_compatible: NAMED_SNAPSHOTS,
-    incompatible: TABLE_KINDS | JOURNAL,
+    incompatible: ENCRYPTED | TABLE_KINDS | JOURNAL,
 };
 
 /// The limits at which lazy commits are flushed without a request.
@@ -249,6 +261,8 @@ pub(crate) enum RecordFault {
     UnknownVersion(u16),
     /// Incompatible feature bits that this code does not know.
     UnknownFeatures(u32),
+    /// A complete record that is encrypted, of a file with this page size.
+    Encrypted(u32),
     /// A complete record that belongs to another slot.
     WrongSlot(u8),
     /// A complete record with an invalid field.
@@ -262,6 +276,7 @@ impl fmt::Display for RecordFault {
             Self::Damaged => f.write_str("the commit record is damaged or incomplete"),
             Self::UnknownVersion(version) => write!(f, "format version {version}"),
             Self::UnknownFeatures(features) => write!(f, "features {features:#x}"),
+            Self::Encrypted(_) => f.write_str("the commit record is encrypted"),
             Self::WrongSlot(slot) => {
                 write!(
                     f,
@@ -302,12 +317,41 @@ impl Record {
         }
     }
 
+    /// The bytes of a page that its layout may use.
+    pub(crate) fn usable_page_len(&self) -> usize {
+        self.page_size as usize - usize::from(self.reserved_per_page)
+    }
+
+    /// The longest encoded record, before it is encrypted.
+    pub(crate) fn len_max(&self) -> usize {
+        match self.reserved_per_page {
+            0 => self.page_size as usize,
+            _ => self.page_size as usize - SEALED_OVERHEAD_LEN,
+        }
+    }
+
     /// Whether both can be records of one file: its identity and its page layout never change.
     pub(crate) fn has_same_file(&self, other: &Self) -> bool {
         self.database_id == other.database_id
             && self.page_size == other.page_size
             && self.reserved_per_page == other.reserved_per_page
     }
+}
+
+/// The image of a record, marked as one whose later part is going to be encrypted.
+pub(crate) fn seal(image: &[u8]) -> Vec<u8> {
+    let mut image = image.to_vec();
+    image[FLAGS_AT] |= SEALED;
+    image
+}
+
+/// Undoes [`seal`].
+pub(crate) fn unseal(mut image: Vec<u8>) -> Vec<u8> {
+    image[FLAGS_AT] &= !SEALED;
+    let len = u32::from_le_bytes(*image[CHECKED_FROM..].first_chunk().expect("a whole record"));
+    let checksum = Checksum::of(&image[CHECKED_FROM..len as usize]);
+    image[CHECKSUM_AT..CHECKED_FROM].copy_from_slice(&checksum.0.to_le_bytes());
+    image
 }
 
 /// This many zeros at the start of a slot mean that it has no record.

@@ -35,6 +35,9 @@ pub(crate) fn find_page_size(head: &[u8]) -> Result<u32, RecordFault> {
                 Ok(record) if slot == 0 || record.page_size as usize == page_size => {
                     return Ok(record.page_size);
                 }
+                Err(RecordFault::Encrypted(found)) if slot == 0 || found as usize == page_size => {
+                    return Ok(found);
+                }
                 Err(found) if weight(&found) > weight(&fault) => fault = found,
                 _ => {}
             }
@@ -54,7 +57,7 @@ fn weight(fault: &RecordFault) -> u8 {
         RecordFault::NotARecord => 0,
         RecordFault::WrongSlot(_) => 1,
         RecordFault::Damaged => 2,
-        RecordFault::Inconsistent(_) => 3,
+        RecordFault::Inconsistent(_) | RecordFault::Encrypted(_) => 3,
         RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_) => 4,
     }
 }

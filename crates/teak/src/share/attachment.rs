@@ -176,7 +176,7 @@ impl Shared {
         if !file_reads::copy(&mapping, offset, &mut bytes)? {
             return Ok(None);
         }
-        let record = Record::decode(&bytes, slot).ok();
+        let record = Record::decode(&mapping.opened_record(bytes), slot).ok();
         Ok(record.filter(|record| record.page_size as usize == self.page_size))
     }
 

@@ -84,7 +84,7 @@ impl WritePages {
             "leaves are not written early while there is memory for them"
         );
         Self {
-            file: TransactionFile::new(storage, mapping, base.record.page_size as usize),
+            file: TransactionFile::new(storage, mapping, &base.record),
             verified: base.verified.clone(),
             base: base.transaction(),
             transaction: TransactionId(base.transaction().0 + commit_count),
@@ -342,7 +342,7 @@ impl PageSink for WritePages {
             let old = self
                 .file
                 .pages(&self.writer)
-                .bytes(offset, self.file.page_size)
+                .bytes(offset, self.file.usable_len)
                 .ok_or_else(|| outside(&self.file.mapping, number))?;
             let page = self
                 .writer
@@ -402,7 +402,7 @@ impl PageSink for WritePages {
         };
         let too_long =
             |_| Error::InvalidArgument("a value of this length does not fit into a file".into());
-        let pages = extent.pages(self.file.page_size).map_err(too_long)?;
+        let pages = extent.pages(self.file.usable_len).map_err(too_long)?;
         let taken = self.take_extent(pages.len, true)?;
         assert_eq!(
             taken.len, pages.len,
@@ -439,7 +439,7 @@ impl PageSink for WritePages {
 
     fn release_value(&mut self, extent: &ValueExtent) -> Result<()> {
         let pages = extent
-            .pages(self.file.page_size)
+            .pages(self.file.usable_len)
             .map_err(|damage| damage.at(extent.start, "write"))?;
         if pages.start.0 < crate::alloc::FIRST_PAGE || pages.end() > self.writer.space.page_count()
         {

@@ -9,7 +9,7 @@ use crate::{
     Checksum, Error, PageNumber, Result,
     btree::PageSource,
     commit::journal::Redo,
-    io::{Mapping, Pinned, Storage},
+    io::{Content, Mapping, Pinned, Storage},
     open::{inspect::records_in, recovery_audit::young_fault, slots::known_flushed},
     page::{
         comparison::Comparisons,
@@ -127,7 +127,7 @@ fn read_records(
 fn read_head(mapping: &Mapping, len: usize) -> Vec<u8> {
     let mut head = vec![0; len];
     for (part, offset) in head.chunks_mut(PART_LEN).zip((0..).step_by(PART_LEN)) {
-        let is_there = mapping.prefault(offset, part.len()).is_ok();
+        let is_there = mapping.prefault(offset, part.len(), Content::Raw).is_ok();
         if !(is_there && mapping.copy(offset, part)) {
             part.fill(0);
         }

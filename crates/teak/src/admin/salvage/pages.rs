@@ -1,6 +1,6 @@
 //! The set of pages of a damaged file that were read.
 
-use crate::{Extent, PageNumber, btree::PageSource, read::snapshot::PinnedSnapshot};
+use crate::{Extent, PageNumber, read::snapshot::PinnedSnapshot};
 
 /// Pages of the file that were read.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct SeenPages {
 impl SeenPages {
     /// An empty set for a state, which may claim to be longer than the file.
     pub(super) fn nothing_of(state: &PinnedSnapshot, file_len: u64) -> Self {
-        let page_size = PageSource::page_size(state) as u64;
+        let page_size = u64::from(state.record().page_size);
         let page_count = state.page_count().min(file_len / page_size);
         Self {
             bits: vec![0; page_count.div_ceil(64) as usize],

@@ -78,7 +78,7 @@ impl WriteTxn {
         self.check_name(name)?;
         let root = options.to_root()?;
         let len = usize::from(root.kind.value_size);
-        let max = crate::page::max_key_len(self.engine().page_size());
+        let max = crate::page::max_key_len(self.engine().usable_page_len());
         if len > max {
             return Err(Error::ValueTooLong { len, max });
         }
@@ -103,7 +103,7 @@ impl WriteTxn {
     }
 
     fn check_name(&self, name: &[u8]) -> Result<()> {
-        let max = crate::page::max_key_len(self.engine().page_size());
+        let max = crate::page::max_key_len(self.engine().usable_page_len());
         if name.len() > max {
             return Err(Error::KeyTooLong {
                 len: name.len(),

@@ -150,7 +150,7 @@ impl Transaction for WriteTxn {
 impl PageSource for WriteTxn {
     #[inline]
     fn page_size(&self) -> usize {
-        self.engine().page_size()
+        self.engine().usable_page_len()
     }
 
     #[inline]

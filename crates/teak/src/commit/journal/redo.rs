@@ -8,7 +8,7 @@ use crate::{
     Checksum, Error, Extent, PageNumber, Result,
     alloc::{Pins, Space, SpacePages},
     commit::disk::write_pages,
-    io::{Mapping, Pinned, Storage, file_reads},
+    io::{Content, Mapping, Pinned, Storage, file_reads},
     planted::planted,
     record::{Record, SLOT_COUNT},
 };
@@ -218,7 +218,9 @@ impl SpacePages for JournalOverlay<'_> {
             return Ok(page);
         }
         let offset = u64::from(number.0) * self.page_size as u64;
-        let prefaulted = self.mapping.prefault(offset, self.page_size);
+        let prefaulted = self
+            .mapping
+            .prefault(offset, self.page_size, Content::Pages);
         prefaulted.map_err(Error::io("reading the file"))?;
         // SAFETY: reason 4 of `io/pinned.rs`. The overlay lives while the space map is read, and
         // the pages of the journal are written after that.

@@ -27,10 +27,9 @@ pub(super) fn build_record(
         let sequence = state.newest().sequence + 1;
         (state.next_slot(), sequence, known, state.last_target())
     };
-    let (page_size, transaction) = (txn.engine.file.page_size, txn.id());
+    let (len_max, transaction) = (txn.base.record.len_max(), txn.id());
     let written = note_written(txn, taken, flushed, last_target);
-    let fits =
-        |extents: &Vec<Extent>| space.log.len() <= Record::log_room(page_size, extents.len());
+    let fits = |extents: &Vec<Extent>| space.log.len() <= Record::log_room(len_max, extents.len());
     let mut record = Record {
         slot,
         sequence,
@@ -92,7 +91,10 @@ pub(super) fn build_snapshot(
 ) -> Result<Snapshot> {
     let verified = txn.base.verified.covering(record.page_count);
     // The pages were sealed just now, so their checksums are known to match.
-    taken.iter().for_each(|extent| verified.note(*extent));
+    // Pages with a codec are noted when they are read, if their frames are there then.
+    if !mapping.is_coded() {
+        taken.iter().for_each(|extent| verified.note(*extent));
+    }
     let mut roots = match txn.tables.has_other_roots {
         true => KnownRoots::default(),
         false => txn.base.known_roots().clone(),

@@ -43,6 +43,11 @@ pub(super) fn change_journal(txn: &mut WriteTransaction) -> Result<()> {
         None => (page_count * page_size / JOURNAL_PART).min(JOURNAL_BYTES_MAX),
         Some(bytes) => bytes,
     };
+    // Entries would have parts of pages in clear.
+    let bytes = match txn.base.record.reserved_per_page {
+        0 => bytes,
+        _ => 0,
+    };
     let wanted = if asked.is_some() { 1 } else { JOURNAL_WANTED };
     let pages = (bytes / page_size).min(u64::from(u16::MAX)) as u32;
     if pages > 0

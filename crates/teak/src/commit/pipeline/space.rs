@@ -50,7 +50,6 @@ pub(super) fn commit_space(
 }
 
 fn change_space(txn: &mut WriteTransaction, extents: &CommitExtents) -> Result<SpaceCommit> {
-    let page_size = txn.engine.file.page_size;
     let transaction = txn.id();
     let page_limit = txn.pages.size_limit_pages().min(u64::from(u32::MAX));
     let taken_count = txn.pages.taken_count();
@@ -66,7 +65,7 @@ fn change_space(txn: &mut WriteTransaction, extents: &CommitExtents) -> Result<S
     // A checkpoint adds some extents; some may be durable by now.
     let listed = writer.written.listed_max(extents.taken.len());
     let reserved = listed.map_or(0, |count| count + 8);
-    let log_room = Record::log_room(page_size, reserved);
+    let log_room = Record::log_room(txn.base.record.len_max(), reserved);
     writer.space.commit(SpaceChange {
         transaction,
         taken: &extents.taken,

@@ -4,6 +4,7 @@ use super::WritePages;
 use crate::{
     Checksum, Error, Extent, PageNumber, Result,
     commit::disk::{WRITING_PAGES, write_pages},
+    io::Content,
     page::header::Header,
     read::snapshot::outside,
     record::durability::Durability,
@@ -45,11 +46,14 @@ impl WritePages {
             "only a page of this transaction that was written early is brought back"
         );
         self.make_room()?;
+        if self.file.mapping.is_coded() {
+            self.load_own(number, self.file.usable_len, Content::Pages)?;
+        }
         let offset = self.offset_of(number);
         let page = self
             .file
             .pages(&self.writer)
-            .bytes(offset, self.file.page_size)
+            .bytes(offset, self.file.usable_len)
             .ok_or_else(|| outside(&self.file.mapping, number))?;
         if self
             .arena()
@@ -68,7 +72,7 @@ impl WritePages {
         let written = self.file.pages(&self.writer);
         let bytes = self.writer.arena.make_resident(number);
         if !is_mapped {
-            let page = written.bytes(offset, self.file.page_size);
+            let page = written.bytes(offset, self.file.usable_len);
             bytes.copy_from_slice(page.ok_or_else(|| outside(&self.file.mapping, number))?);
         }
         Ok(())
@@ -90,7 +94,7 @@ impl WritePages {
                 parts.push((number, page));
             }
         });
-        write_pages(&*self.file.storage, self.file.page_size, &parts)
+        write_pages(&*self.file.storage, 1 << self.file.page_shift, &parts)
             .map_err(Error::io(WRITING_PAGES))?;
         self.writer.committer().counters.note_early(leaves.len());
         if self.limits.expected != Durability::Lazy {

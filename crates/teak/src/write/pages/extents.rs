@@ -46,7 +46,7 @@ impl WritePages {
             match self.secure(extent) {
                 Ok(is_secured) => {
                     self.supply.is_secured &= is_secured;
-                    self.verified.forget(extent);
+                    self.forget(extent);
                     return Ok(extent);
                 }
                 // Other free pages may have blocks.
@@ -105,10 +105,21 @@ impl WritePages {
             self.writer.space.give_back(extent);
             return Err(Error::io("filling the journal")(error));
         }
-        self.verified.forget(extent);
+        self.forget(extent);
         self.writer.arena.add_written(extent);
         self.supply.taken_count += u64::from(extent.len);
         Ok(Some(extent))
+    }
+
+    /// Forgets what was read from pages that are about to be rewritten.
+    pub(super) fn forget(&self, extent: Extent) {
+        if self.file.mapping.is_coded() {
+            self.verified.forget_everywhere(extent);
+            // SAFETY: the transaction has taken these pages, which no snapshot can see.
+            unsafe { self.file.mapping.forget(extent) };
+        } else {
+            self.verified.forget(extent);
+        }
     }
 
     /// Notes that `pages` free pages were missing, unless they were only wanted for relocation.
@@ -327,6 +338,10 @@ impl WritePages {
             self.grow_ahead(new, limit);
         }
         self.refresh_mapping()?;
+        if self.file.mapping.is_coded() {
+            // Pages that are written early have to be read again.
+            self.verified = self.verified.covering(new);
+        }
         self.writer.space.grow(new);
         self.supply.has_grown = true;
         Ok(())

@@ -2,7 +2,6 @@
 
 use super::WritePages;
 use crate::{Error, Extent, Result};
-use std::io::IoSlice;
 
 /// Lazy transactions store values up to this many bytes through the mapped file. A system call
 /// costs more for such values, and less for longer ones.
@@ -28,10 +27,9 @@ impl WritePages {
             value.len() as u64 <= len,
             "the pages of a large value have room for it"
         );
-        let rest = vec![0; len as usize - value.len()];
-        self.file
-            .storage
-            .write(offset, &[IoSlice::new(value), IoSlice::new(&rest)])
+        let birth = self.transaction;
+        (self.file.storage)
+            .write_value(offset, value, len as usize, birth)
             .map_err(Error::io("writing a large value"))
     }
 }

@@ -89,7 +89,7 @@ impl WritePages {
             .map(|kept| kept.aside.len())
             .sum();
         if self.supply.low_boundary.is_some()
-            || aside_count * self.file.page_size >= self.limits.memory_bytes
+            || aside_count * self.file.usable_len >= self.limits.memory_bytes
         {
             return false;
         }

@@ -2,12 +2,13 @@
 
 use super::WritePages;
 use crate::{
-    Checksum, PageNumber, Result, TransactionId,
+    Checksum, Error, PageNumber, Result, TransactionId,
+    alloc::FIRST_PAGE,
     btree::{
         PageSource,
         reading::{Faults, IoWaitEstimator, unreadable},
     },
-    io::{file_reads::into_extents, prefetch_lines},
+    io::{Content, file_reads::into_extents, prefetch_lines},
     page::value::ValueExtent,
     read::snapshot::{outside, value_in},
 };
@@ -15,7 +16,7 @@ use crate::{
 impl PageSource for WritePages {
     #[inline]
     fn page_size(&self) -> usize {
-        self.file.page_size
+        self.file.usable_len
     }
 
     fn page_limit(&self) -> u64 {
@@ -31,16 +32,16 @@ impl PageSource for WritePages {
             return Ok(&page.bytes);
         }
         let pages = self.file.pages(&self.writer);
-        match pages.bytes(self.offset_of(number), self.file.page_size) {
-            Some(page) if number.0 >= crate::alloc::FIRST_PAGE => Ok(page),
-            _ => Err(outside(&self.file.mapping, number)),
+        match pages.bytes(self.offset_of(number), self.file.usable_len) {
+            Some(page) if number.0 >= self.file.first_direct => Ok(page),
+            _ => self.page_of_codec(number),
         }
     }
 
     fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
         value_in(
             self.file.pages(&self.writer),
-            self.file.page_size,
+            self.file.usable_len,
             self.writer.space.page_count(),
             extent,
         )
@@ -79,7 +80,7 @@ impl PageSource for WritePages {
     fn refuse_lost(&self) -> Result<()> {
         let mut writable = self.file.writable.iter();
         match writable.find(|(mapping, before)| mapping.faults().are_more_than(*before)) {
-            Some((mapping, _)) => Err(unreadable(mapping.faults(), self.file.page_size)),
+            Some((mapping, _)) => Err(unreadable(mapping.faults(), self.file.usable_len)),
             None => Ok(()),
         }
     }
@@ -88,7 +89,7 @@ impl PageSource for WritePages {
     #[inline]
     fn needs_check(&self, number: PageNumber) -> bool {
         self.verified.is_unverified(number)
-            && !self.arena().is_written(number)
+            && (!self.arena().is_written(number) || self.is_absent(number))
             && self.unwritten(number).is_none()
     }
 
@@ -100,10 +101,13 @@ impl PageSource for WritePages {
         written: TransactionId,
         operation: &'static str,
     ) -> Result<()> {
-        let page = self.page(number)?;
+        if self.arena().is_written(number) {
+            return self.load_own(number, self.file.usable_len, Content::Pages);
+        }
+        self.page(number)?;
         self.verified.compare_page(
-            &self.file.mapping,
-            page,
+            self.file.pages(&self.writer),
+            self.file.usable_len,
             (number, checksum),
             written.min(self.base()),
             operation,
@@ -113,12 +117,42 @@ impl PageSource for WritePages {
     #[cold]
     fn check_value(&self, extent: &ValueExtent) -> Result<()> {
         let value = self.value(extent)?;
-        self.verified.compare_value(
-            &self.file.mapping,
-            self.file.page_size,
-            value,
-            extent,
-            self.base(),
-        )
+        if self.arena().is_written(extent.start) {
+            return self.load_own(extent.start, value.len(), Content::Value);
+        }
+        let pages = self.file.pages(&self.writer);
+        (self.verified).compare_value(pages, self.file.usable_len, extent, self.base())
+    }
+}
+
+impl WritePages {
+    /// Whether the page that this transaction wrote may have to be read from the file again.
+    #[cold]
+    fn is_absent(&self, number: PageNumber) -> bool {
+        self.file.mapping.is_coded() && !self.arena().is_resident(number)
+    }
+
+    /// A page of a file with a codec, which this transaction may have written early.
+    #[cold]
+    fn page_of_codec(&self, number: PageNumber) -> Result<&[u8]> {
+        let is_own = || self.arena().is_written(number);
+        if self.file.mapping.is_coded() && is_own() {
+            self.load_own(number, self.file.usable_len, Content::Pages)?;
+        }
+        let pages = self.file.pages(&self.writer);
+        match pages.bytes(self.offset_of(number), self.file.usable_len) {
+            Some(page) if number.0 >= FIRST_PAGE && pages.is_coded() => Ok(page),
+            _ => Err(outside(&self.file.mapping, number)),
+        }
+    }
+
+    /// Ensures that a page or a value is shown that this transaction has written to the file. No bit
+    /// is set for it, because the pages may be written once more.
+    pub(super) fn load_own(&self, start: PageNumber, len: usize, content: Content) -> Result<()> {
+        let loaded = self
+            .file
+            .mapping
+            .prefault(self.offset_of(start), len, content);
+        loaded.map_err(Error::io("reading the file"))
     }
 }

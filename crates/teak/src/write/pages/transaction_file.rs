@@ -1,8 +1,10 @@
 //! The file, as a write transaction reads it and builds pages in it.
 
 use crate::{
+    alloc::FIRST_PAGE,
     instance::held_writer_lock::HeldWriterLock,
     io::{Mapping, Pinned, Storage, WritableMapping},
+    record::Record,
 };
 use std::sync::Arc;
 
@@ -14,8 +16,11 @@ use std::sync::Arc;
 pub(crate) struct TransactionFile {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) mapping: Arc<Mapping>,
-    pub(crate) page_size: usize,
+    /// The usable bytes of a page.
+    pub(crate) usable_len: usize,
     pub(crate) page_shift: u32,
+    /// The first page that is in the mapping for certain. No page, if they are decoded first.
+    pub(crate) first_direct: u32,
     /// The mappings in which lazy commits build pages, with their fault counts when mapped. The
     /// last one is in use.
     pub(crate) writable: Vec<(Arc<WritableMapping>, u64)>,
@@ -24,16 +29,20 @@ pub(crate) struct TransactionFile {
 }
 
 impl TransactionFile {
-    pub(crate) fn new(storage: Arc<dyn Storage>, mapping: Arc<Mapping>, page_size: usize) -> Self {
+    pub(crate) fn new(storage: Arc<dyn Storage>, mapping: Arc<Mapping>, record: &Record) -> Self {
         assert!(
-            page_size.is_power_of_two(),
+            record.page_size.is_power_of_two(),
             "pages are numbers shifted to offsets; a record with another page size is refused"
         );
         Self {
+            first_direct: match mapping.is_coded() {
+                true => u32::MAX,
+                false => FIRST_PAGE,
+            },
             storage,
             mapping,
-            page_size,
-            page_shift: page_size.trailing_zeros(),
+            usable_len: record.usable_page_len(),
+            page_shift: record.page_size.trailing_zeros(),
             writable: Vec::new(),
             outgrown: Vec::new(),
         }

@@ -94,7 +94,7 @@ impl WritePages {
             return None;
         };
         self.supply.is_secured &= is_secured;
-        self.verified.forget(extent);
+        self.forget(extent);
         Some(extent)
     }
 

@@ -1,0 +1,215 @@
+//! A storage whose file has a codec.
+
+use super::{
+    file::LostName,
+    frames::Frames,
+    mapping::Mapping,
+    page_codec::{CodedFile, PageCodec},
+    storage::{Fill, Storage},
+    writable::WritableMapping,
+};
+use crate::types::{PageNumber, TransactionId};
+use std::{
+    borrow::Cow,
+    fs::Metadata,
+    io::{self, IoSlice},
+    sync::Arc,
+};
+
+/// The pages that are encoded and written at once.
+const WRITE_PAGES_MAX: usize = 64;
+/// Values that take more than this part of the memory for frames are not kept there when written.
+const KEPT_VALUE_PART: u64 = 8;
+/// The offset of the birth in the header of a page.
+const BIRTH_AT: usize = 8;
+
+/// A file of encoded pages. Its mapping shows them decoded.
+#[derive(Debug)]
+pub(crate) struct CodedStorage {
+    file: Arc<CodedFile>,
+    mapping: Arc<Mapping>,
+}
+
+impl CodedStorage {
+    /// A file that is shown through `frames`.
+    pub(crate) fn new(
+        inner: Arc<dyn Storage>,
+        codec: Arc<dyn PageCodec>,
+        (page_len, limit_bytes): (usize, u64),
+    ) -> io::Result<Self> {
+        let len = inner.len();
+        let frames = Frames::reserve(len, reserved_len(len), page_len, limit_bytes)?;
+        let range = Arc::clone(frames.address_range());
+        let file = Arc::new(CodedFile::new(inner, codec, frames, page_len));
+        let mapping = Arc::new(Mapping::coded_file(range, len, Arc::clone(&file)));
+        Ok(Self { file, mapping })
+    }
+
+    fn refresh_len(&self) {
+        self.mapping.set_file_len(self.file.inner.len());
+    }
+
+    /// Shows pages that were just written, unless there is too little memory. They are decoded then
+    /// when they are read.
+    fn show(&self, first: u32, pages: &[&[u8]]) {
+        let frames = &self.file.frames;
+        // SAFETY: no snapshot can see pages that are being written (invariant 1 of ARCHITECTURE.md),
+        // so nobody borrows them.
+        match frames.is_over_limit() {
+            true => unsafe { frames.forget(first, pages.len() as u32) },
+            false => unsafe { frames.store(first, pages) },
+        }
+    }
+
+    fn refuse_long(&self, bytes: u64) -> io::Result<()> {
+        match bytes <= self.file.frames.len() {
+            true => Ok(()),
+            false => Err(io::Error::new(
+                io::ErrorKind::OutOfMemory,
+                "the file has outgrown the addresses that were reserved for it; close the database and open it again",
+            )),
+        }
+    }
+}
+
+/// The addresses to reserve for a file of this length.
+fn reserved_len(len: u64) -> u64 {
+    const LEAST: u64 = 1 << 40;
+    const MOST: u64 = 1 << 44;
+    len.saturating_mul(64).clamp(LEAST, MOST)
+}
+
+impl Storage for CodedStorage {
+    fn len(&self) -> u64 {
+        self.file.inner.len()
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.refuse_long(bytes)?;
+        let set = self.file.inner.set_len(bytes);
+        self.refresh_len();
+        set
+    }
+
+    fn grow(&self, bytes: u64, fill: Fill) -> io::Result<()> {
+        self.refuse_long(bytes)?;
+        let grown = self.file.inner.grow(bytes, fill);
+        self.refresh_len();
+        grown
+    }
+
+    fn grow_ahead(&self, bytes: u64) {
+        self.file.inner.grow_ahead(bytes);
+    }
+
+    fn refresh(&self, has_same_blocks: bool) -> io::Result<()> {
+        let refreshed = self.file.inner.refresh(has_same_blocks);
+        self.refresh_len();
+        refreshed
+    }
+
+    fn refuse_cut(&self) -> io::Result<()> {
+        self.file.inner.refuse_cut()
+    }
+
+    fn lost_name(&self) -> Option<LostName> {
+        self.file.inner.lost_name()
+    }
+
+    fn metadata(&self) -> io::Result<Option<Metadata>> {
+        self.file.inner.metadata()
+    }
+
+    fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
+        self.file.inner.write(offset, parts)
+    }
+
+    fn write_pages(&self, page_len: usize, pages: &[(PageNumber, &[u8])]) -> io::Result<()> {
+        let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
+        let mut buffer = vec![0; pages.len().min(WRITE_PAGES_MAX) * page_len];
+        for extent in pages.chunk_by(in_a_row) {
+            for part in extent.chunks(WRITE_PAGES_MAX) {
+                let first = part[0].0;
+                let encoded = &mut buffer[..part.len() * page_len];
+                for ((number, page), out) in part.iter().zip(encoded.chunks_exact_mut(page_len)) {
+                    out[..page.len()].copy_from_slice(page);
+                    out[page.len()..].fill(0);
+                    let birth = page[BIRTH_AT..]
+                        .first_chunk()
+                        .copied()
+                        .map(u64::from_le_bytes);
+                    (self.file.codec).seal_page(number.0, birth.unwrap_or_default(), out);
+                }
+                let offset = u64::from(first.0) * page_len as u64;
+                self.write(offset, &[IoSlice::new(encoded)])?;
+                let plain: Vec<_> = part.iter().map(|(_, page)| *page).collect();
+                self.show(first.0, &plain);
+            }
+        }
+        Ok(())
+    }
+
+    fn write_value(
+        &self,
+        offset: u64,
+        value: &[u8],
+        pages_len: usize,
+        birth: TransactionId,
+    ) -> io::Result<()> {
+        let page_len = self.file.frames.page_len();
+        let first = (offset / page_len as u64) as u32;
+        let mut pages = vec![0; pages_len];
+        pages[..value.len()].copy_from_slice(value);
+        (self.file.codec).seal_value(first, birth.0, value.len(), &mut pages);
+        self.write(offset, &[IoSlice::new(&pages)])?;
+        if pages_len as u64 > self.file.frames.limit_bytes() / KEPT_VALUE_PART {
+            // SAFETY: as in `show`.
+            unsafe {
+                self.file
+                    .frames
+                    .forget(first, (pages_len / page_len) as u32)
+            };
+            return Ok(());
+        }
+        pages.fill(0);
+        pages[..value.len()].copy_from_slice(value);
+        let plain: Vec<_> = pages.chunks_exact(page_len).collect();
+        self.show(first, &plain);
+        Ok(())
+    }
+
+    fn sealed_record<'r>(&self, image: &'r [u8]) -> Cow<'r, [u8]> {
+        Cow::Owned(self.file.codec.seal_record(image))
+    }
+
+    fn begin_write_back(&self) {
+        self.file.inner.begin_write_back();
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.file.inner.flush()
+    }
+
+    fn mapping(&self) -> io::Result<Arc<Mapping>> {
+        self.refresh_len();
+        Ok(Arc::clone(&self.mapping))
+    }
+
+    fn secure(&self, offset: u64, len: u64) -> io::Result<bool> {
+        self.file.inner.secure(offset, len)
+    }
+
+    fn punch(&self, offset: u64, len: u64) -> io::Result<bool> {
+        self.file.inner.punch(offset, len)
+    }
+
+    fn next_data(&self, offset: u64) -> io::Result<u64> {
+        self.file.inner.next_data(offset)
+    }
+
+    fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {
+        Ok(None)
+    }
+
+    fn mark_written(&self, _offset: u64, _len: u64) {}
+}

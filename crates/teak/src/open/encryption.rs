@@ -1,0 +1,147 @@
+//! Opening encrypted files, and the first record of a new one.
+
+use crate::{
+    Error, Result,
+    cipher::{
+        KEY_BLOCK_LEN, KeyBlock, PAGE_TRAILER_LEN, PageCipher, RECORD_OVERHEAD_LEN, key_block_of,
+    },
+    instance::policies::EncryptionSettings,
+    io::{CodedStorage, PageCodec, Storage, file_reads},
+    record::{
+        ENCRYPTED, Record, RecordFault, SEALED_OVERHEAD_LEN, SLOT_COUNT,
+        probe::{PROBE_LEN, find_page_size},
+        seal, unseal,
+    },
+};
+use std::{path::Path, sync::Arc};
+
+const _: () = assert!(
+    RECORD_OVERHEAD_LEN == SEALED_OVERHEAD_LEN,
+    "a record leaves room for what encryption adds"
+);
+
+/// The cipher of an open database, and the description of its keys in each record.
+#[derive(Debug)]
+struct DatabaseCipher {
+    cipher: PageCipher,
+    key_block: [u8; KEY_BLOCK_LEN],
+}
+
+const REFUSED: &str = "it is not authentic: it was damaged, or changed by somebody without the key";
+
+impl PageCodec for DatabaseCipher {
+    fn reserved_len(&self) -> u16 {
+        PAGE_TRAILER_LEN as u16
+    }
+
+    fn value_trailer_len(&self, value_len: u64) -> u64 {
+        PageCipher::value_trailer_len(value_len)
+    }
+
+    fn seal_page(&self, number: u32, birth: u64, page: &mut [u8]) {
+        self.cipher.seal_page(number, birth, page);
+    }
+
+    fn open_page(&self, number: u32, page: &mut [u8]) -> Result<(), &'static str> {
+        let opened = self.cipher.open_page(number, page);
+        opened.map(drop).map_err(|_| REFUSED)
+    }
+
+    fn seal_value(&self, start: u32, birth: u64, value_len: usize, pages: &mut [u8]) {
+        self.cipher.seal_value(start, birth, value_len, pages);
+    }
+
+    fn open_value(
+        &self,
+        start: u32,
+        value_len: usize,
+        pages: &mut [u8],
+    ) -> Result<(), &'static str> {
+        let opened = self.cipher.open_value(start, value_len, pages);
+        opened.map(drop).map_err(|_| REFUSED)
+    }
+
+    fn seal_record(&self, image: &[u8]) -> Vec<u8> {
+        self.cipher.seal_record(&self.key_block, &seal(image))
+    }
+
+    fn open_record(&self, sealed: &[u8]) -> Option<Vec<u8>> {
+        self.cipher.open_record(sealed).ok().map(unseal)
+    }
+}
+
+/// Shows an encrypted file decrypted. Returns any other file unchanged.
+///
+/// # Errors
+///
+/// - [`Error::WrongKey`] if the key does not open the file.
+/// - [`Error::NotEncrypted`] if there is a key, and the file is not encrypted.
+/// - Errors of the source of the key.
+pub(crate) fn decrypted(
+    storage: Arc<dyn Storage>,
+    path: &Path,
+    encryption: Option<&EncryptionSettings>,
+) -> Result<Arc<dyn Storage>> {
+    let Some(encryption) = encryption else {
+        return Ok(storage);
+    };
+    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
+    let mut head = vec![0; storage.len().min(PROBE_LEN as u64) as usize];
+    file_reads::copy(&mapping, 0, &mut head)?;
+    let Ok(page_size) = find_page_size(&head) else {
+        // The error of the records is the better one.
+        return Ok(storage);
+    };
+    let mut refusal = Error::NotEncrypted(path.to_path_buf());
+    for slot in 0..SLOT_COUNT {
+        let image = head.chunks(page_size as usize).nth(slot.into());
+        let image = image.unwrap_or_default();
+        if !matches!(Record::decode(image, slot), Err(RecordFault::Encrypted(_))) {
+            continue;
+        }
+        match cipher_of(image, encryption) {
+            Ok(cipher) => {
+                let pages = (page_size as usize, encryption.cache_bytes);
+                let coded = CodedStorage::new(storage, Arc::new(cipher), pages);
+                return Ok(Arc::new(
+                    coded.map_err(Error::io("reserving memory for decrypted pages"))?,
+                ));
+            }
+            Err(error) => refusal = error,
+        }
+    }
+    Err(refusal)
+}
+
+/// The cipher of a file with this record.
+fn cipher_of(sealed: &[u8], encryption: &EncryptionSettings) -> Result<DatabaseCipher> {
+    let unusable = |reason: &'static str| Error::unknown_format(reason.to_owned());
+    let key_block = key_block_of(sealed).ok_or_else(|| unusable("a record without its keys"))?;
+    let decoded = KeyBlock::decode(&key_block).map_err(unusable)?;
+    let cipher = decoded.open(&encryption.key, Record::database_id_of(sealed))?;
+    Ok(DatabaseCipher { cipher, key_block })
+}
+
+/// The bytes of the first record of a new database. Notes in the record that the database is
+/// encrypted, if it is to be.
+pub(crate) fn first_record(
+    record: &mut Record,
+    encryption: Option<&EncryptionSettings>,
+) -> Result<Vec<u8>> {
+    let Some(encryption) = encryption else {
+        return Ok(record.encode(record.page_size as usize));
+    };
+    record.features.incompatible |= ENCRYPTED;
+    record.reserved_per_page = PAGE_TRAILER_LEN as u16;
+    let (block, cipher) = KeyBlock::create(encryption.cipher, &encryption.key, record.database_id)?;
+    let codec = DatabaseCipher {
+        cipher,
+        key_block: block.encode(),
+    };
+    Ok(codec.seal_record(&record.encode(record.page_size as usize)))
+}
+
+/// The error for an encrypted file that is opened without a key.
+pub(crate) fn key_needed(path: &Path) -> Error {
+    Error::KeyNeeded(path.to_path_buf())
+}

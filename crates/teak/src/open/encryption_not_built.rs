@@ -1,0 +1,26 @@
+//! Encrypted files, in a program without the feature `encryption`.
+
+use crate::{Error, Result, instance::policies::EncryptionSettings, io::Storage, record::Record};
+use std::{path::Path, sync::Arc};
+
+/// Nothing can be encrypted.
+pub(crate) fn decrypted(
+    storage: Arc<dyn Storage>,
+    _path: &Path,
+    _encryption: Option<&EncryptionSettings>,
+) -> Result<Arc<dyn Storage>> {
+    Ok(storage)
+}
+
+/// The bytes of the first record of a new database.
+pub(crate) fn first_record(
+    record: &mut Record,
+    _encryption: Option<&EncryptionSettings>,
+) -> Result<Vec<u8>> {
+    Ok(record.encode(record.page_size as usize))
+}
+
+/// The error for an encrypted file.
+pub(crate) fn key_needed(path: &Path) -> Error {
+    Error::EncryptionNotBuilt(path.to_path_buf())
+}

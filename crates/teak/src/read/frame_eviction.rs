@@ -1,0 +1,99 @@
+//! Giving back the memory of decoded pages that nobody borrows any more.
+//!
+//! [`Frames`](crate::io::Frames) has the protocol. The borrowers of a database are its readers, who
+//! announce themselves by their pins, and its write transactions, who are counted here. When the
+//! frames take too much memory, a batch of old ones is cooled: their bits in all verified bitmaps
+//! are cleared, so that everybody who needs one of them from now on asks for it, which makes it hot
+//! again. The others are given back when all borrowers of that moment have ended.
+
+use super::{snapshot::Snapshot, verified_bitmap::VerifiedBitmap};
+use crate::{
+    Extent,
+    io::Frames,
+    share::{ReaderId, ReaderTable},
+};
+use std::sync::{
+    Mutex, TryLockError,
+    atomic::{AtomicU64, Ordering::SeqCst, fence},
+};
+
+/// The cooling frames of a database, and their possible borrowers.
+#[derive(Default, Debug)]
+pub(crate) struct FrameEviction {
+    cooling: Mutex<Option<Borrowers>>,
+    /// Write transactions that began or ended. Odd while there is one.
+    writers: AtomicU64,
+}
+
+/// Who may borrow frames that are cooling.
+#[derive(Debug)]
+struct Borrowers {
+    /// `None` if they could not be listed.
+    readers: Option<Vec<ReaderId>>,
+    writers: u64,
+}
+
+impl FrameEviction {
+    /// Notes that a write transaction begins or ends.
+    pub(crate) fn note_writer(&self) {
+        self.writers.fetch_add(1, SeqCst);
+    }
+
+    /// If the frames of a database take more memory than they may, gives back what nobody borrows,
+    /// and cools more.
+    pub(crate) fn evict(&self, table: &ReaderTable, state: &Snapshot) {
+        let frames = state.mapping.frames();
+        if let Some(frames) = frames.filter(|frames| frames.is_over_limit()) {
+            self.evict_some(table, frames, &state.verified);
+        }
+    }
+
+    #[cold]
+    fn evict_some(&self, table: &ReaderTable, frames: &Frames, verified: &VerifiedBitmap) {
+        let mut cooling = match self.cooling.try_lock() {
+            Ok(cooling) => cooling,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Another thread does it.
+            Err(TryLockError::WouldBlock) => return,
+        };
+        if let Some(borrowers) = &mut *cooling {
+            if borrowers.may_borrow(table, self.writers.load(SeqCst)) {
+                return;
+            }
+            // SAFETY: all who were announced when these frames were cooled have ended.
+            unsafe { frames.discard_cooled() };
+            *cooling = None;
+        }
+        let forget = |first, count| verified.forget_everywhere(Extent::new(first, count));
+        if frames.is_over_limit() && frames.cool(forget) {
+            // Whoever is not found from here on finds the bits cleared.
+            fence(SeqCst);
+            *cooling = Some(Borrowers {
+                readers: readers_in(table),
+                writers: self.writers.load(SeqCst),
+            });
+        }
+    }
+}
+
+impl Borrowers {
+    fn may_borrow(&mut self, table: &ReaderTable, writers: u64) -> bool {
+        let had_writer = self.writers % 2 == 1;
+        if had_writer && self.writers == writers {
+            return true;
+        }
+        let Some(present) = readers_in(table) else {
+            return true;
+        };
+        // Those who began since do not matter. They are waited for if the others are not known.
+        let readers = self.readers.get_or_insert_with(|| present.clone());
+        readers.retain(|reader| present.contains(reader));
+        !readers.is_empty()
+    }
+}
+
+/// The readers of all processes; `None` if they cannot be listed.
+fn readers_in(table: &ReaderTable) -> Option<Vec<ReaderId>> {
+    let readers = table.readers().ok()?;
+    Some(readers.into_iter().map(|reader| reader.reader).collect())
+}

@@ -1,0 +1,282 @@
+//! Encrypted databases.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    thread,
+};
+use teak::{
+    Cipher, Database, Durability, EncryptionKey, Error, Options, Table, Transaction, Verification,
+    codec::Bytes,
+};
+use tempfile::tempdir;
+
+type Records = Table<u64, Bytes>;
+type Model = BTreeMap<u64, Vec<u8>>;
+
+/// Bytes that are in every value of these tests.
+const MARK: &[u8] = b"a text that nobody may read";
+
+fn options(key: u8) -> Options {
+    Options::new().encryption_key(EncryptionKey::from_bytes([key; 32]))
+}
+
+/// A value of this length with the mark.
+fn value(number: u64, len: usize) -> Vec<u8> {
+    let mut value = MARK.repeat(len / MARK.len() + 1);
+    value.truncate(len);
+    value.extend(number.to_le_bytes());
+    value
+}
+
+/// Changes records of a table and of its model at random: small and large values, removals.
+fn change(
+    random: &mut fastrand::Rng,
+    table: &Records,
+    txn: &mut teak::WriteTxn,
+    model: &mut Model,
+) {
+    for _ in 0..random.usize(1..60) {
+        let number = random.u64(0..3000);
+        if random.u8(0..5) == 0 {
+            assert_eq!(
+                table.remove(txn, number).unwrap(),
+                model.remove(&number).is_some()
+            );
+            continue;
+        }
+        let len = match random.u8(0..20) {
+            0 => random.usize(2_000..40_000),
+            _ => random.usize(0..300),
+        };
+        let value = value(number, len);
+        table.insert(txn, number, &value).unwrap();
+        model.insert(number, value);
+    }
+}
+
+fn create(database: &Database) -> Records {
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table("records").unwrap();
+    txn.commit().unwrap();
+    table
+}
+
+/// Compares a table with its model, and names the first record that differs.
+fn assert_content(table: &Records, txn: &impl Transaction, model: &Model) {
+    let found = content(table, txn);
+    let keys = found.keys().chain(model.keys());
+    let differs = |key: &&u64| found.get(key) != model.get(key);
+    if let Some(key) = keys.filter(differs).min() {
+        let (found, expected) = (found.get(key), model.get(key));
+        let lens = [found, expected].map(|value| value.map(Vec::len));
+        let pairs = found
+            .into_iter()
+            .flatten()
+            .zip(expected.into_iter().flatten());
+        let same = pairs.take_while(|(a, b)| a == b).count();
+        panic!("record {key} differs from byte {same} on; lengths {lens:?}");
+    }
+}
+
+fn assert_sound(database: &Database) {
+    let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}
+
+fn content(table: &Records, txn: &impl Transaction) -> Model {
+    let records = table.iter(txn).unwrap();
+    records
+        .map(|record| record.map(|(key, value)| (key, value.to_vec())).unwrap())
+        .collect()
+}
+
+/// All files next to a database, itself included.
+fn files(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path.parent().unwrap()).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+fn assert_no_mark(path: &Path) {
+    for file in files(path) {
+        let bytes = fs::read(&file).unwrap();
+        let found = bytes.windows(MARK.len()).any(|window| window == MARK);
+        assert!(!found, "{} has a record in clear", file.display());
+        let found = bytes
+            .windows(8)
+            .any(|window| window == b"records\0" || window == b"\0records");
+        assert!(
+            !found,
+            "{} has the name of a table in clear",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn an_encrypted_database_matches_a_map_through_reopening() {
+    for (seed, cipher) in [(1, Cipher::Aes256Gcm), (2, Cipher::XChaCha20Poly1305)] {
+        for durability in [Durability::Durable, Durability::Async, Durability::Lazy] {
+            let directory = tempdir().unwrap();
+            let path = directory.path().join("x.teak");
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut model = Model::new();
+            for _ in 0..4 {
+                let options = options(1).cipher(cipher).durability(durability);
+                let database = options.decrypted_cache_bytes(200_000).open(&path).unwrap();
+                let table: Records = create(&database);
+                for _ in 0..40 {
+                    let mut txn = database.begin_write().unwrap();
+                    change(&mut random, &table, &mut txn, &mut model);
+                    txn.commit().unwrap();
+                    let number = random.u64(0..3000);
+                    let txn = database.begin_read().unwrap();
+                    let found = table.get(&txn, number).unwrap().map(<[u8]>::to_vec);
+                    assert_eq!(found, model.get(&number).cloned(), "seed {seed}");
+                }
+                assert_content(&table, &database.begin_read().unwrap(), &model);
+                assert_sound(&database);
+                assert_no_mark(&path);
+                database.close().unwrap();
+                assert_no_mark(&path);
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_read_the_same_records_while_memory_is_given_back() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let options = options(1)
+        .decrypted_cache_bytes(100_000)
+        .durability(Durability::Lazy);
+    let database = options.open(&path).unwrap();
+    let table: Records = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    for number in 0..5_000 {
+        table.insert(&mut txn, number, value(number, 200)).unwrap();
+    }
+    txn.commit().unwrap();
+    thread::scope(|scope| {
+        for seed in 0..4 {
+            let (database, table) = (&database, &table);
+            scope.spawn(move || {
+                let mut random = fastrand::Rng::with_seed(seed);
+                for _ in 0..300 {
+                    let txn = database.begin_read().unwrap();
+                    let numbers: Vec<_> = (0..20).map(|_| random.u64(0..5_000)).collect();
+                    let kept: Vec<_> = numbers
+                        .iter()
+                        .map(|number| table.get(&txn, *number).unwrap().unwrap())
+                        .collect();
+                    for (number, kept) in numbers.iter().zip(kept) {
+                        assert_eq!(kept, value(*number, 200));
+                    }
+                }
+            });
+        }
+        for round in 0..50 {
+            let mut txn = database.begin_write().unwrap();
+            for number in (round..5_000).step_by(50) {
+                table.insert(&mut txn, number, value(number, 200)).unwrap();
+            }
+            table.insert(&mut txn, 9_000 + round, value(0, 3)).unwrap();
+            txn.commit().unwrap();
+        }
+    });
+    assert_sound(&database);
+}
+
+#[test]
+fn a_transaction_larger_than_its_memory_is_written_early_and_read_back() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let options = options(1)
+        .decrypted_cache_bytes(50_000)
+        .write_memory_bytes(100_000);
+    let database = options.open(&path).unwrap();
+    let table: Records = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut model = Model::new();
+    for _ in 0..60 {
+        change(&mut random, &table, &mut txn, &mut model);
+        let number = random.u64(0..3000);
+        let found = table.get(&txn, number).unwrap().map(<[u8]>::to_vec);
+        assert_eq!(found, model.get(&number).cloned());
+    }
+    assert_content(&table, &txn, &model);
+    txn.commit().unwrap();
+    assert_content(&table, &database.begin_read().unwrap(), &model);
+    assert_sound(&database);
+}
+
+#[test]
+fn only_the_key_opens_an_encrypted_database() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    options(1).open(&path).unwrap().close().unwrap();
+    assert!(matches!(Database::open(&path), Err(Error::KeyNeeded(_))));
+    assert!(matches!(
+        options(2).open(&path),
+        Err(Error::WrongKey { .. })
+    ));
+    assert!(matches!(teak::inspect(&path), Err(Error::KeyNeeded(_))));
+    let plain = directory.path().join("plain.teak");
+    Database::open(&plain).unwrap().close().unwrap();
+    assert!(matches!(
+        options(1).open(&plain),
+        Err(Error::NotEncrypted(_))
+    ));
+    options(1).open(&path).unwrap();
+}
+
+#[test]
+fn every_changed_byte_is_an_error_and_never_a_wrong_record() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let mut model = Model::new();
+    {
+        let database = options(1).open(&path).unwrap();
+        let table: Records = create(&database);
+        let mut txn = database.begin_write().unwrap();
+        let mut random = fastrand::Rng::with_seed(4);
+        for _ in 0..10 {
+            change(&mut random, &table, &mut txn, &mut model);
+        }
+        txn.commit().unwrap();
+        database.close().unwrap();
+    }
+    let original = fs::read(&path).unwrap();
+    let mut random = fastrand::Rng::with_seed(5);
+    let mut detected = 0;
+    for _ in 0..200 {
+        let mut bytes = original.clone();
+        let at = random.usize(0..bytes.len());
+        bytes[at] ^= 1 << random.u8(0..8);
+        fs::write(&path, &bytes).unwrap();
+        let opened = options(1)
+            .verification(Verification::Off)
+            .read_only(true)
+            .open(&path);
+        let Ok(database) = opened else {
+            detected += 1;
+            continue;
+        };
+        let txn = database.begin_read().unwrap();
+        let table: Records = txn.open_table("records").unwrap();
+        let read: Result<Model, Error> = table.iter(&txn).and_then(|records| {
+            records
+                .map(|record| record.map(|(key, value)| (key, value.to_vec())))
+                .collect()
+        });
+        match read {
+            Ok(read) => assert!(read == model, "byte {at}"),
+            Err(_) => detected += 1,
+        }
+    }
+    assert!(detected > 100, "most pages have records: {detected}");
+}

@@ -82,10 +82,7 @@ impl Engine {
             left,
         } = recovered;
         let policies = Policies::new(settings, &newest.record);
-        let log_location = log_location.filter(|_| {
-            // Entries of the log would be in clear.
-            settings.has_memtable && writer.is_some() && newest.record.reserved_per_page == 0
-        });
+        let log_location = log_location.filter(|_| settings.has_memtable && writer.is_some());
         let memtable = Memtable::new(log_location, policies.durability);
         let tables = TableHandles::default();
         let writer = writer.map(|mut writer| {

@@ -46,6 +46,15 @@ pub(crate) trait PageCodec: Send + Sync + Debug {
     /// The bytes that a value of this length needs in addition.
     fn value_trailer_len(&self, value_len: u64) -> u64;
 
+    /// The bytes by which an entry of the write-ahead log becomes longer.
+    fn log_entry_added_len(&self) -> usize;
+
+    /// Encodes an entry of the write-ahead log, which follows one with the checksum `before`.
+    fn seal_log_entry(&self, before: u64, entry: &[u8]) -> Vec<u8>;
+
+    /// Decodes an entry. `None` if it is not authentic.
+    fn open_log_entry(&self, before: u64, sealed: &[u8]) -> Option<Vec<u8>>;
+
     /// The bytes to write for an encoded commit record.
     fn seal_record(&self, image: &[u8]) -> Vec<u8>;
 
@@ -191,6 +200,11 @@ impl Mapping {
             Some(file) => file.note_if_loaded(offset, len, content, note),
             None => note(),
         }
+    }
+
+    /// The codec of the file.
+    pub(crate) fn codec(&self) -> Option<Arc<dyn PageCodec>> {
+        self.coded().map(|file| Arc::clone(&file.codec))
     }
 
     /// Whether the file has a codec.

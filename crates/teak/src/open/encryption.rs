@@ -3,7 +3,8 @@
 use crate::{
     Error, Result,
     cipher::{
-        KEY_BLOCK_LEN, KeyBlock, PAGE_TRAILER_LEN, PageCipher, RECORD_OVERHEAD_LEN, key_block_of,
+        KEY_BLOCK_LEN, KeyBlock, LOG_OVERHEAD_LEN, PAGE_TRAILER_LEN, PageCipher,
+        RECORD_OVERHEAD_LEN, key_block_of,
     },
     instance::policies::EncryptionSettings,
     io::{CodedStorage, PageCodec, Storage, file_reads},
@@ -26,6 +27,9 @@ struct DatabaseCipher {
     cipher: PageCipher,
     key_block: [u8; KEY_BLOCK_LEN],
 }
+
+/// The kind of log that entries of the write-ahead log belong to.
+const WAL: u8 = 1;
 
 const REFUSED: &str = "it is not authentic: it was damaged, or changed by somebody without the key";
 
@@ -59,6 +63,23 @@ impl PageCodec for DatabaseCipher {
     ) -> Result<(), &'static str> {
         let opened = self.cipher.open_value(start, value_len, pages);
         opened.map(drop).map_err(|_| REFUSED)
+    }
+
+    fn log_entry_added_len(&self) -> usize {
+        LOG_OVERHEAD_LEN
+    }
+
+    fn seal_log_entry(&self, before: u64, entry: &[u8]) -> Vec<u8> {
+        let mut sealed = Vec::with_capacity(entry.len() + LOG_OVERHEAD_LEN);
+        sealed.extend_from_slice(entry);
+        self.cipher.seal_bytes(WAL, before, &mut sealed);
+        sealed
+    }
+
+    fn open_log_entry(&self, before: u64, sealed: &[u8]) -> Option<Vec<u8>> {
+        let mut entry = sealed.to_vec();
+        self.cipher.open_bytes(WAL, before, &mut entry).ok()?;
+        Some(entry)
     }
 
     fn seal_record(&self, image: &[u8]) -> Vec<u8> {

@@ -298,7 +298,7 @@ fn a_load_that_a_change_crosses_is_compared_later() {
 }
 
 #[test]
-fn a_load_does_not_replace_what_was_stored_meanwhile() {
+fn a_load_does_not_replace_pages_that_were_stored_meanwhile() {
     let frames = frames(8, 8);
     // SAFETY: there are no slices.
     let loaded = unsafe {
@@ -518,7 +518,7 @@ fn random_operations_agree_with_a_model() {
     }
 }
 
-/// What the caller of frames has: bits, and the announcements of borrowers.
+/// The part of the caller: bits, and the announcements of borrowers.
 struct Shared {
     frames: Frames,
     bits: Vec<AtomicBool>,

@@ -1,7 +1,7 @@
 //! Reads keys from files and environment variables.
 
-use super::{aead::KEY_LEN, key_derivation::unavailable, system::loose_permissions};
-use crate::error::{Result, shown};
+use super::{aead::KEY_LEN, system::loose_permissions};
+use crate::error::{Error, Result, shown};
 use std::{
     env,
     ffi::OsStr,
@@ -91,4 +91,9 @@ fn copied(bytes: &[u8]) -> Zeroizing<[u8; KEY_LEN]> {
     let mut key = Zeroizing::new([0; KEY_LEN]);
     key.copy_from_slice(bytes);
     key
+}
+
+/// The error if there is no key.
+pub(super) fn unavailable(reason: String) -> Error {
+    Error::KeyUnavailable { reason }
 }

@@ -288,6 +288,7 @@ impl ReadTxn {
             .flush_after_bytes(limits.bytes)
             .flush_after(limits.age)
             .with_comparisons_of(state.comparisons())
+            .with_encryption_of(self.engine().file.encryption())
             .open(path)
     }
 

@@ -2,9 +2,11 @@
 
 mod files;
 
+#[cfg(feature = "encryption")]
+use crate::cipher::{Cipher, EncryptionKey};
 use crate::{
     Error, Geometry, Result,
-    instance::policies::{ClosePolicy, Settings},
+    instance::policies::{ClosePolicy, EncryptionSettings, Settings},
     io::{Access, handle_faults},
     observe::{
         events::{Event, EventHook},
@@ -13,11 +15,6 @@ use crate::{
     page::comparison::{COMPARISON_NAME_MAX, Comparison, Comparisons},
     read::verified_bitmap::Verification,
     record::durability::Durability,
-};
-#[cfg(feature = "encryption")]
-use crate::{
-    cipher::{Cipher, EncryptionKey},
-    instance::policies::EncryptionSettings,
 };
 use std::time::Duration;
 
@@ -164,6 +161,17 @@ impl Options {
             encryption.cache_bytes = bytes;
         }
         self
+    }
+
+    /// Uses the key and the cipher of another database.
+    pub(super) fn with_encryption_of(mut self, encryption: Option<EncryptionSettings>) -> Self {
+        self.settings.encryption = encryption;
+        self
+    }
+
+    /// The key and the cipher.
+    pub(super) fn encryption(&self) -> Option<&EncryptionSettings> {
+        self.settings.encryption.as_ref()
     }
 
     /// Sets the durability of commits that do not choose one. It is stored in the file by this

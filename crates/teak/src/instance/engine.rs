@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result, TransactionId,
-    io::{Access, ForkGeneration, Storage},
+    io::{Access, ForkGeneration, PageCodec, Storage},
     share::{LockOutcome, WriterLock},
 };
 use crate::{
@@ -95,7 +95,10 @@ impl Engine {
             Some(region) => (region.readers.clone(), region.notifier.clone()),
             None => private_table()?,
         };
-        let file = DatabaseFile::new(path, Arc::clone(&storage), &newest.record);
+        let file = {
+            let encryption = settings.encryption.clone();
+            DatabaseFile::new(path, Arc::clone(&storage), &newest.record, encryption)
+        };
         let events = Events::new(settings.events.clone(), &file.path);
         let published = Published::new(
             (table.clone(), notifier),
@@ -153,6 +156,11 @@ impl Engine {
 
     pub(crate) fn page_size(&self) -> usize {
         self.file.page_size
+    }
+
+    /// The codec of the file.
+    pub(crate) fn codec(&self) -> Option<Arc<dyn PageCodec>> {
+        self.committer.published.newest_here().mapping.codec()
     }
 
     /// The usable bytes of a page.

@@ -37,7 +37,7 @@ mod unwritten;
 
 use crate::{
     Checksum, TransactionId,
-    io::{BLOCK_LEN, LockMode, LogLocation, LogStorage, PageCodec, random_id},
+    io::{BLOCK_LEN, EntryKind, LockMode, LogLocation, LogStorage, PageCodec, random_id},
     record::Record,
 };
 pub(crate) use entry::{Change, OperationOffset, Operations};
@@ -214,7 +214,7 @@ impl Wal {
         let added_len = self
             .codec
             .as_ref()
-            .map_or(0, |codec| codec.log_entry_added_len());
+            .map_or(0, |codec| codec.entry_added_len());
         let len = changes.len() + added_len;
         let header_len = self.header.map_or(0, |header| header.len());
         let len = header_len + ENTRY_HEAD_LEN + len;
@@ -267,7 +267,11 @@ impl Wal {
             .chunks()
             .for_each(|chunk| buffer.extend_from_slice(chunk));
         if let Some(codec) = &self.codec {
-            let sealed = codec.seal_log_entry(self.last.0, &buffer[start + ENTRY_HEAD_LEN..]);
+            let sealed = codec.seal_entry(
+                EntryKind::Log,
+                self.last.0,
+                &buffer[start + ENTRY_HEAD_LEN..],
+            );
             buffer.truncate(start + ENTRY_HEAD_LEN);
             buffer.extend(sealed);
         }

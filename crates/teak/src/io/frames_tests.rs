@@ -1,5 +1,5 @@
 use super::*;
-use crate::io::mapping::Mapping;
+use crate::io::{Content, mapping::Mapping};
 use std::{
     sync::{
         Barrier,
@@ -340,7 +340,7 @@ fn a_mapping_shows_the_frames() {
     mapping.set_file_len(8 * PAGE as u64);
     frames.load_version(7, 1, 1);
     assert!(mapping.bytes_at_rest(7 * PAGE as u64, PAGE).is_some());
-    mapping.prefault(0, PAGE).unwrap();
+    mapping.prefault(0, PAGE, Content::Raw).unwrap();
     mapping.announce(0, PAGE as u64);
     mapping.announce_all([(0, 1)].into_iter());
     mapping.lock(0, PAGE).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::{
     Checksum,
-    io::{BLOCK_LEN, PageCodec},
+    io::{BLOCK_LEN, EntryKind, PageCodec},
 };
 
 pub(super) const ENTRY_HEAD_LEN: usize = 16;
@@ -68,7 +68,7 @@ fn decrypt<'e>(
     before: Checksum,
     codec: &dyn PageCodec,
 ) -> Option<&'e mut [u8]> {
-    let changes = codec.open_log_entry(before.0, &entry[ENTRY_HEAD_LEN..])?;
+    let changes = codec.open_entry(EntryKind::Log, before.0, &entry[ENTRY_HEAD_LEN..])?;
     let len = ENTRY_HEAD_LEN + changes.len();
     entry[ENTRY_HEAD_LEN..len].copy_from_slice(&changes);
     entry[8..12].copy_from_slice(&(len as u32).to_le_bytes());

@@ -41,6 +41,10 @@ pub struct teak_metrics {
     pub merges: u64,
     /// Values that were written to pages of their own.
     pub large_values: u64,
+    /// Pages of an encrypted database that were decrypted.
+    pub decrypted_pages: u64,
+    /// Of these, the pages whose memory was given back.
+    pub evicted_pages: u64,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
@@ -64,6 +68,8 @@ impl From<Metrics> for teak_metrics {
             splits: metrics.splits,
             merges: metrics.merges,
             large_values: metrics.large_values,
+            decrypted_pages: metrics.decrypted_pages,
+            evicted_pages: metrics.evicted_pages,
         }
     }
 }

@@ -142,7 +142,13 @@ impl Engine {
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
-        self.committer.counters.read()
+        let mut metrics = self.committer.counters.read();
+        let state = self.committer.published.newest_here();
+        if let Some(frames) = state.mapping.frames() {
+            let frames = frames.counters();
+            (metrics.decrypted_pages, metrics.evicted_pages) = (frames.loaded, frames.discarded);
+        }
+        metrics
     }
 
     /// The directory of the file, or of temporary files if it is in none.

@@ -33,6 +33,10 @@ pub struct Metrics {
     pub merges: u64,
     /// Values that were written to pages of their own.
     pub large_values: u64,
+    /// Pages of an encrypted database that were decrypted.
+    pub decrypted_pages: u64,
+    /// Pages among them whose memory was given back.
+    pub evicted_pages: u64,
 }
 
 /// Operations of a transaction so far.
@@ -83,7 +87,9 @@ counters!(
     early_pages,
     splits,
     merges,
-    large_values
+    large_values,
+    decrypted_pages,
+    evicted_pages
 );
 
 impl Counters {

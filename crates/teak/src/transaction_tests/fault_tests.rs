@@ -6,8 +6,9 @@
 //! reopening survive a power cut, although a flush failed before.
 
 use crate::{
-    Database, Durability, Error, Options, ReadTxn, Result, Transaction, WriteTxn,
+    Database, Durability, EncryptionKey, Error, Options, ReadTxn, Result, Transaction, WriteTxn,
     testing::{self, Fault, SimDisk},
+    transaction_tests::test_kit::{encrypted, is_encrypted},
 };
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -23,7 +24,13 @@ const TABLES: [&str; 3] = ["coins", "blocks", "undo"];
 
 fn options() -> Options {
     // So little memory that leaves are written early.
-    Options::new().write_memory_bytes(64 << 10)
+    let options = Options::new().write_memory_bytes(64 << 10);
+    match is_encrypted() {
+        true => options
+            .encryption_key(EncryptionKey::from_bytes([7; 32]))
+            .decrypted_cache_bytes(100_000),
+        false => options,
+    }
 }
 
 fn key(i: u32) -> Vec<u8> {
@@ -381,6 +388,16 @@ fn the_disk_fails_once() {
 #[test]
 fn the_disk_keeps_failing() {
     fail_everywhere(play, Fault::DISK_ERROR.for_ever());
+}
+
+#[test]
+fn the_disk_of_an_encrypted_database_fails_once() {
+    encrypted(the_disk_fails_once);
+}
+
+#[test]
+fn the_disk_of_an_encrypted_database_stays_full() {
+    encrypted(the_disk_stays_full);
 }
 
 #[test]

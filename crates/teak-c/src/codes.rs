@@ -94,6 +94,10 @@ pub enum teak_code {
     TEAK_TRANSACTION_BROKEN = 61,
     /// The progress callback ended the operation.
     TEAK_CANCELLED = 62,
+    /// A transaction is prepared: nothing else can be written until it is decided.
+    TEAK_TRANSACTION_PREPARED = 63,
+    /// No prepared transaction has this name.
+    TEAK_PREPARED_NOT_FOUND = 64,
 }
 
 impl teak_code {
@@ -141,11 +145,13 @@ impl teak_code {
             Self::TEAK_READ_ONLY => c"the database is open read-only",
             Self::TEAK_TRANSACTION_BROKEN => c"the transaction can only be rolled back",
             Self::TEAK_CANCELLED => c"the progress callback ended the operation",
+            Self::TEAK_TRANSACTION_PREPARED => c"a prepared transaction is to be decided first",
+            Self::TEAK_PREPARED_NOT_FOUND => c"there is no such prepared transaction",
         }
     }
 
     /// All codes.
-    const ALL: [Self; 41] = [
+    const ALL: [Self; 43] = [
         Self::TEAK_OK,
         Self::TEAK_NONE,
         Self::TEAK_INVALID_HANDLE,
@@ -187,6 +193,8 @@ impl teak_code {
         Self::TEAK_READ_ONLY,
         Self::TEAK_TRANSACTION_BROKEN,
         Self::TEAK_CANCELLED,
+        Self::TEAK_TRANSACTION_PREPARED,
+        Self::TEAK_PREPARED_NOT_FOUND,
     ];
 }
 

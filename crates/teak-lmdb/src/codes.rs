@@ -72,7 +72,9 @@ impl From<Error> for Code {
             Error::AlreadyExists(_) => libc::EEXIST,
             Error::NotADatabase { .. } | Error::NotALockFile { .. } => INVALID,
             Error::UnknownFormat { .. } => VERSION_MISMATCH,
-            Error::InUse(_) | Error::OptionsDiffer { .. } => libc::EBUSY,
+            Error::InUse(_) | Error::OptionsDiffer { .. } | Error::TransactionPrepared { .. } => {
+                libc::EBUSY
+            }
             Error::Corrupted { .. } | Error::Decode { .. } => CORRUPTED,
             Error::Poisoned { .. } | Error::LocksLost(_) | Error::Forked => PANIC,
             Error::NetworkFileSystem(_) => system::ON_NETWORK,

@@ -139,11 +139,15 @@ pub(crate) const TABLE_KINDS: u32 = 2;
 /// There is, or was, a journal: it may hold commits that are stored nowhere else.
 pub(crate) const JOURNAL: u32 = 4;
 
+/// There is a prepared transaction in the list of named snapshots: an entry of a kind that programs
+/// without support for it cannot verify, and without whose decision nothing may be written.
+pub(crate) const PREPARED_TRANSACTION: u32 = 8;
+
 /// The features that this code knows.
 pub(crate) const KNOWN_FEATURES: Features = Features {
     compatible: 0,
     read_only_compatible: NAMED_SNAPSHOTS,
-    incompatible: TABLE_KINDS | JOURNAL,
+    incompatible: TABLE_KINDS | JOURNAL | PREPARED_TRANSACTION,
 };
 
 /// The limits at which lazy commits are flushed without a request.
@@ -300,6 +304,11 @@ impl Record {
             space_log: self.space_log.clone(),
             ..*self
         }
+    }
+
+    /// Whether there is a prepared transaction, so that nothing else may be written.
+    pub(crate) fn has_prepared(&self) -> bool {
+        self.features.incompatible & PREPARED_TRANSACTION != 0
     }
 
     /// Whether both can be records of one file: its identity and its page layout never change.

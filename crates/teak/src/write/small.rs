@@ -37,6 +37,7 @@ use crate::{
     unique_id::unique_id,
     write::{
         merge::MergeReason,
+        prepared::begin_when_decided,
         small_commit::{Added, add_to_memtable, flush_log, is_alone, settle_newest},
         transaction::{WriteTransaction, not_found},
     },
@@ -69,6 +70,17 @@ impl Begun {
         if engine.committer.events.is_wanted() {
             return Ok(WriteTransaction::begin_within(engine, limit, None)?.map(Self::Whole));
         }
+        begin_when_decided(engine, limit, |limit| {
+            Self::begin_now(engine, limit, durability)
+        })
+    }
+
+    /// Like [`Self::begin`], but does not wait while a transaction is prepared.
+    fn begin_now(
+        engine: &Arc<Engine>,
+        limit: Option<Duration>,
+        durability: Option<Durability>,
+    ) -> Result<Option<Self>> {
         let Some(permit) = engine.try_acquire_permit(limit)? else {
             return Ok(None);
         };
@@ -138,7 +150,8 @@ impl SmallTransaction {
             Some(base) => Some(Arc::clone(base)),
             None => engine.named(engine.committer.base_in_trees())?,
         };
-        let Some(base) = base else {
+        // A whole transaction is refused then.
+        let Some(base) = base.filter(|base| !base.record.has_prepared()) else {
             drop(memtable);
             return Begun::begin_whole(engine, permit, backlog);
         };

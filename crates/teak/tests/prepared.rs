@@ -3,8 +3,8 @@
 use crate::{processes::Other, shared::temporary_path};
 use std::{collections::BTreeMap, ops::ControlFlow, path::Path, thread, time::Duration};
 use teak::{
-    CompactOptions, Create, Database, Durability, Error, Options, Result, Table, Transaction,
-    WriteOptions, WriteTxn,
+    CompactOptions, Create, Database, Durability, Error, Options, Result, Sharing, Table,
+    Transaction, WriteOptions, WriteTxn,
     codec::{self, Bytes},
 };
 
@@ -555,6 +555,33 @@ fn futures_wait_for_the_decision() {
         }
     };
     assert_eq!(all(&begun.unwrap()), filled(2));
+}
+
+#[test]
+fn each_way_of_sharing_knows_prepared_transactions() {
+    let (_directory, path) = temporary_path();
+    let alone = options().sharing(Sharing::Alone);
+    let database = alone.open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table: Numbers = txn.create_table("numbers").unwrap();
+    fill(&mut txn, &table, 0..500, 1);
+    txn.commit().unwrap();
+    prepare(&database, &table, "seven", 2);
+    assert_no_writer(&database, "seven");
+    database.close().unwrap();
+    let unlocked = options().read_only(true).sharing(Sharing::Unlocked);
+    let reader = unlocked.open(&path).unwrap();
+    assert_eq!(names(&reader), [b"seven"]);
+    assert_eq!(visible(&reader), filled(1));
+    assert_eq!(all(&reader.open_prepared("seven").unwrap()), filled(2));
+    drop(reader);
+    let database = alone.open(&path).unwrap();
+    database.commit_prepared("seven").unwrap();
+    assert_eq!(visible(&database), filled(2));
+    let mut txn = database.begin_write().unwrap();
+    table.insert(&mut txn, 1, [1; 100]).unwrap();
+    txn.commit().unwrap();
+    assert_clean(&database);
 }
 
 #[test]

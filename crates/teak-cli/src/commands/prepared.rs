@@ -18,9 +18,9 @@ Examples:
   teak prepared coins.teak --commit 'transfer 7'
   teak prepared coins.teak --rollback 'transfer 7'
 
-A prepared transaction is durable, and nobody sees it before it is committed. Until then, nothing else \
-can be written. Decide as the program that coordinates the transaction has decided: other databases may \
-have committed it.";
+A prepared transaction is durable, and nobody sees it before it is committed. Until then, nothing \
+else can be written. Decide as the program that coordinates the transaction has decided: other \
+databases may have committed it.";
 
 /// List the prepared transaction, or commit it or roll it back
 #[derive(Args)]

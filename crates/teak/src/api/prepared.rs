@@ -16,8 +16,8 @@ impl WriteTxn {
     ///
     /// The name has 1 to 255 bytes; coordinators use the id of the global transaction. An empty
     /// transaction is prepared like any other. The transaction is durable whatever durability was
-    /// set, and savepoints end. The visible state gets a new number and does not change. Returns the
-    /// id of the prepared transaction, as in [`PreparedInfo::transaction`].
+    /// set, and savepoints end. The visible state gets a new number and does not change. Returns
+    /// the id of the prepared transaction, as in [`PreparedInfo::transaction`].
     ///
     /// While a transaction is prepared, **no other one begins to write**, in any process: it waits
     /// as for another writer, or fails with
@@ -134,9 +134,9 @@ impl Database {
     /// [`Error::PreparedNotFound`](crate::Error::PreparedNotFound), also if it was decided before;
     /// [`Error::ReadOnly`](crate::Error::ReadOnly); [`Error::Poisoned`](crate::Error::Poisoned)
     /// after a failed write or flush; [`Error::Io`](crate::Error::Io) or
-    /// [`Error::Full`](crate::Error::Full): it stays prepared, unless the write of the commit record
-    /// or a flush failed. Then [`Database::prepared`] says after the reopening whether it was
-    /// decided. [`Error::Corrupted`](crate::Error::Corrupted);
+    /// [`Error::Full`](crate::Error::Full): it stays prepared, unless the write of the commit
+    /// record or a flush failed. Then [`Database::prepared`] says after the reopening whether it
+    /// was decided. [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed.
     pub fn commit_prepared(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
         decide(self.opening.writable()?, name.as_ref(), Decision::Commit)
@@ -160,8 +160,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// As [`Database::commit_prepared`]: [`Error::PreparedNotFound`](crate::Error::PreparedNotFound),
-    /// also if it was decided before; [`Error::ReadOnly`](crate::Error::ReadOnly);
+    /// [`Error::PreparedNotFound`](crate::Error::PreparedNotFound), also if it was decided before;
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly);
     /// [`Error::Poisoned`](crate::Error::Poisoned) after a failed write or flush;
     /// [`Error::Io`](crate::Error::Io) or [`Error::Full`](crate::Error::Full): it stays prepared,
     /// unless the write of the commit record or a flush failed.

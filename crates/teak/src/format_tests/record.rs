@@ -200,7 +200,7 @@ fn features() {
             .map(|row| &row[..3])
             .eq(reserved.iter().map(|row| &row[..]))
     );
-    for (bit, is_known) in [(1, false), (2, true), (4, true), (8, false)] {
+    for (bit, is_known) in [(1, false), (2, true), (4, true), (8, true), (16, false)] {
         let mut record = record();
         record.features.incompatible = bit;
         let decoded = Record::decode(&record.encode(8192), 2);

@@ -116,8 +116,8 @@
 //! # How do I commit in several databases, or not at all?
 //!
 //! With two-phase commit. [`WriteTxn::prepare`] makes a transaction durable under a name, and
-//! invisible. When all databases have prepared theirs, note the decision somewhere durable, and have
-//! each [commit](Database::commit_prepared), or else [roll back](Database::rollback_prepared). Both
+//! invisible. When all databases have prepared theirs, note the decision somewhere durable, and
+//! have each [commit](Database::commit_prepared), or else [roll back](Database::rollback_prepared). Both
 //! are possible after a crash, in any process, so ask for [`Database::prepared`] when the program
 //! starts, before it writes: until the decision, every other write transaction waits, or fails with
 //! [`Error::TransactionPrepared`] after its timeout.

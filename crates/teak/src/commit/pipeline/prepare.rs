@@ -1,7 +1,7 @@
 //! Preparing a transaction: its state becomes durable, and waits under a name to be decided.
 //!
 //! A prepared transaction is one commit, of two states. The first is the state that the transaction
-//! made, which nobody sees. It gets a name in the list of named snapshots, as a named snapshot does.
+//! made, which nobody sees. It gets a name in the list of named snapshots, like a named snapshot.
 //! The second is what readers see: the tables of the state that the transaction began with. So the
 //! pages of the first state are dead in the second, and the name keeps them. The decision is one
 //! more commit: see [`prepared`](crate::write::prepared).
@@ -82,7 +82,7 @@ fn refuse_unfit(txn: &WriteTransaction) -> Result<()> {
     txn.engine.refuse_poisoned()?;
     txn.refuse_broken()?;
     let text = if !txn.named.changes.is_empty() {
-        "a transaction that creates or drops a named snapshot cannot be prepared; do that in another one"
+        "a transaction that changes named snapshots cannot be prepared; do that in another one"
     } else if txn.pages.limits.geometry != txn.pages.writer.newest.geometry {
         "a transaction that sets the geometry cannot be prepared; do that in another one"
     } else {

@@ -70,7 +70,7 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
     let soonest = match error {
         Planted::EntryOfOld => Some("crash --images 4000 --seed 4 --workload shared"),
         Planted::EntryOfOwn => Some("crash --images 12000 --seed 2"),
-        Planted::FreePrepared | Planted::WriteBesidePrepared => {
+        Planted::FreePrepared | Planted::AdmitWriters => {
             Some("crash --images 12000 --seed 5 --workload named")
         }
         Planted::FreeAcknowledged | Planted::PunchPending => {

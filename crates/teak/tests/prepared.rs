@@ -75,7 +75,7 @@ fn used_pages(database: &Database) -> u64 {
     stat.used_pages
 }
 
-/// What another process does with prepared transactions.
+/// Orders for another process, about prepared transactions.
 pub(crate) fn order(database: Option<&Database>, words: &[&str]) -> Option<String> {
     let database = database?;
     let done = match words {
@@ -208,7 +208,7 @@ fn no_other_transaction_begins_before_the_decision() {
 }
 
 #[test]
-fn small_commits_are_not_accepted_beside_a_prepared_transaction() {
+fn no_small_commit_is_accepted_before_the_decision() {
     let (_directory, path) = temporary_path();
     let (database, table) = open_filled(&path);
     let lazy = || WriteOptions::new().durability(Durability::Lazy);
@@ -321,7 +321,7 @@ fn marks_and_savepoints_are_part_of_a_prepared_transaction() {
 }
 
 #[test]
-fn what_a_decision_could_not_keep_is_refused() {
+fn changes_of_snapshots_and_geometry_are_refused() {
     let (_directory, path) = temporary_path();
     let (database, table) = open_filled(&path);
     database.create_snapshot("monday").unwrap();
@@ -558,7 +558,7 @@ fn futures_wait_for_the_decision() {
 }
 
 #[test]
-fn each_way_of_sharing_knows_prepared_transactions() {
+fn each_mode_of_sharing_has_prepared_transactions() {
     let (_directory, path) = temporary_path();
     let alone = options().sharing(Sharing::Alone);
     let database = alone.open(&path).unwrap();

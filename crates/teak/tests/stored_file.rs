@@ -2,8 +2,8 @@
 //!
 //! `data/closed-v1.db` was closed. `data/killed-v1.db` is the file of a killed process, and the
 //! machine has been restarted since, so opening it verifies the lazy commits. `data/typed-v1.db`
-//! has tables whose types are recorded. `data/prepared-v1.db` was closed with a prepared transaction.
-//! All are opened as copies. The golden texts are the output
+//! has tables whose types are recorded. `data/prepared-v1.db` was closed with a prepared
+//! transaction. All are opened as copies. The golden texts are the output
 //! of the page printer for every page of the closed files.
 //!
 //! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test main stored_file` writes new files for a

@@ -3,7 +3,6 @@
 //! Times are counts of events of the simulated disk. An event before time *t* happened before a
 //! crash after the first *t* events.
 
-use super::prepared::PREPARED;
 use crate::{Context, Result, campaign::database::expect_records};
 use std::{
     collections::BTreeMap,
@@ -11,6 +10,9 @@ use std::{
     sync::Arc,
 };
 use teak::{Database, Recovery, TableTypes, Transaction, TransactionId, codec::Raw};
+
+/// The name of the prepared transaction.
+pub(super) const PREPARED: &str = "prepared";
 
 /// A table in which a key has several values. In the model a pair is one key without a value.
 pub(super) const MULTI: &str = "delta";

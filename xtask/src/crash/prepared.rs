@@ -4,7 +4,7 @@
 
 use super::{
     context::EpisodeContext,
-    history::{CrashHistory, HistoryTables},
+    history::{CrashHistory, HistoryTables, PREPARED},
 };
 use crate::{Context, Result};
 use fastrand::Rng;
@@ -12,9 +12,6 @@ use std::time::Duration;
 use teak::{
     Database, Durability, Error, Transaction, TransactionId, WriteOptions, testing::SimDisk,
 };
-
-/// The name of the prepared transaction.
-pub(super) const PREPARED: &str = "prepared";
 
 impl EpisodeContext {
     /// Prepares a transaction that changes records, and perhaps rolls back to a named snapshot.
@@ -74,9 +71,9 @@ impl EpisodeContext {
     }
 
     /// Like the inspection of a failed commit, if another transaction may be prepared.
-    fn inspect_after_failure(&mut self, what: &str, error: &Error, index: usize) -> Result {
-        self.tolerate(what, error)?;
-        self.expect_newest(what)?;
+    fn inspect_after_failure(&mut self, step: &str, error: &Error, index: usize) -> Result {
+        self.tolerate(step, error)?;
+        self.expect_newest(step)?;
         let at_once = WriteOptions::new().timeout(Duration::ZERO);
         match self.database.begin_write_with(at_once) {
             Ok(_) | Err(Error::TransactionPrepared { .. }) => {
@@ -84,7 +81,7 @@ impl EpisodeContext {
                 state.gone = state.begun;
                 Ok(())
             }
-            Err(error) => self.fail(what, &error),
+            Err(error) => self.fail(step, &error),
         }
     }
 }

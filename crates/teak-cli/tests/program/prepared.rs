@@ -93,7 +93,7 @@ fn other_commands_that_write_fail_and_those_that_read_do_not() {
     }
     dir.succeed(&["check", "a.teak"]);
     dir.succeed(&["stat", "a.teak"]);
-    assert!(dir.succeed(&["dump", "a.teak"]).contains("oak"));
+    assert!(dir.succeed(&["scan", "a.teak"]).contains("oak"));
     dir.succeed(&["backup", "a.teak", "b.teak"]);
     assert!(dir.succeed(&["prepared", "b.teak"]).contains("transfer 7"));
     dir.succeed(&["prepared", "b.teak", "--commit", "transfer 7"]);

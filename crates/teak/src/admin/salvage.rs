@@ -184,8 +184,8 @@ impl DamagedFile {
         Ok(tables)
     }
 
-    /// The named snapshots and prepared transactions that can be found. In the losses of their list,
-    /// the keys are names.
+    /// The named snapshots and prepared transactions that can be found. In the losses of their
+    /// list, the keys are names.
     pub(crate) fn states(&mut self) -> Result<Vec<StateKey>> {
         let mut names = Vec::new();
         let before = self.losses.listed.len();

@@ -6,12 +6,12 @@ use crate::{Error, Result, TransactionId};
 /// The longest name of a snapshot or of a prepared transaction in bytes.
 const STATE_NAME_MAX: usize = 255;
 
-/// Refuses a name of an impossible length. `whose` says what has it.
-pub(super) fn refuse_name(whose: &str, name: &[u8]) -> Result<()> {
+/// Refuses a name of an impossible length. `owner` says what has it.
+pub(super) fn refuse_name(owner: &str, name: &[u8]) -> Result<()> {
     match name.len() {
         1..=STATE_NAME_MAX => Ok(()),
         len => Err(Error::InvalidArgument(format!(
-            "the name of a {whose} has 1 to {STATE_NAME_MAX} bytes, not {len}"
+            "the name of a {owner} has 1 to {STATE_NAME_MAX} bytes, not {len}"
         ))),
     }
 }

@@ -4,7 +4,7 @@ use super::{Database, PreparedInfo, ReadTxn, WriteTxn, named_snapshots::refuse_n
 use crate::{
     Result, TransactionId,
     commit::pipeline::prepare::prepare,
-    write::prepared::{Decision, decide, prepared},
+    write::prepared::{PreparedEnd, decide, prepared},
 };
 
 impl WriteTxn {
@@ -139,7 +139,7 @@ impl Database {
     /// was decided. [`Error::Corrupted`](crate::Error::Corrupted);
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed.
     pub fn commit_prepared(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
-        decide(self.opening.writable()?, name.as_ref(), Decision::Commit)
+        decide(self.opening.writable()?, name.as_ref(), PreparedEnd::Commit)
     }
 
     /// Undoes a prepared transaction. Its pages are free from then on. Returns the id of the new
@@ -167,6 +167,10 @@ impl Database {
     /// unless the write of the commit record or a flush failed.
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the database has been closed.
     pub fn rollback_prepared(&self, name: impl AsRef<[u8]>) -> Result<TransactionId> {
-        decide(self.opening.writable()?, name.as_ref(), Decision::RollBack)
+        decide(
+            self.opening.writable()?,
+            name.as_ref(),
+            PreparedEnd::RollBack,
+        )
     }
 }

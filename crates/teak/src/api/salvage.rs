@@ -230,14 +230,7 @@ pub(crate) fn salvage_into(
             CatalogEntry::Dropped(_) => {}
         }
     }
-    for key in damaged_file.states()? {
-        let lost = match key.is_prepared() {
-            true => &mut report.lost_prepared,
-            false => &mut report.lost_snapshots,
-        };
-        lost.push(key.name().to_vec());
-    }
-    report.snapshot_list_losses = damaged_file.losses.take();
+    note_lost_states(&mut damaged_file, &mut report)?;
     report.more_losses = damaged_file.losses.more;
     // Last, because the size limits apply to the contents and not to the space that building it
     // takes.
@@ -248,6 +241,19 @@ pub(crate) fn salvage_into(
     txn.commit()?;
     database.close()?;
     Ok(report)
+}
+
+/// Notes the states of other transactions, none of which is saved.
+fn note_lost_states(damaged_file: &mut DamagedFile, report: &mut SalvageReport) -> Result<()> {
+    for key in damaged_file.states()? {
+        let lost = match key.is_prepared() {
+            true => &mut report.lost_prepared,
+            false => &mut report.lost_snapshots,
+        };
+        lost.push(key.name().to_vec());
+    }
+    report.snapshot_list_losses = damaged_file.losses.take();
+    Ok(())
 }
 
 fn save_marks(damaged_file: &DamagedFile, database: &Database) -> Result<()> {

@@ -176,8 +176,8 @@ impl<'r> RecoveryAudit<'r> {
         }
     }
 
-    /// Walks the named snapshots, and the prepared transaction, that may not be on the disk. Pages that only they use are not
-    /// listed.
+    /// Walks the named snapshots, and the prepared transaction, that may not be on the disk. Pages
+    /// that only they use are not listed.
     fn walk_named(&mut self, snapshot: &PinnedSnapshot) -> Result<()> {
         self.written = None;
         for (key, named) in snapshot.all_named()? {

@@ -143,6 +143,11 @@ pub(crate) const JOURNAL: u32 = 4;
 /// without support for it cannot verify, and without whose decision nothing may be written.
 pub(crate) const PREPARED_TRANSACTION: u32 = 8;
 
+const _: () = assert!(
+    TABLE_KINDS & JOURNAL == 0 && (TABLE_KINDS | JOURNAL) & PREPARED_TRANSACTION == 0,
+    "each feature has a bit of its own"
+);
+
 /// The features that this code knows.
 pub(crate) const KNOWN_FEATURES: Features = Features {
     compatible: 0,

@@ -20,7 +20,7 @@ const ROUNDS: u32 = 8;
 
 type Records = BTreeMap<u32, Vec<u8>>;
 
-/// What readers see, and the records of the prepared transaction.
+/// The visible records, and those of the prepared transaction.
 #[derive(Clone, PartialEq, Debug)]
 struct State {
     visible: Records,

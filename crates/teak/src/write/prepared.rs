@@ -46,19 +46,15 @@ pub struct PreparedInfo {
     pub changed_bytes: u64,
 }
 
-/// What becomes of a prepared transaction.
+/// How a prepared transaction ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Decision {
+pub(crate) enum PreparedEnd {
     Commit,
     RollBack,
 }
 
 /// Commits or rolls back a prepared transaction, durably. Returns the id of the new state.
-pub(crate) fn decide(
-    engine: &Arc<Engine>,
-    name: &[u8],
-    decision: Decision,
-) -> Result<TransactionId> {
+pub(crate) fn decide(engine: &Arc<Engine>, name: &[u8], end: PreparedEnd) -> Result<TransactionId> {
     engine.refuse_unwritable()?;
     let key = StateKey::prepared(name);
     // A wrong name is refused without waiting for writers.
@@ -69,12 +65,20 @@ pub(crate) fn decide(
     txn.timing.spans = WriteSpans::begun(&engine.file.path, TraceOrigin::now());
     // Another process may have decided meanwhile.
     let state = txn.find_listed(&key)?;
-    if decision == Decision::Commit {
+    if end == PreparedEnd::Commit {
         engine.named(txn.continue_from(&state))?;
         txn.marks = state.marks;
     }
+    assert!(
+        txn.named.changes.is_empty(),
+        "a decision changes nothing else in the list"
+    );
     txn.named.changes.push(NamedChange::Drop(key, state));
     txn.status.is_deciding = true;
+    assert!(
+        state.transaction < txn.id(),
+        "a decision is later than the transaction that it is about"
+    );
     txn.set_durability(Durability::Durable);
     txn.commit()
 }
@@ -97,7 +101,7 @@ pub(crate) fn prepared(engine: &Arc<Engine>) -> Result<Vec<PreparedInfo>> {
 pub(crate) fn refuse_prepared(named: &NamedPins) -> Result<()> {
     match named.prepared.first() {
         None => Ok(()),
-        Some(_) if planted!(WriteBesidePrepared) => Ok(()),
+        Some(_) if planted!(AdmitWriters) => Ok(()),
         Some(key) => Err(Error::TransactionPrepared {
             name: printable(key.name()),
         }),

@@ -38,7 +38,7 @@ use crate::{
     write::{
         merge::MergeReason,
         prepared::begin_when_decided,
-        small_commit::{Added, add_to_memtable, flush_log, is_alone, settle_newest},
+        small_commit::{Added, add_to_memtable, flush_and_check, is_alone, settle_newest},
         transaction::{WriteTransaction, not_found},
     },
 };
@@ -108,13 +108,6 @@ impl Begun {
         let writer = engine.writer_of(permit)?;
         WriteTransaction::begin_in(engine, writer, backlog).map(Self::Whole)
     }
-}
-
-/// Returns when a durable commit in the log is on the disk.
-fn flush_and_check(engine: &Engine, commit: TransactionId) -> Result<()> {
-    let flushed = flush_log(engine, commit);
-    // Others that have declared this process dead may have recovered before.
-    engine.named(flushed.and_then(|()| engine.committer.refuse_evicted()))
 }
 
 /// A transaction that has changed up to [`SMALL_CHANGES_MAX`] records, or none.

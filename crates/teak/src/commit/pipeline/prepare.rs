@@ -45,6 +45,10 @@ fn set_aside(txn: &mut WriteTransaction, name: &[u8]) -> Result<()> {
     if let Some(outermost) = txn.outermost_savepoint() {
         txn.end_savepoint(outermost)?;
     }
+    assert!(
+        txn.outermost_savepoint().is_none(),
+        "nothing of a prepared state can be rolled back"
+    );
     write_tables(txn)?;
     // The decision compares the trees of both states, so it must know all of them.
     reading(&txn.pages, || {
@@ -73,6 +77,10 @@ fn set_aside(txn: &mut WriteTransaction, name: &[u8]) -> Result<()> {
     txn.named.changes.push(change);
     // The visible state is the one after the prepared state.
     txn.commit_count += 1;
+    assert!(
+        state.transaction.next() == txn.id(),
+        "the prepared state and the visible one have two numbers in a row"
+    );
     txn.status.is_preparing = true;
     Ok(())
 }

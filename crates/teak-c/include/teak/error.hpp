@@ -103,7 +103,9 @@ public:
   each(not_sorted, TEAK_NOT_SORTED) \
   each(read_only, TEAK_READ_ONLY) \
   each(transaction_broken, TEAK_TRANSACTION_BROKEN) \
-  each(cancelled, TEAK_CANCELLED)
+  each(cancelled, TEAK_CANCELLED) \
+  each(transaction_prepared, TEAK_TRANSACTION_PREPARED) \
+  each(prepared_not_found, TEAK_PREPARED_NOT_FOUND)
 
 #define TEAK_NAMED(name, code)                                                                                         \
   /** The error of code. */                                                                                            \

@@ -241,6 +241,13 @@ typedef enum {
    * A key was given for a database that is not encrypted.
    */
   TEAK_NOT_ENCRYPTED = 66,
+   * A transaction is prepared: nothing else can be written until it is decided.
+   */
+  TEAK_TRANSACTION_PREPARED = 67,
+  /**
+   * No prepared transaction has this name.
+   */
+  TEAK_PREPARED_NOT_FOUND = 68,
 } teak_code;
 
 /**
@@ -1641,6 +1648,33 @@ typedef struct {
 } teak_parked;
 
 /**
+ * A prepared transaction, as teak_prepared_each reports it.
+ */
+typedef struct {
+  /**
+   * Its name.
+   */
+  teak_slice name;
+  /**
+   * Its number.
+   */
+  uint64_t transaction;
+  /**
+   * When it was prepared, in microseconds since the beginning of 1970.
+   */
+  uint64_t time_us;
+  /**
+   * Pages that it wrote.
+   */
+  uint64_t changed_pages;
+} teak_prepared;
+
+/**
+ * A function that is called for each prepared transaction. A result other than 0 ends the walk.
+ */
+typedef int (*teak_prepared_function)(void *user, const teak_prepared *prepared);
+
+/**
  * A function that is called for each line of a text, in UTF-8. A result other than 0 ends the
  * calls.
  */
@@ -1717,6 +1751,10 @@ typedef struct {
    * Named snapshots, of which none is saved.
    */
   uint64_t lost_snapshots;
+  /**
+   * Prepared transactions, of which none is saved.
+   */
+  uint64_t lost_prepared;
 } teak_salvage_report;
 
 /**
@@ -3098,6 +3136,70 @@ teak_code teak_parked_resume(teak_parked parked, teak_txn *txn, teak_error *erro
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
  */
 teak_code teak_parked_end(teak_parked parked, teak_error *error);
+
+/**
+ * Makes the changes of a transaction durable under a name, without committing them. Readers see
+ * them after teak_prepared_commit, and teak_prepared_roll_back undoes them; either is possible in
+ * any process, also after a crash. Until then no other transaction begins to write. The
+ * transaction ends. Stores its number in `id`, unless that is NULL.
+ *
+ * Threads: any, while no other call uses the transaction. The handle ends even if there is an
+ * error, except with the first three.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT for a name
+ * of none or more than 255 bytes, and for a transaction that creates or drops a named snapshot or
+ * sets the geometry; TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_IO, TEAK_CORRUPTED: nothing is
+ * prepared; TEAK_POISONED and TEAK_IO of a flush: teak_prepared_each tells when the database is
+ * opened again.
+ *
+ * ```c
+ * teak_txn txn;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_txn_prepare(txn, teak_text("transfer 7"), NULL, &error));
+ * // When all others are prepared, too:
+ * check(teak_prepared_commit(db, teak_text("transfer 7"), NULL, &error));
+ * ```
+ */
+teak_code teak_txn_prepare(teak_txn txn, teak_slice name, uint64_t *id, teak_error *error);
+
+/**
+ * Commits a prepared transaction. Stores the number of the commit in `id`, unless that is NULL.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY; TEAK_PREPARED_NOT_FOUND if none has that name, or not
+ * any more; TEAK_READ_ONLY, TEAK_FORKED; TEAK_FULL, TEAK_IO, TEAK_CORRUPTED: it stays prepared;
+ * TEAK_POISONED and TEAK_IO of a flush: teak_prepared_each tells when the database is opened
+ * again.
+ */
+teak_code teak_prepared_commit(teak_db db, teak_slice name, uint64_t *id, teak_error *error);
+
+/**
+ * Undoes a prepared transaction. Stores the number of the commit that undoes it in `id`, unless
+ * that is NULL.
+ *
+ * Threads, errors: as teak_prepared_commit.
+ */
+teak_code teak_prepared_roll_back(teak_db db, teak_slice name, uint64_t *id, teak_error *error);
+
+/**
+ * Begins to read the state that a prepared transaction would make visible. Returns TEAK_NONE if
+ * none has that name.
+ *
+ * Threads, lives, errors: as teak_txn_begin_read; TEAK_CORRUPTED.
+ */
+teak_code teak_prepared_open(teak_db db, teak_slice name, teak_txn *txn, teak_error *error);
+
+/**
+ * Calls a function for each prepared transaction, of which there is at most one. Returns TEAK_NONE
+ * if the function ended the walk. A program that prepares transactions calls this when it starts,
+ * before it writes.
+ *
+ * Threads: any. Lives: the function's arguments until it returns.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_FORKED.
+ */
+teak_code teak_prepared_each(teak_db db, teak_prepared_function each, void *user, teak_error *error);
 
 /**
  * Counts the records of a range of keys, or the pairs if keys have several values. In a counted

@@ -24,8 +24,8 @@ use crate::{
         value::{StoredValue, TREE_ROOT_LEN, VALUE_EXTENT_LEN, ValueExtent, ValueKind},
     },
     record::{
-        FORMAT_VERSION, Features, KNOWN_FEATURES, NAMED_SNAPSHOTS, Record, RecordMarks, SECTOR_LEN,
-        SLOT_COUNT, TABLE_KINDS, is_page_size,
+        FORMAT_VERSION, Features, KNOWN_FEATURES, NAMED_SNAPSHOTS, PREPARED_TRANSACTION, Record,
+        RecordMarks, SECTOR_LEN, SLOT_COUNT, TABLE_KINDS, is_page_size,
     },
     types::TypeNames,
     types::{Checksum, Extent, Geometry, PageNumber, TransactionId},

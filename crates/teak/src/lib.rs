@@ -165,12 +165,12 @@ pub use api::{
     DatabaseStat, DeleteScope, Deletion, DenseProgress, DetachedCursor, Difference, Differences,
     Direction, Durability, Entry, Estimate, Event, FileInfo, InsertMode, Iter, KeyStep, Keys, Kind,
     Limits, Loss, Marks, Metrics, Multi, MultiTable, MultiTableDef, Options, OwnedIter, PageUse,
-    PageVisit, ParkedReadTxn, Range, ReadAhead, ReadAt, ReadTxn, ReaderInfo, Recovery,
-    ResetReadTxn, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint,
-    SeekOp, SeekTarget, Sharing, Single, SlowReader, SlowReaderChoice, SnapshotInfo, Table,
-    TableChange, TableDef, TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard,
-    ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteOptions, WriteTxn, codec,
-    delete, inspect, limits, lock_file_of, restore, salvage,
+    PageVisit, ParkedReadTxn, PreparedInfo, Range, ReadAhead, ReadAt, ReadTxn, ReaderInfo,
+    Recovery, ResetReadTxn, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable,
+    Savepoint, SeekOp, SeekTarget, Sharing, Single, SlowReader, SlowReaderChoice, SnapshotInfo,
+    Table, TableChange, TableDef, TableInfo, TableOptions, TableStat, Ticket, Transaction,
+    ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteOptions, WriteTxn,
+    codec, delete, inspect, limits, lock_file_of, restore, salvage,
 };
 #[cfg(feature = "stream")]
 pub use api::{ChangeStream, RangeStream};

@@ -36,6 +36,7 @@ mod orders;
 mod panics;
 mod parity;
 mod point;
+mod prepared;
 mod processes;
 mod range_values;
 mod ranges;

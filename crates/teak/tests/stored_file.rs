@@ -2,7 +2,8 @@
 //!
 //! `data/closed-v1.db` was closed. `data/killed-v1.db` is the file of a killed process, and the
 //! machine has been restarted since, so opening it verifies the lazy commits. `data/typed-v1.db`
-//! has tables whose types are recorded. All are opened as copies. The golden texts are the output
+//! has tables whose types are recorded. `data/prepared-v1.db` was closed with a prepared
+//! transaction. All are opened as copies. The golden texts are the output
 //! of the page printer for every page of the closed files.
 //!
 //! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test main stored_file` writes new files for a
@@ -197,6 +198,42 @@ fn write_typed(path: &Path) -> teak::Result<()> {
     database.close()
 }
 
+/// Writes the file with a prepared transaction, which changes a table, marks, and the list of
+/// tables. There is a named snapshot, too.
+fn write_prepared(path: &Path) -> teak::Result<()> {
+    let database = Options::new().create(Create::New).open(path)?;
+    let mut txn = database.begin_write()?;
+    let ages = txn.create_table::<&str, u64>("ages")?;
+    ages.insert_many(&mut txn, &[("Ada", 36), ("Grace", 85)])?;
+    txn.commit()?;
+    database.create_snapshot("before")?;
+    let mut txn = database.begin_write()?;
+    ages.insert(&mut txn, "Ada", 37)?;
+    ages.remove(&mut txn, "Grace")?;
+    txn.create_multi_table::<&str, u64>("new")?;
+    txn.set_marks([1, 2, 3])?;
+    txn.prepare("transfer 7")?;
+    database.close()
+}
+
+fn assert_prepared_holds(database: &Database) -> Outcome {
+    let report = database.check(&mut |_| ControlFlow::Continue(()))?;
+    assert!(report.is_clean(), "{:#?}", report.damages);
+    let prepared = database.prepared()?;
+    assert_eq!(prepared.len(), 1);
+    assert_eq!(prepared[0].name, b"transfer 7");
+    assert_eq!(prepared[0].transaction, TransactionId(3));
+    assert_eq!(database.snapshots()?.len(), 1);
+    let txn = database.begin_read()?;
+    assert_eq!((txn.id(), txn.tables()?.len()), (TransactionId(4), 1));
+    let ages = txn.open_table::<&str, u64>("ages")?;
+    assert_eq!(ages.get(&txn, "Ada")?, Some(36));
+    let txn = database.open_prepared("transfer 7")?;
+    assert_eq!(txn.marks().values, [1, 2, 3]);
+    assert_eq!((txn.tables()?.len(), ages.get(&txn, "Grace")?), (2, None));
+    Ok(())
+}
+
 fn assert_typed_holds(database: &Database) -> Outcome {
     let report = database.check(&mut |_| ControlFlow::Continue(()))?;
     assert!(report.is_clean(), "{:#?}", report.damages);
@@ -331,20 +368,50 @@ fn a_file_with_types_can_be_read_and_written() -> Outcome {
 }
 
 #[test]
+fn a_file_with_a_prepared_transaction_can_be_decided() -> Outcome {
+    for is_commit in [true, false] {
+        let (_directory, path) = copy_of("prepared-v1.db")?;
+        assert_prepared_holds(&Options::new().read_only(true).open(&path)?)?;
+        let database = Options::new().create(Create::Never).open(&path)?;
+        assert_eq!(database.info().recovery, Recovery::Clean);
+        assert_prepared_holds(&database)?;
+        match is_commit {
+            true => database.commit_prepared("transfer 7")?,
+            false => database.rollback_prepared("transfer 7")?,
+        };
+        database.close()?;
+        let database = Database::open(&path)?;
+        let report = database.check(&mut |_| ControlFlow::Continue(()))?;
+        assert!(report.is_clean(), "{:#?}", report.damages);
+        let mut txn = database.begin_write()?;
+        let ages = txn.open_table::<&str, u64>("ages")?;
+        let (expected, count) = if is_commit { (37, 2) } else { (36, 1) };
+        assert_eq!(ages.get(&txn, "Ada")?, Some(expected));
+        assert_eq!(txn.tables()?.len(), count);
+        ages.insert(&mut txn, "Alan", 41)?;
+        txn.commit()?;
+    }
+    Ok(())
+}
+
+#[test]
 fn rewritten_files_have_equal_contents() -> Outcome {
     let directory = tempfile::tempdir()?;
     let kept = std::env::var_os("TEAK_STORED_FILES").map(PathBuf::from);
     let target = kept.as_deref().unwrap_or(directory.path());
     let (closed, killed) = (target.join("closed-v1.db"), target.join("killed-v1.db"));
     let typed = target.join("typed-v1.db");
+    let prepared = target.join("prepared-v1.db");
     write_closed(&closed)?;
     write_typed(&typed)?;
+    write_prepared(&prepared)?;
     write_killed(&directory.path().join("scratch.teak"), &killed)?;
     assert_holds(
         &Options::new().read_only(true).open(&closed)?,
         &closed_tables(),
     )?;
     assert_typed_holds(&Options::new().read_only(true).open(&typed)?)?;
+    assert_prepared_holds(&Options::new().read_only(true).open(&prepared)?)?;
     assert_killed_holds(&Options::new().read_only(true).open(&killed)?)
 }
 
@@ -366,7 +433,7 @@ fn loss_text(database: &Database) -> teak::Result<String> {
 
 #[test]
 fn the_pages_of_closed_files_are_unchanged() -> Outcome {
-    for name in ["closed-v1", "typed-v1"] {
+    for name in ["closed-v1", "typed-v1", "prepared-v1"] {
         assert_golden(name)?;
     }
     Ok(())

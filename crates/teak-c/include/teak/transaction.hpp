@@ -369,6 +369,16 @@ public:
     ended(code);
     return detail::given<std::uint64_t>(code, place, [&] { return id; });
   }
+  /// Makes the changes durable under a name, without committing them: see
+  /// database::commit_prepared. Returns the number of the transaction, which has ended, also after
+  /// an error other than busy.
+  answer<std::uint64_t> prepare(bytes_view name) {
+    detail::place place;
+    std::uint64_t id = 0;
+    const teak_code code = teak_txn_prepare(raw(), name.raw(), &id, place);
+    ended(code);
+    return detail::given<std::uint64_t>(code, place, [&] { return id; });
+  }
   /// Commits, and returns the durations of the steps.
   answer<commit_latency> commit_measured() {
     detail::place place;

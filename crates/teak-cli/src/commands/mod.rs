@@ -13,6 +13,7 @@ pub(crate) mod import;
 pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod page;
+pub(crate) mod prepared;
 pub(crate) mod put;
 pub(crate) mod readers;
 pub(crate) mod restore;

@@ -12,7 +12,7 @@ use crate::{
         check_report::{CheckProgressFn, CheckReport},
         named_state_audit::NamedStateAudit,
     },
-    read::{reader::Reader, snapshot::PinnedSnapshot},
+    read::{reader::Reader, snapshot::PinnedSnapshot, state_key::StateKey},
     record::record_ref::slot_page,
 };
 use std::cmp::Reverse;
@@ -25,7 +25,7 @@ const NUMBERS_LEFT_MIN: u64 = 1 << 40;
 /// could not be opened. Returns `None` if `progress` breaks.
 pub(crate) fn check<'a>(
     snapshot: &PinnedSnapshot,
-    (named, faults): (&[(Vec<u8>, Reader)], &[Error]),
+    (named, faults): (&[(StateKey, Reader)], &[Error]),
     progress: &'a mut CheckProgressFn<'a>,
 ) -> Option<CheckReport> {
     let mut audit = CheckAudit::new(snapshot, progress);
@@ -95,7 +95,11 @@ fn check_tables(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot, report: &
 }
 
 /// Checks that the free-space map agrees with the trees, and the named snapshots with both.
-fn check_space(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot, named: &[(Vec<u8>, Reader)]) {
+fn check_space(
+    audit: &mut CheckAudit<'_>,
+    snapshot: &PinnedSnapshot,
+    named: &[(StateKey, Reader)],
+) {
     let mut census = match snapshot.load_space_map() {
         Ok(space) => space.classify(),
         Err(error) => return audit.damage(None, &error.to_string()),
@@ -107,8 +111,8 @@ fn check_space(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot, named: &[(
     // The newest state first: pages alive in it have not died for the older ones.
     let mut named: Vec<_> = named.iter().collect();
     named.sort_by_key(|(_, state)| Reverse(state.transaction()));
-    for (name, state) in named {
-        past.check(name, state);
+    for (key, state) in named {
+        past.check(key, state);
     }
 }
 

@@ -304,6 +304,12 @@ impl ReadTxn {
                 );
                 Err(Error::InvalidArgument(text))
             }
+            Err(Error::PreparedNotFound(name)) => {
+                let text = format!(
+                    "the prepared transaction {name:?} was decided since this transaction began; begin a new one"
+                );
+                Err(Error::InvalidArgument(text))
+            }
             named => named,
         }
     }

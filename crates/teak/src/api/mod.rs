@@ -39,6 +39,7 @@ mod order_check;
 mod pages;
 mod permissions;
 mod point;
+mod prepared;
 mod range;
 mod range_cursor;
 mod range_ends;
@@ -92,7 +93,7 @@ pub use crate::{
     read::verified_bitmap::Verification,
     record::durability::Durability,
     share::names::lock_file_of,
-    write::{marks::Marks, named::SnapshotInfo},
+    write::{marks::Marks, named::SnapshotInfo, prepared::PreparedInfo},
 };
 pub use backup::DenseProgress;
 pub use bounds::Bounds;

@@ -73,6 +73,8 @@ pub struct SalvageReport {
     pub unordered_tables: Vec<Vec<u8>>,
     /// Names of the named snapshots. None is saved: salvage saves only the newest state.
     pub lost_snapshots: Vec<Vec<u8>>,
+    /// Names of the prepared transactions. None is saved: salvage saves the state that readers see.
+    pub lost_prepared: Vec<Vec<u8>>,
     /// Losses of the list of named snapshots: there may have been snapshots with names in these key
     /// ranges.
     pub snapshot_list_losses: Vec<Loss>,
@@ -81,14 +83,15 @@ pub struct SalvageReport {
 }
 
 impl SalvageReport {
-    /// Whether nothing of the state and no named snapshot was lost. (There may have been newer
-    /// states: see [`SalvageReport::passed_over`].)
+    /// Whether nothing of the state, no named snapshot and no prepared transaction was lost. (There
+    /// may have been newer states: see [`SalvageReport::passed_over`].)
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.catalog_losses.is_empty()
             && self.unknown_tables.is_empty()
             && self.unordered_tables.is_empty()
             && self.lost_snapshots.is_empty()
+            && self.lost_prepared.is_empty()
             && self.snapshot_list_losses.is_empty()
             && self.more_losses == 0
             && self.tables.iter().all(SalvagedTable::is_complete)
@@ -204,6 +207,7 @@ pub(crate) fn salvage_into(
         unknown_tables: Vec::new(),
         unordered_tables: Vec::new(),
         lost_snapshots: Vec::new(),
+        lost_prepared: Vec::new(),
         snapshot_list_losses: Vec::new(),
         more_losses: 0,
     };
@@ -246,8 +250,7 @@ pub(crate) fn salvage_into(
             CatalogEntry::Dropped(_) => {}
         }
     }
-    report.lost_snapshots = damaged_file.snapshots()?;
-    report.snapshot_list_losses = damaged_file.losses.take();
+    note_lost_states(&mut damaged_file, &mut report)?;
     report.more_losses = damaged_file.losses.more;
     // Last, because the size limits apply to the contents and not to the space that building it
     // takes.
@@ -258,6 +261,19 @@ pub(crate) fn salvage_into(
     txn.commit()?;
     database.close()?;
     Ok(report)
+}
+
+/// Notes the states of other transactions, none of which is saved.
+fn note_lost_states(damaged_file: &mut DamagedFile, report: &mut SalvageReport) -> Result<()> {
+    for key in damaged_file.states()? {
+        let lost = match key.is_prepared() {
+            true => &mut report.lost_prepared,
+            false => &mut report.lost_snapshots,
+        };
+        lost.push(key.name().to_vec());
+    }
+    report.snapshot_list_losses = damaged_file.losses.take();
+    Ok(())
 }
 
 fn save_marks(damaged_file: &DamagedFile, database: &Database) -> Result<()> {
@@ -439,6 +455,13 @@ impl fmt::Display for SalvageReport {
         for name in &self.lost_snapshots {
             let name = name.escape_ascii();
             writeln!(f, "snapshot \"{name}\" is lost: no older state was saved")?;
+        }
+        for name in &self.lost_prepared {
+            let name = name.escape_ascii();
+            writeln!(
+                f,
+                "prepared transaction \"{name}\" is lost: only what readers see was saved"
+            )?;
         }
         for loss in &self.snapshot_list_losses {
             writeln!(

@@ -5,6 +5,7 @@ mod deferred_tests;
 mod fault_tests;
 mod flusher_tests;
 pub(crate) mod gated_disk;
+mod prepared_tests;
 mod regression_tests;
 mod sharing_tests;
 pub(crate) mod test_kit;

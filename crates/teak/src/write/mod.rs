@@ -10,6 +10,7 @@ pub(crate) mod named_edits;
 pub(crate) mod open_table;
 pub(crate) mod ordered;
 pub(crate) mod pages;
+pub(crate) mod prepared;
 pub(crate) mod rollback;
 pub(crate) mod savepoint;
 pub(crate) mod savepoint_state;

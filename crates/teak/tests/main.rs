@@ -19,6 +19,8 @@ mod elsewhere;
 mod ephemeral;
 mod equal_bytes;
 mod events;
+mod expiry;
+mod expiry_model;
 #[cfg(unix)] // The tests truncate files that are mapped, which not every system allows.
 mod faults;
 #[cfg(unix)] // Elsewhere no blocks are given back.

@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Geometry, Result,
+    clock::Clock,
     io::{FILE_MODE, LogLocation, ReadAhead},
     page::comparison::Comparisons,
     record::{FlushLimits, Record},
@@ -43,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) unused_lock_file: UnusedLockFile,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,
+    /// The clock by which records expire.
+    pub(crate) clock: Clock,
 }
 
 impl Default for Settings {
@@ -71,6 +74,7 @@ impl Default for Settings {
             unused_lock_file: UnusedLockFile::Remove,
             comparisons: Comparisons::default(),
             read_ahead: ReadAhead::default(),
+            clock: Clock::default(),
         }
     }
 }

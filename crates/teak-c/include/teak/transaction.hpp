@@ -114,7 +114,7 @@ public:
   template <class Function> answer<bool> each_table(Function &&function) const {
     detail::called<std::remove_reference_t<Function>> called(function);
     auto each = [](void *user, teak_slice name, std::uint32_t several) noexcept -> std::int32_t {
-      return (*static_cast<decltype(called) *>(user))(bytes_view(name).text(), several != 0);
+      return (*static_cast<decltype(called) *>(user))(bytes_view(name).text(), several == 1);
     };
     detail::place place;
     const teak_code code = teak_table_each(raw(), each, &called, place);

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod del;
 pub(crate) mod diff;
 pub(crate) mod dump;
+mod expiry;
 pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod import;

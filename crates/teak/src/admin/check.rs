@@ -10,9 +10,10 @@ use crate::{
     admin::{
         check_audit::CheckAudit,
         check_report::{CheckProgressFn, CheckReport},
+        expiry_check::check_expiring,
         named_state_audit::NamedStateAudit,
     },
-    read::{reader::Reader, snapshot::PinnedSnapshot, state_key::StateKey},
+    read::{catalog, reader::Reader, snapshot::PinnedSnapshot, state_key::StateKey},
     record::record_ref::slot_page,
 };
 use std::cmp::Reverse;
@@ -83,15 +84,20 @@ fn check_numbers(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot) {
 
 /// Checks the tables that the catalog lists, and counts them.
 fn check_tables(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot, report: &mut CheckReport) {
-    for (name, root) in audit.take_tables() {
-        audit.table = Some(name);
-        let totals = audit.counted_tree(snapshot, &root);
-        if !root.kind.dropped {
+    let tables = audit.take_tables();
+    for (name, root) in &tables {
+        audit.table = Some(name.clone());
+        let totals = audit.counted_tree(snapshot, root);
+        let is_index = catalog::is_expiry_index(name, root);
+        if !root.kind.dropped && !is_index {
             report.tables += 1;
             report.records += totals.records;
         }
     }
     audit.table = None;
+    if audit.damages.is_empty() && !audit.is_ended {
+        check_expiring(audit, snapshot, &tables);
+    }
 }
 
 /// Checks that the free-space map agrees with the trees, and the named snapshots with both.

@@ -1,20 +1,26 @@
 //! Salvage: saving the readable part of a damaged database.
 
 use super::{
-    Create, Durability, Marks, MultiTable, Options, ReadTxn, Table, Transaction, WriteTxn, backup,
-    codec::Raw, permissions::restrict, table_options::TableOptions,
+    Create, Durability, Marks, Options, Transaction, WriteTxn, backup,
+    expiring::{ExpiringCopy, stored_table},
+    permissions::restrict,
+    salvage_target::{SalvageTarget, is_impossible},
+    table_options::TableOptions,
     unfinished_file::UnfinishedFile,
 };
 use crate::{
     Database, Error, Result, TableTypes, TransactionId,
     admin::salvage::{DamagedFile, FoundTable, Loss},
-    btree::TreeRoot,
-    page::comparison::{Comparison, Comparisons},
-    read::catalog::CatalogEntry,
+    btree::{TableClass, TreeRoot},
+    page::{
+        comparison::{Comparison, Comparisons},
+        stamp::{ExpirySettings, SETTINGS_KEY},
+    },
+    read::catalog::{CatalogEntry, expiry_index_of, table_of_index},
     share::names::refuse_lock_name,
     types::TypeNames,
 };
-use std::{fmt, fs, ops::ControlFlow, path::Path};
+use std::{collections::HashMap, fmt, fs, ops::ControlFlow, path::Path, time::SystemTime};
 
 /// Bytes of records that are collected before they are written.
 const BATCH_BYTES: usize = 4 << 20;
@@ -188,6 +194,8 @@ impl Options {
             .flush_after(limits.age)
             .with_comparisons_of(&self.settings()?.comparisons)
             .with_encryption_of(self.encryption().cloned())
+            // Nothing expires while it is copied.
+            .clock(|| SystemTime::UNIX_EPOCH)
             .open(path)?;
         salvage_into(damaged_file, database, progress)
     }
@@ -212,15 +220,17 @@ pub(crate) fn salvage_into(
         more_losses: 0,
     };
     save_marks(&damaged_file, &database)?;
-    let tables = damaged_file.tables()?;
+    let mut tables = damaged_file.tables()?;
     report.catalog_losses = damaged_file.losses.take();
+    let settings = take_indexes(&mut damaged_file, &mut tables, progress)?;
     for FoundTable { name, entry, types } in tables {
         match entry {
             CatalogEntry::Table(root) => {
+                let settings = settings.get(&expiry_index_of(&name)).copied();
                 let saved = salvage_table(
                     &mut damaged_file,
                     &database,
-                    (name.clone(), &root, &types),
+                    (name.clone(), &root, &types, settings.unwrap_or_default()),
                     progress,
                 );
                 report.tables.push(match saved {
@@ -286,28 +296,72 @@ fn save_marks(damaged_file: &DamagedFile, database: &Database) -> Result<()> {
     Ok(())
 }
 
+/// Takes out the indexes of expiring tables, which are made again from the records. Returns the
+/// settings of the tables by the names of the indexes, as far as they can be read.
+fn take_indexes(
+    damaged_file: &mut DamagedFile,
+    tables: &mut Vec<FoundTable>,
+    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
+) -> Result<HashMap<Vec<u8>, ExpirySettings>> {
+    let mut found = HashMap::new();
+    let pages_total = damaged_file.page_count();
+    for FoundTable { name, entry, .. } in &*tables {
+        let (Some(_), Some(root)) = (table_of_index(name, entry), entry.root()) else {
+            continue;
+        };
+        let mut progress = |pages_done| {
+            progress(SalvageProgress {
+                pages_done,
+                pages_total,
+            })
+        };
+        damaged_file.records(root, &mut progress, |key, value| {
+            if key == SETTINGS_KEY
+                && let Ok(settings) = ExpirySettings::decode(value)
+            {
+                found.entry(name.clone()).or_insert(settings);
+            }
+            Ok(())
+        })?;
+        // Nothing is lost with an index.
+        damaged_file.losses.take();
+    }
+    tables.retain(|table| table_of_index(&table.name, &table.entry).is_none());
+    Ok(found)
+}
+
 fn salvage_table(
     damaged_file: &mut DamagedFile,
     database: &Database,
-    (name, root, types): (Vec<u8>, &TreeRoot, &TableTypes),
+    (name, root, types, settings): (Vec<u8>, &TreeRoot, &TableTypes, ExpirySettings),
     progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
 ) -> Result<SalvagedTable> {
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
     let options = TableOptions::of_root(root);
+    let mut create = |types: TypeNames<'_>| match options.expiring {
+        true => txn.create_expiring(&name, options, types, &settings),
+        false => txn.create(&name, options, types),
+    };
     // A name may occur twice in a damaged catalog. One table gets the records of both then, and the
     // types of the first.
-    let created = match txn.create(&name, options, types.names()) {
-        Err(Error::TableTypeMismatch { .. }) => txn.create(&name, options, TypeNames::default()),
+    let created = match create(types.names()) {
+        Err(Error::TableTypeMismatch { .. }) => create(TypeNames::default()),
         created => created,
     };
     let drawn = created?.sequence;
-    txn.draw_sequence(&name, root.sequence.saturating_sub(drawn))?;
+    // The numbers of an expiring table are those of its records.
+    if !options.expiring {
+        txn.draw_sequence(&name, root.sequence.saturating_sub(drawn))?;
+    }
     txn.commit()?;
     let txn = database.begin_read()?;
-    let table = match root.is_multi() {
-        true => SalvageTarget::Multi(txn.open_multi_table(&name)?),
-        false => SalvageTarget::Plain(txn.open_table(&name)?),
+    let table = match root.kind.class {
+        TableClass::Multi => SalvageTarget::Multi(txn.open_multi_table(&name)?),
+        TableClass::Single => SalvageTarget::Plain(txn.open_table(&name)?),
+        TableClass::Expiring => {
+            SalvageTarget::Expiring(ExpiringCopy::of(&txn, &name), stored_table(&txn, &name)?)
+        }
     };
     let mut copy = TableSalvage {
         database,
@@ -373,48 +427,6 @@ impl TableSalvage<'_> {
         write(&self.table, &mut txn)?;
         txn.commit().map(drop)
     }
-}
-
-/// The table that receives the saved records.
-enum SalvageTarget {
-    Plain(Table<Raw, Raw>),
-    Multi(MultiTable<Raw, Raw>),
-}
-
-impl SalvageTarget {
-    fn len(&self, txn: &ReadTxn) -> Result<u64> {
-        match self {
-            Self::Plain(table) => table.len(txn),
-            Self::Multi(table) => table.len(txn),
-        }
-    }
-
-    fn insert_many(&self, txn: &mut WriteTxn, records: &[(&[u8], &[u8])]) -> Result<u64> {
-        match self {
-            Self::Plain(table) => table.insert_many(txn, records),
-            Self::Multi(table) => table.insert_many(txn, records),
-        }
-    }
-
-    /// Inserts a record unless the table cannot hold it; such a record is missing from the count.
-    fn put(&self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
-        let inserted = match self {
-            Self::Plain(table) => table.insert(txn, key, value),
-            Self::Multi(table) => table.insert(txn, key, value).map(drop),
-        };
-        match inserted {
-            Err(error) if is_impossible(&error) => Ok(()),
-            inserted => inserted,
-        }
-    }
-}
-
-/// Whether no table can hold such a record.
-fn is_impossible(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::KeyTooLong { .. } | Error::ValueTooLong { .. } | Error::InvalidArgument(_)
-    )
 }
 
 impl fmt::Display for SalvageReport {

@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Result, TransactionId,
+    clock::ExpiryClock,
     io::{Access, ForkGeneration, PageCodec, Storage},
     share::{LockOutcome, WriterLock},
 };
@@ -57,6 +58,7 @@ pub(crate) struct Engine {
     pub(crate) recovery: Recovery,
     pub(crate) readers: Readers,
     pub(crate) tables: TableHandles,
+    pub(crate) expiry: ExpiryClock,
 }
 
 impl Engine {
@@ -119,6 +121,7 @@ impl Engine {
             openings: Openings::default(),
             recovery,
             tables,
+            expiry: ExpiryClock::new(settings.clock.clone()),
             readers: Readers::new(table, shared.clone(), settings.slow_readers.clone()),
             committer: Arc::new(Committer::new(
                 storage,

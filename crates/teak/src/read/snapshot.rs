@@ -227,6 +227,7 @@ impl PinnedSnapshot {
                 comparisons,
                 |name, entry, types| match entry {
                     catalog::CatalogEntry::Dropped(_) => Ok(()),
+                    entry if catalog::table_of_index(name, &entry).is_some() => Ok(()),
                     entry => visit(name, entry, types),
                 },
             )

@@ -2,6 +2,7 @@
 
 mod commit_and_continue_tests;
 mod deferred_tests;
+mod expiry_fault_tests;
 mod fault_tests;
 mod flusher_tests;
 pub(crate) mod gated_disk;

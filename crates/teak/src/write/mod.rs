@@ -3,6 +3,7 @@
 pub(crate) mod begin;
 pub(crate) mod commit_and_continue;
 pub(crate) mod event_delivery;
+pub(crate) mod expiring;
 pub(crate) mod marks;
 pub(crate) mod merge;
 pub(crate) mod named;

@@ -14,10 +14,13 @@ use std::{
     fs::Metadata,
     io::{self, IoSlice},
     sync::Arc,
+    thread,
 };
 
-/// The pages that are encoded and written at once.
-const WRITE_PAGES_MAX: usize = 64;
+/// The pages that are encoded before they are written.
+const WRITE_PAGES_MAX: usize = 256;
+/// From so many pages on, a second thread encodes half of them.
+const SHARED_PAGES_MIN: usize = 64;
 /// Values that take more than this part of the memory for frames are not kept there when written.
 const KEPT_VALUE_PART: u64 = 8;
 /// The offset of the birth in the header of a page.
@@ -47,6 +50,35 @@ impl CodedStorage {
 
     fn refresh_len(&self) {
         self.mapping.set_file_len(self.file.inner.len());
+    }
+
+    /// Encodes pages into `out`, one after the other. Many are shared between two threads.
+    fn encode(&self, page_len: usize, pages: &[(PageNumber, &[u8])], out: &mut [u8]) {
+        if pages.len() >= SHARED_PAGES_MIN {
+            let (own, other) = pages.split_at(pages.len() / 2);
+            let (own_out, other_out) = out.split_at_mut(own.len() * page_len);
+            let is_shared = thread::scope(|scope| {
+                let other = || self.encode_all(page_len, other, other_out);
+                let spawned = thread::Builder::new().spawn_scoped(scope, other);
+                self.encode_all(page_len, own, own_out);
+                spawned.is_ok()
+            });
+            // Without a second thread, this one encodes all.
+            if is_shared {
+                return;
+            }
+        }
+        self.encode_all(page_len, pages, out);
+    }
+
+    fn encode_all(&self, page_len: usize, pages: &[(PageNumber, &[u8])], out: &mut [u8]) {
+        for ((number, page), out) in pages.iter().zip(out.chunks_exact_mut(page_len)) {
+            out[..page.len()].copy_from_slice(page);
+            out[page.len()..].fill(0);
+            let birth = page[BIRTH_AT..].first_chunk().copied();
+            let birth = birth.map_or(0, u64::from_le_bytes);
+            self.file.codec.seal_page(number.0, birth, out);
+        }
     }
 
     /// Shows pages that were just written, unless there is too little memory. They are decoded then
@@ -127,23 +159,16 @@ impl Storage for CodedStorage {
     fn write_pages(&self, page_len: usize, pages: &[(PageNumber, &[u8])]) -> io::Result<()> {
         let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
         let mut buffer = vec![0; pages.len().min(WRITE_PAGES_MAX) * page_len];
-        for extent in pages.chunk_by(in_a_row) {
-            for part in extent.chunks(WRITE_PAGES_MAX) {
-                let first = part[0].0;
-                let encoded = &mut buffer[..part.len() * page_len];
-                for ((number, page), out) in part.iter().zip(encoded.chunks_exact_mut(page_len)) {
-                    out[..page.len()].copy_from_slice(page);
-                    out[page.len()..].fill(0);
-                    let birth = page[BIRTH_AT..]
-                        .first_chunk()
-                        .copied()
-                        .map(u64::from_le_bytes);
-                    (self.file.codec).seal_page(number.0, birth.unwrap_or_default(), out);
-                }
-                let offset = u64::from(first.0) * page_len as u64;
-                self.write(offset, &[IoSlice::new(encoded)])?;
-                let plain: Vec<_> = part.iter().map(|(_, page)| *page).collect();
-                self.show(first.0, &plain);
+        for together in pages.chunks(WRITE_PAGES_MAX) {
+            self.encode(page_len, together, &mut buffer);
+            let mut encoded = &buffer[..];
+            for run in together.chunk_by(in_a_row) {
+                let (bytes, rest) = encoded.split_at(run.len() * page_len);
+                let first = run[0].0.0;
+                self.write(u64::from(first) * page_len as u64, &[IoSlice::new(bytes)])?;
+                let plain: Vec<_> = run.iter().map(|(_, page)| *page).collect();
+                self.show(first, &plain);
+                encoded = rest;
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::commands::tables::{self, TableReport};
 use crate::common_arguments::DatabaseArgument;
 use crate::engine::{self, FileStat};
 use crate::failure::Failure;
+use crate::key_arguments::cipher_name;
 use crate::output::{self, ReportStyle, counted};
 use crate::text::shown_path;
 use clap::Args;
@@ -14,7 +15,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use teak::Transaction as _;
-use teak::{Database, Geometry, Marks, PageUse, ReadTxn, SnapshotInfo, TableInfo};
+use teak::{Cipher, Database, Geometry, Marks, PageUse, ReadTxn, SnapshotInfo, TableInfo};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,6 +42,7 @@ pub(crate) struct StatArguments {
 struct StatOutput {
     file_bytes: u64,
     page_size: u64,
+    encryption: Option<&'static str>,
     page_count: u64,
     used_pages: u64,
     free_pages: u64,
@@ -92,6 +94,7 @@ struct DatabaseFacts {
     kinds: Vec<PageUse>,
     snapshots: Vec<SnapshotInfo>,
     marks: Marks,
+    cipher: Option<Cipher>,
     data_bytes: Option<u64>,
 }
 
@@ -122,6 +125,7 @@ fn facts(database: &Database, arguments: &StatArguments) -> Result<DatabaseFacts
         kinds: database.page_kinds()?,
         snapshots: database.snapshots()?,
         marks: txn.marks(),
+        cipher: database.info().cipher,
         data_bytes,
     })
 }
@@ -165,6 +169,7 @@ fn report(facts: &DatabaseFacts) -> StatOutput {
     StatOutput {
         file_bytes: stat.file_bytes,
         page_size: facts.stat.page_size_bytes,
+        encryption: facts.cipher.map(cipher_name),
         page_count: stat.page_count,
         used_pages: stat.used_pages,
         free_pages: stat.free_pages,
@@ -202,6 +207,9 @@ fn write_report(name: &str, facts: &DatabaseFacts, output: &mut impl Write) -> i
         "  transaction {}, durable up to {}",
         stat.transaction, stat.durable_transaction
     )?;
+    if let Some(cipher) = facts.cipher {
+        writeln!(output, "  encrypted with {}", cipher_name(cipher))?;
+    }
     writeln!(output, "  {}", counted(stat.readers, "reader"))?;
     if !facts.snapshots.is_empty() {
         let count = counted(engine::wide(facts.snapshots.len()), "named snapshot");

@@ -209,9 +209,29 @@ impl ReadTxn {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
+        self.copy_dense_with(&Options::new(), target, progress)
+    }
+
+    /// Writes a dense copy, like [`ReadTxn::copy_dense`], that is encrypted with the key of
+    /// `options`, or not encrypted if they have none. Of the options, only the key and the cipher
+    /// matter. So a database gets another cipher, is encrypted, or is decrypted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyUnavailable`] if the key of `options` cannot be fetched;
+    /// [`Error::AlreadyExists`] if `target` exists; [`Error::UnknownFormat`] if a table requires a
+    /// newer version of Teak; [`Error::ComparisonMissing`]; [`Error::Cancelled`] if `progress`
+    /// breaks; any error of reading the source or of writing the copy, such as
+    /// [`Error::Corrupted`], [`Error::SnapshotLost`] or [`Error::Io`].
+    pub fn copy_dense_with(
+        &self,
+        options: &Options,
+        target: impl AsRef<Path>,
+        progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
+    ) -> Result<DenseProgress> {
         let target = target.as_ref();
         let unfinished = UnfinishedFile::new(target)?;
-        let copied = self.copy_dense_to(&unfinished.path(), progress);
+        let copied = self.copy_dense_to(options, &unfinished.path(), progress);
         let copied = copied.map_err(|error| unfinished.renamed(error, target))?;
         let sources = self.engine().file_metadata()?;
         restrict(&unfinished.path(), &sources).map_err(|error| error.at(target))?;
@@ -221,10 +241,11 @@ impl ReadTxn {
 
     fn copy_dense_to(
         &self,
+        options: &Options,
         path: &Path,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        let copy = self.create_alike(path)?;
+        let copy = self.create_alike(options, path)?;
         let mut txn = copy.begin_write()?;
         txn.set_durability(Durability::Lazy);
         let mut copied = DenseProgress::default();
@@ -275,7 +296,7 @@ impl ReadTxn {
     }
 
     /// Creates a new database with the options of the one that is read.
-    fn create_alike(&self, path: &Path) -> Result<Database> {
+    fn create_alike(&self, encryption: &Options, path: &Path) -> Result<Database> {
         let state = self.snapshot()?;
         let (durability, limits) = state.defaults();
         Options::new()
@@ -288,6 +309,7 @@ impl ReadTxn {
             .flush_after_bytes(limits.bytes)
             .flush_after(limits.age)
             .with_comparisons_of(state.comparisons())
+            .with_encryption_of(encryption)
             .open(path)
     }
 

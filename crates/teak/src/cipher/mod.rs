@@ -80,7 +80,6 @@ mod system;
 pub use algorithm::Cipher;
 pub use encryption_key::{EncryptionKey, KeyRequest};
 
-pub(crate) use aead::Unauthentic;
 pub(crate) use key_block::{KEY_BLOCK_LEN, KeyBlock};
 pub(crate) use page_cipher::{PAGE_TRAILER_LEN, PageCipher};
 pub(crate) use record_cipher::{RECORD_OVERHEAD_LEN, key_block_of};

@@ -1,5 +1,7 @@
 //! The file of an open database.
 
+#[cfg(feature = "encryption")]
+use crate::cipher::Cipher;
 use crate::{io::Storage, record::Record};
 use std::{
     path::{Path, PathBuf},
@@ -30,6 +32,12 @@ impl DatabaseFile {
             usable_len: record.usable_page_len(),
             has_reported_lost_name: AtomicBool::new(false),
         }
+    }
+
+    /// The cipher of the file, if it is encrypted.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn cipher(&self) -> Option<Cipher> {
+        self.storage.mapping().ok()?.cipher()
     }
 
     /// Whether the application still has to be notified that the file has lost its name. Returns

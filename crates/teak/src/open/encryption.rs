@@ -3,7 +3,8 @@
 use crate::{
     Error, Result,
     cipher::{
-        KEY_BLOCK_LEN, KeyBlock, PAGE_TRAILER_LEN, PageCipher, RECORD_OVERHEAD_LEN, key_block_of,
+        Cipher, KEY_BLOCK_LEN, KeyBlock, PAGE_TRAILER_LEN, PageCipher, RECORD_OVERHEAD_LEN,
+        key_block_of,
     },
     instance::policies::EncryptionSettings,
     io::{CodedStorage, PageCodec, Storage, file_reads},
@@ -23,6 +24,7 @@ const _: () = assert!(
 /// The cipher of an open database, and the description of its keys in each record.
 #[derive(Debug)]
 struct DatabaseCipher {
+    algorithm: Cipher,
     cipher: PageCipher,
     key_block: [u8; KEY_BLOCK_LEN],
 }
@@ -30,6 +32,10 @@ struct DatabaseCipher {
 const REFUSED: &str = "it is not authentic: it was damaged, or changed by somebody without the key";
 
 impl PageCodec for DatabaseCipher {
+    fn cipher(&self) -> Cipher {
+        self.algorithm
+    }
+
     fn reserved_len(&self) -> u16 {
         PAGE_TRAILER_LEN as u16
     }
@@ -119,7 +125,11 @@ fn cipher_of(sealed: &[u8], encryption: &EncryptionSettings) -> Result<DatabaseC
     let key_block = key_block_of(sealed).ok_or_else(|| unusable("a record without its keys"))?;
     let decoded = KeyBlock::decode(&key_block).map_err(unusable)?;
     let cipher = decoded.open(&encryption.key, Record::database_id_of(sealed))?;
-    Ok(DatabaseCipher { cipher, key_block })
+    Ok(DatabaseCipher {
+        algorithm: decoded.cipher(),
+        cipher,
+        key_block,
+    })
 }
 
 /// The bytes of the first record of a new database. Notes in the record that the database is
@@ -135,6 +145,7 @@ pub(crate) fn first_record(
     record.reserved_per_page = PAGE_TRAILER_LEN as u16;
     let (block, cipher) = KeyBlock::create(encryption.cipher, &encryption.key, record.database_id)?;
     let codec = DatabaseCipher {
+        algorithm: encryption.cipher,
         cipher,
         key_block: block.encode(),
     };

@@ -18,6 +18,7 @@ mod changes;
 mod codes;
 mod cursors;
 mod database;
+mod encryption;
 mod error;
 mod events;
 mod failure;
@@ -44,6 +45,9 @@ pub use changes::*;
 pub use codes::{teak_code, teak_code_text};
 pub use cursors::*;
 pub use database::*;
+pub use encryption::{
+    TEAK_KEY_LEN, teak_cipher, teak_encryption, teak_key_create, teak_key_function,
+};
 pub use error::{TEAK_MESSAGE_LEN, teak_error, teak_remedy};
 pub use events::*;
 pub use ffi::teak_slice;

@@ -228,7 +228,8 @@ public:
     detail::place place;
     return detail::done(teak_db_backup_since(raw(), since.raw(), path.c_str(), nullptr, nullptr, place), place);
   }
-  /// Writes a copy that is as small as possible.
+  /// Writes a copy that is as small as possible. That of an encrypted database needs a key: see
+  /// backup_compact_encrypted.
   answer<void> backup_compact(const std::string &path) const {
     detail::place place;
     return detail::done(teak_db_backup_compact(raw(), path.c_str(), nullptr, nullptr, place), place);
@@ -236,6 +237,18 @@ public:
   /// Calls a function with the number of records copied, and a total of 0, because it is not known.
   template <class Function> answer<bool> backup_compact(const std::string &path, Function &&progress) const {
     return told<teak_db_backup_compact>(progress, path.c_str());
+  }
+  /// Writes a copy that is as small as possible, encrypted with this key and cipher. The default
+  /// cipher is that of the database, if it is encrypted.
+  answer<void> backup_compact_encrypted(const std::string &path, const encryption &encryption) const {
+    detail::place place;
+    const teak_encryption key = encryption.raw();
+    return detail::done(teak_db_backup_compact_encrypted(raw(), path.c_str(), &key, nullptr, nullptr, place), place);
+  }
+  /// Writes a copy that is as small as possible, and not encrypted, whether the database is or not.
+  answer<void> backup_compact_decrypted(const std::string &path) const {
+    detail::place place;
+    return detail::done(teak_db_backup_compact_encrypted(raw(), path.c_str(), nullptr, nullptr, nullptr, place), place);
   }
   /// Moves pages from the end of the file to free pages before it, and truncates the file.
   answer<void> compact() const {
@@ -364,6 +377,12 @@ inline answer<std::string> lock_file_of(const std::string &path) {
 inline answer<bool> delete_database(const std::string &path) {
   detail::place place;
   return detail::whether(teak_db_delete(path.c_str(), place), place);
+}
+
+/// Writes a new random key to a new file, which only this user may read: see teak_key_create.
+inline answer<void> create_key(const std::string &path) {
+  detail::place place;
+  return detail::done(teak_key_create(path.c_str(), place), place);
 }
 
 /// Advice about an errno of the system; empty for rare ones.

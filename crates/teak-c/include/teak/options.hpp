@@ -3,7 +3,7 @@
 #ifndef TEAK_OPTIONS_HPP
 #define TEAK_OPTIONS_HPP
 
-#include <teak/bytes.hpp>
+#include <teak/encryption.hpp>
 
 #include <chrono>
 #include <functional>
@@ -179,6 +179,11 @@ public:
   options &leave_lock_file(bool leaves = true) noexcept { return set(raw_.leave_lock_file, leaves ? 1U : 0U); }
   /// The permissions of files that are created, less the mask of the process.
   options &file_mode(std::uint32_t mode) noexcept { return set(raw_.file_mode, mode); }
+  /// The key of an encrypted database, with which a new database is encrypted.
+  options &encryption(teak::encryption encryption) {
+    encryption_ = std::move(encryption);
+    return *this;
+  }
 
   /// Calls a function object with events: `void (event, std::string_view) noexcept`. It must live
   /// as long as the process has the database open. It is called in the thread that caused the
@@ -238,12 +243,18 @@ private:
     raw.comparison_count = comparisons.size();
     raw.geometry = geometry_ ? &*geometry_ : nullptr;
     raw.lock_file = lock_file_ ? lock_file_->c_str() : nullptr;
+    teak_encryption encryption = {};
+    if (encryption_) {
+      encryption = encryption_->raw();
+      raw.encryption = &encryption;
+    }
     return use(raw);
   }
 
   teak_options raw_ = {};
   std::optional<teak::geometry> geometry_;
   std::optional<std::string> lock_file_;
+  std::optional<teak::encryption> encryption_;
   detail::comparisons comparisons_;
 };
 

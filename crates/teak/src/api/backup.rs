@@ -200,6 +200,7 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
+    /// [`Error::InvalidArgument`] if the database is encrypted: see [`ReadTxn::copy_dense_with`];
     /// [`Error::AlreadyExists`] if `target` exists; [`Error::UnknownFormat`] if a table requires a
     /// newer version of Teak; [`Error::ComparisonMissing`]; [`Error::Cancelled`] if `progress`
     /// breaks; any error of reading the source or of writing the copy, such as
@@ -209,6 +210,7 @@ impl ReadTxn {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
+        self.refuse_decrypting()?;
         self.copy_dense_with(&Options::new(), target, progress)
     }
 
@@ -237,6 +239,17 @@ impl ReadTxn {
         restrict(&unfinished.path(), &sources).map_err(|error| error.at(target))?;
         name(&unfinished.path(), target)?;
         Ok(copied)
+    }
+
+    /// Refuses to copy an encrypted database to one that is not, without being told to.
+    fn refuse_decrypting(&self) -> Result<()> {
+        #[cfg(feature = "encryption")]
+        if self.engine().file.cipher().is_some() {
+            let text = "the database is encrypted; give the key of the dense copy, or say that it \
+                        needs none (`ReadTxn::copy_dense_with`)";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        Ok(())
     }
 
     fn copy_dense_to(

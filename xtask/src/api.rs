@@ -17,7 +17,7 @@ const ENGINE: &str = "teak";
 
 /// Today's number of names and of functions. They go up only with a new capability.
 const NAMES_MAX: usize = 142;
-const FUNCTIONS_MAX: usize = 319;
+const FUNCTIONS_MAX: usize = 322;
 
 /// Counts the exported names and the public functions of the engine, and compares the interfaces of
 /// the libraries with docs/public-api

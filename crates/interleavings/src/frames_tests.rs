@@ -21,7 +21,7 @@ const PAGE: u32 = 3;
 /// The decoded bytes. An absent frame has 0.
 const BYTES: u64 = 7;
 
-/// One page, and what a caller of frames has.
+/// One page, and the part of a caller of frames.
 struct World {
     table: Mutex<FrameTable>,
     frame: UnsafeCell<u64>,

@@ -98,7 +98,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `derive` | `#[derive(TeakKey)]` and `#[derive(TeakValue)]` for structs and enums: see [`codec`] |
-//! | `encryption` | encryption at rest: [`EncryptionKey`] |
+//! | `encryption` | encryption at rest: `EncryptionKey`, `Cipher` |
 //! | `bytes`, `chrono`, `jiff`, `uuid` | the types of these crates as keys and values |
 //! | `serde-json`, `serde-postcard` | values in these formats: `Json<T>`, `Postcard<T>` |
 //! | `metrics` | `prometheus_text`: counters for Prometheus |

@@ -96,7 +96,8 @@ fn content(table: &Records, txn: &impl Transaction) -> Model {
 /// All files next to a database, itself included.
 fn files(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path.parent().unwrap()).unwrap();
-    entries.map(|entry| entry.unwrap().path()).collect()
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.is_file()).collect()
 }
 
 fn assert_no_mark(path: &Path) {
@@ -279,4 +280,169 @@ fn every_changed_byte_is_an_error_and_never_a_wrong_record() {
         }
     }
     assert!(detected > 100, "most pages have records: {detected}");
+}
+
+#[test]
+fn copies_and_increments_are_encrypted_and_restored_with_the_key() {
+    let directory = tempdir().unwrap();
+    let [path, copy, delta, restored] =
+        ["x.teak", "copy.teak", "delta", "restored.teak"].map(|name| directory.path().join(name));
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let (mut random, mut model) = (fastrand::Rng::with_seed(6), Model::new());
+    let mut commit = |model: &mut Model| {
+        let mut txn = database.begin_write().unwrap();
+        (0..20).for_each(|_| change(&mut random, &table, &mut txn, model));
+        txn.commit().unwrap();
+    };
+    commit(&mut model);
+    let first = database.begin_read().unwrap();
+    database.backup(&copy, None, go_on).unwrap();
+    commit(&mut model);
+    let mut increment = Vec::new();
+    let second = database.begin_read().unwrap();
+    second
+        .write_backup(&mut increment, Some(&first), go_on)
+        .unwrap();
+    fs::write(&delta, &increment).unwrap();
+    assert_no_mark(&path);
+    let restore = |options: &Options| {
+        let full = &mut fs::File::open(&copy).unwrap();
+        options.restore(
+            full,
+            &mut [&mut &increment[..]],
+            &[],
+            &restored,
+            &mut |_| ControlFlow::Continue(()),
+        )
+    };
+    assert!(matches!(restore(&Options::new()), Err(Error::KeyNeeded(_))));
+    assert!(restore(&options(1)).unwrap().is_clean());
+    let restored = options(1).open(&restored).unwrap();
+    assert_content(&table, &restored.begin_read().unwrap(), &model);
+    let dense = directory.path().join("dense.teak");
+    second
+        .copy_dense(&dense, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    let saved = directory.path().join("saved.teak");
+    let salvaged = options(1).salvage(&copy, &saved, &mut |_| ControlFlow::Continue(()));
+    assert!(salvaged.unwrap().is_complete());
+    assert_no_mark(&path);
+    let dense = options(1).open(&dense).unwrap();
+    assert_content(&table, &dense.begin_read().unwrap(), &model);
+}
+
+#[test]
+fn a_damaged_page_ends_a_backup() {
+    let directory = tempdir().unwrap();
+    let [path, copy] = ["x.teak", "copy.teak"].map(|name| directory.path().join(name));
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    for number in 0..500 {
+        table.insert(&mut txn, number, value(number, 100)).unwrap();
+    }
+    table.insert(&mut txn, 1_000, value(1_000, 50_000)).unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+    let original = fs::read(&path).unwrap();
+    let mut refused = 0;
+    for page in 4..original.len() / 4096 {
+        let mut bytes = original.clone();
+        bytes[page * 4096 + 2_000] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let opened = options(1).read_only(true).open(&path);
+        let copied = opened
+            .and_then(|database| database.backup(&copy, None, &mut |_| ControlFlow::Continue(())));
+        match copied {
+            Err(_) => refused += 1,
+            Ok(_) => fs::remove_file(&copy).unwrap(),
+        }
+    }
+    assert!(refused > 25, "{refused}");
+}
+
+#[test]
+fn a_bulk_load_larger_than_memory_leaves_no_text() {
+    let directory = tempdir().unwrap();
+    let (path, spilled) = (
+        directory.path().join("x.teak"),
+        directory.path().join("spilled"),
+    );
+    fs::create_dir(&spilled).unwrap();
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    let records = (0..20_000_u64)
+        .rev()
+        .map(|number| (number, value(number, 40)));
+    let bulk = teak::BulkOptions::new()
+        .memory_bytes(1 << 16)
+        .directory(&spilled);
+    table
+        .bulk_load_unsorted(&mut txn, records, bulk, &mut |_| {})
+        .unwrap();
+    txn.commit().unwrap();
+    let txn = database.begin_read().unwrap();
+    for number in [0, 7, 19_999] {
+        assert_eq!(
+            table.get(&txn, number).unwrap(),
+            Some(&value(number, 40)[..])
+        );
+    }
+    assert_no_mark(&path);
+}
+
+#[test]
+fn a_key_is_changed_without_writing_pages_again() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    table.insert(&mut txn, 1, value(1, 10)).unwrap();
+    txn.commit().unwrap();
+    database
+        .change_encryption_key(&EncryptionKey::from_bytes([2; 32]))
+        .unwrap();
+    let mut txn = database.begin_write().unwrap();
+    table.insert(&mut txn, 2, value(2, 10)).unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+    assert!(matches!(
+        options(1).open(&path),
+        Err(Error::WrongKey { .. })
+    ));
+    let database = options(2).open(&path).unwrap();
+    let txn = database.begin_read().unwrap();
+    assert_eq!(table.len(&txn).unwrap(), 2);
+    let plain = Database::open(directory.path().join("plain.teak")).unwrap();
+    let refused = plain.change_encryption_key(&EncryptionKey::from_bytes([2; 32]));
+    assert!(matches!(refused, Err(Error::NotEncrypted(_))));
+}
+
+#[test]
+fn small_commits_of_a_killed_process_are_in_its_encrypted_log() {
+    let directory = tempdir().unwrap();
+    let [path, copy] = ["x.teak", "copy/x.teak"].map(|name| directory.path().join(name));
+    fs::create_dir(copy.parent().unwrap()).unwrap();
+    let database = options(1).durability(Durability::Lazy).open(&path).unwrap();
+    let table = create(&database);
+    for number in 0..100 {
+        let mut txn = database.begin_write().unwrap();
+        table.insert(&mut txn, number, value(number, 50)).unwrap();
+        txn.commit().unwrap();
+    }
+    // The copy is what another process would find after a kill.
+    for file in files(&path) {
+        let name = file.file_name().unwrap();
+        if !name.to_string_lossy().contains("lock") {
+            fs::copy(&file, copy.with_file_name(name)).unwrap();
+        }
+    }
+    assert_no_mark(&copy);
+    let database = options(1).open(&copy).unwrap();
+    let txn = database.begin_read().unwrap();
+    assert_eq!(table.len(&txn).unwrap(), 100);
 }

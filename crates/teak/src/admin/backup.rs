@@ -11,7 +11,7 @@ use crate::{
     Error, PageNumber, Result, TransactionId,
     alloc::FIRST_PAGE,
     btree::reading::reading,
-    io::{Content, refuse_file_len},
+    io::{Content, Mapping, refuse_file_len},
     record::{LAST_NUMBER, Record, SLOT_COUNT},
 };
 use crate::{
@@ -118,7 +118,7 @@ pub(crate) fn write(
         report_progress(done, progress)
     })?;
     let mut values = ValueVerifier::default();
-    let mut copied = records(&state.record, page_count);
+    let mut copied = records(&state.record, &state.mapping, page_count);
     let mut next = u64::from(FIRST_PAGE);
     out.write(&copied).map_err(write_error)?;
     loop {
@@ -141,7 +141,10 @@ pub(crate) fn write(
                     [CopyUse::Unused] => copied.resize(copied.len() + page_size, 0),
                     _ => {
                         let bytes = add_page(state, number, page_size, &mut copied)?;
-                        let compared = expected.copied(number, bytes, &mut values);
+                        let compared = match state.mapping.is_coded() {
+                            true => expected.copied_encoded(state, number, bytes),
+                            false => expected.copied(number, bytes, &mut values),
+                        };
                         compared.map_err(|error| blamed(error, (state, named)))?;
                     }
                 }
@@ -211,7 +214,7 @@ pub(crate) fn report_progress(
 }
 
 /// The commit records of the copy.
-pub(crate) fn records(record: &Record, page_count: u64) -> Vec<u8> {
+pub(crate) fn records(record: &Record, mapping: &Mapping, page_count: u64) -> Vec<u8> {
     let page_size = record.page_size as usize;
     // A forged record may have no later number. Its copy is still readable, and has no later number
     // either.
@@ -227,13 +230,13 @@ pub(crate) fn records(record: &Record, page_count: u64) -> Vec<u8> {
     };
     let mut pages = Vec::new();
     for slot in 0..SLOT_COUNT {
-        pages.extend(record_of(slot).encode(page_size));
+        pages.extend(mapping.sealed_record(record_of(slot).encode(page_size)));
         pages.resize((usize::from(slot) + 1) * page_size, 0);
     }
     pages
 }
 
-/// Appends a page to `chunk`, and returns it there.
+/// Appends a page to `chunk` as it is in the file, and returns it there.
 pub(crate) fn add_page<'c>(
     state: &PinnedSnapshot,
     number: PageNumber,
@@ -244,14 +247,23 @@ pub(crate) fn add_page<'c>(
     let asked = state.mapping.prefault(offset, page_size, Content::Raw);
     asked.map_err(Error::io("reading the file"))?;
     let start = chunk.len();
+    if state.mapping.is_coded() {
+        chunk.resize(start + page_size, 0);
+        return match state.mapping.copy(offset, &mut chunk[start..]) {
+            true => Ok(&chunk[start..]),
+            false => Err(unreadable()),
+        };
+    }
     reading(state, || {
         let page = state.pages().bytes(offset, page_size);
-        let page =
-            page.ok_or_else(|| Error::io("reading the file")(io::ErrorKind::UnexpectedEof.into()))?;
-        chunk.extend_from_slice(page);
+        chunk.extend_from_slice(page.ok_or_else(unreadable)?);
         Ok(())
     })?;
     Ok(&chunk[start..])
+}
+
+fn unreadable() -> Error {
+    Error::io("reading the file")(io::ErrorKind::UnexpectedEof.into())
 }
 
 #[cfg(test)]

@@ -2,7 +2,12 @@
 
 use crate::{
     Result,
-    open::slots::{SlotRecords, refusal},
+    instance::policies::EncryptionSettings,
+    io::opened,
+    open::{
+        encryption,
+        slots::{SlotRecords, refusal},
+    },
     record::{Record, RecordFault, probe::PROBE_LEN},
 };
 use std::path::Path;
@@ -22,9 +27,17 @@ pub(crate) struct CopyLength {
 
 impl CopyLength {
     /// Reads the records at the beginning of a copy. `path` is its name in errors.
-    pub(crate) fn of(head: &[u8], path: &Path) -> Result<Self> {
+    pub(crate) fn of(
+        head: &[u8],
+        path: &Path,
+        encryption: Option<&EncryptionSettings>,
+    ) -> Result<Self> {
         let refused = |fault: RecordFault| refusal(&fault, path, "");
-        let records = SlotRecords::decode(head).map_err(refused)?.records;
+        let codec = encryption::codec_of(head, path, encryption)?;
+        let open = |image| opened(codec.as_deref(), image);
+        let records = SlotRecords::decode_opened(head, open)
+            .map_err(refused)?
+            .records;
         let newest = (records.first()).ok_or_else(|| refused(RecordFault::NotARecord))?;
         let len_of = |record: &Record| record.page_count.saturating_mul(record.page_size.into());
         Ok(Self {

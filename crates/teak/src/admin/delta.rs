@@ -15,12 +15,12 @@ use crate::{
         reading::reading,
     },
     page::header::Header,
-    record::Record,
+    record::{Record, RecordFault},
 };
 use crate::{
     admin::{
         backup::{self, BackupProgress, READING_BACKUP, WRITING_BACKUP, blamed},
-        verified_copy::{ValueVerifier, Verified},
+        verified_copy::{ValueVerifier, Verified, compare_encoded},
     },
     read::{reader::Reader, snapshot::PinnedSnapshot},
     write::rollback::forest,
@@ -110,7 +110,7 @@ pub(crate) fn write(
     };
     out.write(&head.encode())?;
     out.write_extent(Extent::new(0, FIRST_PAGE))?;
-    out.write(&backup::records(&state.record, page_count))?;
+    out.write(&backup::records(&state.record, &state.mapping, page_count))?;
     let mut chunk = Vec::new();
     let mut values = ValueVerifier::default();
     for extent in extents {
@@ -124,7 +124,10 @@ pub(crate) fn write(
             for page in start..end {
                 let page = PageNumber(page);
                 let bytes = backup::add_page(state, page, page_size, &mut chunk)?;
-                let compared = values.copied(page, bytes, &mut checksummed);
+                let compared = match state.mapping.is_coded() {
+                    true => compare_encoded(state, page, bytes, &mut checksummed),
+                    false => values.copied(page, bytes, &mut checksummed),
+                };
                 compared.map_err(|error| blamed(error, (state, named)))?;
             }
             out.write(&chunk)?;
@@ -322,12 +325,17 @@ impl<'r> Delta<'r> {
         chunk.resize(page_size * FIRST_PAGE as usize, 0);
         self.read(chunk)?;
         for (slot, page) in (0..).zip(chunk.chunks(page_size)) {
-            let agrees = Record::decode(page, slot).is_ok_and(|record| {
-                record.page_size == self.head.page_size
-                    && record.database_id == self.head.database_id
-                    && record.transaction == self.head.transaction
-                    && record.page_count == self.head.page_count
-            });
+            let agrees = match Record::decode(page, slot) {
+                Ok(record) => {
+                    record.page_size == self.head.page_size
+                        && record.database_id == self.head.database_id
+                        && record.transaction == self.head.transaction
+                        && record.page_count == self.head.page_count
+                }
+                // The rest is checked when the database is opened.
+                Err(RecordFault::Encrypted(page_size)) => page_size == self.head.page_size,
+                Err(_) => false,
+            };
             if !agrees {
                 return Err(not_one("its commit records contradict its head"));
             }

@@ -25,6 +25,8 @@ use crate::{
     types::TypeNames,
 };
 use crate::{
+    instance::policies::EncryptionSettings,
+    open::encryption,
     read::catalog::{self, CatalogEntry},
     record::{durability::Durability, record_ref::slot_page},
     write::marks::Marks,
@@ -112,7 +114,11 @@ pub(crate) struct DamagedFile {
 
 impl DamagedFile {
     /// Opens the file at `path`, and finds the newest state in it that leads to its tables.
-    pub(crate) fn open(path: &Path, comparisons: Comparisons) -> Result<Self> {
+    pub(crate) fn open(
+        path: &Path,
+        comparisons: Comparisons,
+        encryption: Option<&EncryptionSettings>,
+    ) -> Result<Self> {
         let opened = FileStorage::open(
             path,
             Access::ReadOnly,
@@ -121,7 +127,7 @@ impl DamagedFile {
             FILE_MODE,
         );
         let damaged_file = opened.and_then(|(storage, _)| {
-            let storage: Arc<dyn Storage> = Arc::new(storage);
+            let storage = encryption::decrypted(Arc::new(storage), path, encryption)?;
             Self::of_storage(&storage, path, comparisons)
         });
         damaged_file.map_err(|error| error.at(path))

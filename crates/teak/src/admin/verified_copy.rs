@@ -255,6 +255,25 @@ impl ExpectedPages {
         }
     }
 
+    /// Like [`Self::copied`], for a page of a file with a codec.
+    pub(crate) fn copied_encoded(
+        &mut self,
+        state: &PinnedSnapshot,
+        page: PageNumber,
+        bytes: &[u8],
+    ) -> Result<()> {
+        match self.uses.0[page.index()] {
+            CopyUse::Page => {
+                let index = u64::from(page.0 - FIRST_PAGE) / self.pages_per_sum;
+                let found = decoded_checksum(state, page, bytes)?;
+                let sum = &mut self.sums[index as usize];
+                *sum = sum.wrapping_sub(share(page, found));
+                Ok(())
+            }
+            _ => compare_encoded(state, page, bytes, &mut self.values),
+        }
+    }
+
     /// Whether all pages that were copied together matched their checksums.
     pub(crate) fn is_sound(&self, pages: &Range<u64>) -> bool {
         let index = (pages.start - u64::from(FIRST_PAGE)) / self.pages_per_sum;
@@ -265,6 +284,43 @@ impl ExpectedPages {
 /// The contribution of a page to a sum. Swapped pages are detected too.
 fn share(page: PageNumber, checksum: Checksum) -> u64 {
     checksum.0.wrapping_mul(2 * u64::from(page.0) + 1)
+}
+
+/// The checksum of a page that was copied from a file with a codec.
+fn decoded_checksum(state: &PinnedSnapshot, page: PageNumber, bytes: &[u8]) -> Result<Checksum> {
+    let mut bytes = bytes.to_vec();
+    let decoded = state.mapping.decode_page(page.0, &mut bytes);
+    decoded.map_err(|reason| Error::corrupted(page, COPYING, reason))?;
+    Ok(Checksum::of(&bytes[..PageSource::page_size(state)]))
+}
+
+/// If one of `next`, which are sorted, begins with this page, compares it with its checksum. The
+/// page was copied from a file with a codec.
+pub(crate) fn compare_encoded(
+    state: &PinnedSnapshot,
+    page: PageNumber,
+    bytes: &[u8],
+    next: &mut VecDeque<ChecksummedExtent>,
+) -> Result<()> {
+    let Some(checksummed) = next.pop_front_if(|next| next.extent.start == page) else {
+        return Ok(());
+    };
+    let found = match checksummed.is_value {
+        true => {
+            let value = state
+                .mapping
+                .read_value(page.0, checksummed.len_bytes as usize);
+            let value = value.map_err(|error| {
+                Error::corrupted(page, COPYING, format!("its value cannot be read: {error}"))
+            })?;
+            Checksum::of(&value)
+        }
+        false => decoded_checksum(state, page, bytes)?,
+    };
+    match found == checksummed.checksum {
+        true => Ok(()),
+        false => Err(unsound(page)),
+    }
 }
 
 /// Compares copied pages, one after the other, with checksums of one or many pages.

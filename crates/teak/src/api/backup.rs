@@ -11,6 +11,7 @@ use crate::{
         delta,
     },
     btree::TreeRoot,
+    instance::policies::EncryptionSettings,
     io::{directory_of, flush_directory, rename_new},
     write::named::NamedReaders,
 };
@@ -200,7 +201,6 @@ impl ReadTxn {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidArgument`] if the database is encrypted: see [`ReadTxn::copy_dense_with`];
     /// [`Error::AlreadyExists`] if `target` exists; [`Error::UnknownFormat`] if a table requires a
     /// newer version of Teak; [`Error::ComparisonMissing`]; [`Error::Cancelled`] if `progress`
     /// breaks; any error of reading the source or of writing the copy, such as
@@ -210,8 +210,7 @@ impl ReadTxn {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        self.refuse_decrypting()?;
-        self.copy_dense_with(&Options::new(), target, progress)
+        self.copy_dense_named(self.own_encryption(), target.as_ref(), progress)
     }
 
     /// Writes a dense copy, like [`ReadTxn::copy_dense`], that is encrypted with the key of
@@ -231,9 +230,19 @@ impl ReadTxn {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        let target = target.as_ref();
+        let encryption = options.encryption().cloned();
+        self.copy_dense_named(encryption, target.as_ref(), progress)
+    }
+
+    /// Writes a dense copy, and gives it its name.
+    fn copy_dense_named(
+        &self,
+        encryption: Option<EncryptionSettings>,
+        target: &Path,
+        progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
+    ) -> Result<DenseProgress> {
         let unfinished = UnfinishedFile::new(target)?;
-        let copied = self.copy_dense_to(options, &unfinished.path(), progress);
+        let copied = self.copy_dense_to(encryption, &unfinished.path(), progress);
         let copied = copied.map_err(|error| unfinished.renamed(error, target))?;
         let sources = self.engine().file_metadata()?;
         restrict(&unfinished.path(), &sources).map_err(|error| error.at(target))?;
@@ -241,24 +250,26 @@ impl ReadTxn {
         Ok(copied)
     }
 
-    /// Refuses to copy an encrypted database to one that is not, without being told to.
-    fn refuse_decrypting(&self) -> Result<()> {
+    /// The key and the cipher of the database.
+    fn own_encryption(&self) -> Option<EncryptionSettings> {
+        let file = &self.engine().file;
+        let own = file.encryption();
         #[cfg(feature = "encryption")]
-        if self.engine().file.cipher().is_some() {
-            let text = "the database is encrypted; give the key of the dense copy, or say that it \
-                        needs none (`ReadTxn::copy_dense_with`)";
-            return Err(Error::InvalidArgument(text.into()));
-        }
-        Ok(())
+        let own = own.map(|own| EncryptionSettings {
+            // The options may have named another one.
+            cipher: file.cipher().unwrap_or(own.cipher),
+            ..own
+        });
+        own
     }
 
     fn copy_dense_to(
         &self,
-        options: &Options,
+        encryption: Option<EncryptionSettings>,
         path: &Path,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        let copy = self.create_alike(options, path)?;
+        let copy = self.create_alike(encryption, path)?;
         let mut txn = copy.begin_write()?;
         txn.set_durability(Durability::Lazy);
         let mut copied = DenseProgress::default();
@@ -309,7 +320,11 @@ impl ReadTxn {
     }
 
     /// Creates a new database with the options of the one that is read.
-    fn create_alike(&self, encryption: &Options, path: &Path) -> Result<Database> {
+    fn create_alike(
+        &self,
+        encryption: Option<EncryptionSettings>,
+        path: &Path,
+    ) -> Result<Database> {
         let state = self.snapshot()?;
         let (durability, limits) = state.defaults();
         Options::new()

@@ -241,7 +241,8 @@ fn sorter(txn: &WriteTxn, root: &TreeRoot, options: BulkOptions) -> Sorter {
         Some(directory) => directory,
         None => txn.engine().directory(),
     };
-    Sorter::new(root, options.memory_bytes, &directory)
+    let codec = txn.engine().codec();
+    Sorter::new(root, options.memory_bytes, &directory, codec)
 }
 
 /// Adds one record to the sorter, and reports progress.

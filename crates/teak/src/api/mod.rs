@@ -8,6 +8,8 @@ mod begin_queue;
 mod bounds;
 mod bulk;
 mod cached;
+#[cfg(feature = "encryption")]
+mod change_key;
 mod check;
 pub mod codec;
 mod compact;

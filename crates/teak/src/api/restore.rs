@@ -11,6 +11,7 @@ use crate::{
         copy_length::{CopyLength, HEAD_LEN},
         delta::Delta,
     },
+    instance::policies::EncryptionSettings,
     io::{FileAt, refuse_file_len},
 };
 use std::{
@@ -78,70 +79,92 @@ pub fn restore(
     target: impl AsRef<Path>,
     progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
 ) -> Result<CheckReport> {
-    let target = target.as_ref();
-    restore_at(permissions_of, full, increments, target, progress).map_err(|error| match error {
-        // It is not known here which of them failed.
-        Error::Io {
-            operation: READING_BACKUP,
-            ..
-        } => error,
-        other => other.at(target),
-    })
+    Options::new().restore(full, increments, permissions_of, target, progress)
 }
 
-fn restore_at(
-    permissions_of: &[Metadata],
-    full: &mut dyn Read,
-    increments: &mut [&mut dyn Read],
-    target: &Path,
-    progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
-) -> Result<CheckReport> {
-    let unfinished = UnfinishedFile::new(target)?;
-    let path = unfinished.path();
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .map_err(Error::io("creating the database"))?;
-    let mut done = RestoreProgress {
-        bytes: 0,
-        check: None,
-    };
-    let mut report = |written: usize| {
-        done.bytes += written as u64;
-        match progress(done) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(ended()),
+impl Options {
+    /// Like [`restore`](crate::restore()), for backups of an encrypted database. Of the options
+    /// only the key and custom orders matter.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`restore`](crate::restore()); [`Error::WrongKey`].
+    pub fn restore(
+        &self,
+        full: &mut dyn Read,
+        increments: &mut [&mut dyn Read],
+        permissions_of: &[Metadata],
+        target: impl AsRef<Path>,
+        progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
+    ) -> Result<CheckReport> {
+        let target = target.as_ref();
+        let restored = self.restore_at(permissions_of, full, increments, target, progress);
+        restored.map_err(|error| match error {
+            // It is not known here which of them failed.
+            Error::Io {
+                operation: READING_BACKUP,
+                ..
+            } => error,
+            other => other.at(target),
+        })
+    }
+
+    fn restore_at(
+        &self,
+        permissions_of: &[Metadata],
+        full: &mut dyn Read,
+        increments: &mut [&mut dyn Read],
+        target: &Path,
+        progress: &mut dyn FnMut(RestoreProgress) -> ControlFlow<()>,
+    ) -> Result<CheckReport> {
+        let unfinished = UnfinishedFile::new(target)?;
+        let path = unfinished.path();
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(Error::io("creating the database"))?;
+        let reading = self.clone().read_only(true);
+        let mut done = RestoreProgress {
+            bytes: 0,
+            check: None,
+        };
+        let mut report = |written: usize| {
+            done.bytes += written as u64;
+            match progress(done) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(ended()),
+            }
+        };
+        copy(full, &file, self.encryption(), &mut report)?;
+        for increment in increments {
+            apply(*increment, &path, &file, &reading, &mut report)?;
         }
-    };
-    copy(full, &file, &mut report)?;
-    for increment in increments {
-        apply(*increment, &path, &file, &mut report)?;
+        file.sync_all()
+            .map_err(Error::io("flushing the database"))?;
+        let database = reading.open(&path)?;
+        let checked = database.check(&mut |check| {
+            done.check = Some(check);
+            progress(done)
+        });
+        let report = checked.map_err(|error| match error {
+            Error::Cancelled { .. } => ended(),
+            other => other,
+        })?;
+        if let Some(damage) = report.damages.first() {
+            let page = damage.page.unwrap_or_default();
+            return Err(Error::corrupted(
+                page,
+                "restoring a backup",
+                damage.detail.clone(),
+            ));
+        }
+        drop(database);
+        restrict(&path, permissions_of)?;
+        name(&path, target)?;
+        Ok(report)
     }
-    file.sync_all()
-        .map_err(Error::io("flushing the database"))?;
-    let database = Options::new().read_only(true).open(&path)?;
-    let checked = database.check(&mut |check| {
-        done.check = Some(check);
-        progress(done)
-    });
-    let report = checked.map_err(|error| match error {
-        Error::Cancelled { .. } => ended(),
-        other => other,
-    })?;
-    if let Some(damage) = report.damages.first() {
-        let page = damage.page.unwrap_or_default();
-        return Err(Error::corrupted(
-            page,
-            "restoring a backup",
-            damage.detail.clone(),
-        ));
-    }
-    drop(database);
-    restrict(&path, permissions_of)?;
-    name(&path, target)?;
-    Ok(report)
 }
 
 fn ended() -> Error {
@@ -152,10 +175,15 @@ fn ended() -> Error {
 type ReportProgress<'t> = dyn FnMut(usize) -> Result<()> + 't;
 
 /// Writes the copy, up to the length in its records.
-fn copy(full: &mut dyn Read, file: &File, report: &mut ReportProgress<'_>) -> Result<()> {
+fn copy(
+    full: &mut dyn Read,
+    file: &File,
+    encryption: Option<&EncryptionSettings>,
+    report: &mut ReportProgress<'_>,
+) -> Result<()> {
     let mut chunk = Vec::new();
     read(full, HEAD_LEN as u64, &mut chunk)?;
-    let extent = CopyLength::of(&chunk, Path::new("the copy"))?;
+    let extent = CopyLength::of(&chunk, Path::new("the copy"), encryption)?;
     let mut len_bytes = 0;
     while !chunk.is_empty() {
         let room = extent.len_bytes_max - len_bytes;
@@ -212,12 +240,13 @@ fn apply(
     increment: &mut dyn Read,
     path: &Path,
     file: &File,
+    reading: &Options,
     report: &mut ReportProgress<'_>,
 ) -> Result<()> {
     let delta = Delta::open(increment)?;
     let head = delta.head;
     {
-        let copy = Options::new().read_only(true).open(path)?;
+        let copy = reading.clone().open(path)?;
         let state = copy.begin_read()?;
         let snapshot = state.snapshot()?;
         let record = snapshot.record();

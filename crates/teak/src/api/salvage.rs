@@ -136,38 +136,58 @@ pub fn salvage(
     comparisons: &[&'static Comparison],
     progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
 ) -> Result<SalvageReport> {
-    let (source, target) = (source.as_ref(), target.as_ref());
-    refuse_lock_name(target, &[source])?;
     let comparisons = Comparisons::new(comparisons);
-    let damaged_file = DamagedFile::open(source, comparisons.clone())?;
-    let unfinished = UnfinishedFile::new(target)?;
-    let saved = salvage_to(damaged_file, &unfinished.path(), &comparisons, progress);
-    let report = saved.map_err(|error| unfinished.renamed(error, target))?;
-    let sources = fs::metadata(source).map_err(|error| {
-        Error::io("reading the attributes of the damaged file")(error).at(source)
-    })?;
-    restrict(&unfinished.path(), &[sources]).map_err(|error| error.at(target))?;
-    backup::name(&unfinished.path(), target)?;
-    Ok(report)
+    let options = Options::new().with_comparisons_of(&comparisons);
+    options.salvage(source, target, progress)
 }
 
-fn salvage_to(
-    damaged_file: DamagedFile,
-    path: &Path,
-    comparisons: &Comparisons,
-    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
-) -> Result<SalvageReport> {
-    let (durability, limits) = damaged_file.defaults();
-    let database = Options::new()
-        .create(Create::New)
-        .require_name(true)
-        .page_size(damaged_file.page_size())
-        .durability(durability)
-        .flush_after_bytes(limits.bytes)
-        .flush_after(limits.age)
-        .with_comparisons_of(comparisons)
-        .open(path)?;
-    salvage_into(damaged_file, database, progress)
+impl Options {
+    /// Like [`salvage`](crate::salvage()), for an encrypted database too: the new one has the same
+    /// key. Of the options only the key and custom orders matter.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`salvage`](crate::salvage()); [`Error::WrongKey`].
+    pub fn salvage(
+        &self,
+        source: impl AsRef<Path>,
+        target: impl AsRef<Path>,
+        progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
+    ) -> Result<SalvageReport> {
+        let (source, target) = (source.as_ref(), target.as_ref());
+        refuse_lock_name(target, &[source])?;
+        let comparisons = self.settings()?.comparisons;
+        let damaged_file = DamagedFile::open(source, comparisons, self.encryption())?;
+        let unfinished = UnfinishedFile::new(target)?;
+        let saved = self.salvage_to(damaged_file, &unfinished.path(), progress);
+        let report = saved.map_err(|error| unfinished.renamed(error, target))?;
+        let sources = fs::metadata(source).map_err(|error| {
+            Error::io("reading the attributes of the damaged file")(error).at(source)
+        })?;
+        restrict(&unfinished.path(), &[sources]).map_err(|error| error.at(target))?;
+        backup::name(&unfinished.path(), target)?;
+        Ok(report)
+    }
+
+    fn salvage_to(
+        &self,
+        damaged_file: DamagedFile,
+        path: &Path,
+        progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
+    ) -> Result<SalvageReport> {
+        let (durability, limits) = damaged_file.defaults();
+        let database = Options::new()
+            .create(Create::New)
+            .require_name(true)
+            .page_size(damaged_file.page_size())
+            .durability(durability)
+            .flush_after_bytes(limits.bytes)
+            .flush_after(limits.age)
+            .with_comparisons_of(&self.settings()?.comparisons)
+            .with_encryption_of(self.encryption().cloned())
+            .open(path)?;
+        salvage_into(damaged_file, database, progress)
+    }
 }
 
 /// Copies the readable part into a new database, and closes it.

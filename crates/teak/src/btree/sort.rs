@@ -13,16 +13,16 @@
 use crate::{
     Error, Result,
     btree::TreeRoot,
-    io::{prefetch_lines, temporary_file},
+    io::{PageCodec, TemporaryFile, prefetch_lines},
     page::key::KeyOrder,
 };
 use std::{
     cmp::Ordering,
     collections::{BinaryHeap, binary_heap::PeekMut},
-    fs::File,
-    io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write},
+    io::{BufReader, BufWriter, Read, Write},
     mem,
     path::Path,
+    sync::Arc,
 };
 
 /// More files than this are merged in rounds.
@@ -126,14 +126,22 @@ pub(crate) struct Sorter {
     order: SortOrder,
     memory_bytes: usize,
     directory: std::path::PathBuf,
+    /// Encodes the files.
+    codec: Option<Arc<dyn PageCodec>>,
     memory: SortBuffer,
-    runs: Vec<File>,
+    runs: Vec<TemporaryFile>,
     records: u64,
 }
 
 impl Sorter {
     /// Creates a sorter for a tree: by keys and, if a key has several values, by values.
-    pub(crate) fn new(root: &TreeRoot, memory_bytes: usize, directory: &Path) -> Self {
+    /// Records that do not fit into memory go to files in `directory`, which `codec` encodes.
+    pub(crate) fn new(
+        root: &TreeRoot,
+        memory_bytes: usize,
+        directory: &Path,
+        codec: Option<Arc<dyn PageCodec>>,
+    ) -> Self {
         Self {
             order: SortOrder {
                 keys: root.order,
@@ -141,6 +149,7 @@ impl Sorter {
             },
             memory_bytes: memory_bytes.max(1 << 16),
             directory: directory.to_path_buf(),
+            codec,
             memory: SortBuffer::default(),
             runs: Vec::new(),
             records: 0,
@@ -186,8 +195,8 @@ impl Sorter {
         Ok(())
     }
 
-    fn temporary_file(&self) -> Result<File> {
-        temporary_file(&self.directory)
+    fn temporary_file(&self) -> Result<TemporaryFile> {
+        TemporaryFile::create(&self.directory, self.codec.clone())
             .map_err(|error| Error::io("creating a temporary file")(error).at(&self.directory))
     }
 
@@ -213,7 +222,7 @@ impl Sorter {
     }
 }
 
-fn write_record(file: &mut BufWriter<File>, key: &[u8], value: &[u8]) -> Result<()> {
+fn write_record(file: &mut BufWriter<TemporaryFile>, key: &[u8], value: &[u8]) -> Result<()> {
     let len = |bytes: &[u8]| (bytes.len() as u32).to_le_bytes();
     let written = file
         .write_all(&len(key))
@@ -223,12 +232,12 @@ fn write_record(file: &mut BufWriter<File>, key: &[u8], value: &[u8]) -> Result<
     written.map_err(Error::io("writing a temporary file"))
 }
 
-fn rewound(file: BufWriter<File>) -> Result<File> {
+fn rewound(file: BufWriter<TemporaryFile>) -> Result<TemporaryFile> {
     let mut file = file
         .into_inner()
         .map_err(|error| error.into_error())
         .map_err(Error::io("writing a temporary file"))?;
-    file.seek(SeekFrom::Start(0))
+    file.rewind()
         .map_err(Error::io("reading a temporary file"))?;
     Ok(file)
 }
@@ -246,7 +255,7 @@ impl SortRecord {
     }
 
     /// Reads the next record of a file into this one; `false` at its end.
-    fn read(&mut self, file: &mut BufReader<File>) -> std::io::Result<bool> {
+    fn read(&mut self, file: &mut BufReader<TemporaryFile>) -> std::io::Result<bool> {
         let mut lens = [0; 8];
         match file.read_exact(&mut lens) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(false),
@@ -270,7 +279,7 @@ struct MergeSource {
     order: SortOrder,
     pair: SortRecord,
     run: usize,
-    file: BufReader<File>,
+    file: BufReader<TemporaryFile>,
 }
 
 impl MergeSource {
@@ -315,7 +324,7 @@ pub(crate) struct SortedMerge {
 impl SortedMerge {
     fn new(
         order: SortOrder,
-        files: Vec<File>,
+        files: Vec<TemporaryFile>,
         memory: SortBuffer,
         memory_bytes: usize,
     ) -> Result<Self> {

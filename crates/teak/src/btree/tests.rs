@@ -597,7 +597,7 @@ fn building_refuses_unsorted_input() {
 #[test]
 fn sorting_beyond_memory_keeps_the_last_of_equal_keys() {
     let directory = std::env::temp_dir();
-    let mut sorter = Sorter::new(&bytes_root(), 1 << 16, &directory);
+    let mut sorter = Sorter::new(&bytes_root(), 1 << 16, &directory, None);
     let mut model = Model::new();
     let mut random = Rng::with_seed(8);
     for i in 0..40_000u32 {
@@ -621,7 +621,7 @@ fn sorting_beyond_memory_keeps_the_last_of_equal_keys() {
 /// Records without bytes begin at the offset of the next one.
 #[test]
 fn the_last_of_many_empty_records_counts_too() {
-    let mut sorter = Sorter::new(&bytes_root(), 1 << 20, &std::env::temp_dir());
+    let mut sorter = Sorter::new(&bytes_root(), 1 << 20, &std::env::temp_dir(), None);
     for i in 0..2000u32 {
         sorter.push(b"", b"").unwrap();
         sorter.push(b"", &i.to_le_bytes()).unwrap();

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 /// The key of an encrypted database: 32 bytes, a passphrase, or a function that fetches the key.
 ///
 /// The key encrypts the random *data keys* of the database, which encrypt everything else. So it
-/// can be changed without writing the database anew. Clones share one copy in memory, which is
+/// can be changed without writing all pages again. Clones share one copy in memory, which is
 /// overwritten when the last one is dropped.
 ///
 /// A key of 32 random bytes is the best choice: `head -c 32 /dev/urandom > coins.key` makes one.

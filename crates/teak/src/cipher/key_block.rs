@@ -115,6 +115,7 @@ impl KeyBlock {
     /// # Errors
     ///
     /// [`Error::InvalidArgument`] if there is a previous key already: pages may still need it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "data keys are not changed yet"))]
     pub(crate) fn with_new_data_key(
         &self,
         key: &EncryptionKey,
@@ -142,6 +143,7 @@ impl KeyBlock {
     }
 
     /// The block without the previous data key, for when nothing is encrypted with it any more.
+    #[cfg_attr(not(test), expect(dead_code, reason = "data keys are not changed yet"))]
     pub(crate) fn without_previous_data_key(&self) -> Self {
         Self {
             previous: None,
@@ -159,10 +161,12 @@ impl KeyBlock {
     }
 
     /// Whether the data key is being changed.
+    #[cfg_attr(not(test), expect(dead_code, reason = "data keys are not changed yet"))]
     pub(crate) fn has_previous_data_key(&self) -> bool {
         self.previous.is_some()
     }
 
+    #[cfg_attr(not(test), expect(dead_code, reason = "data keys are not changed yet"))]
     pub(crate) fn derivation(&self) -> KeyDerivation {
         self.derivation
     }

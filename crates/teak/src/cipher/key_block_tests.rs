@@ -213,7 +213,7 @@ fn debug_output_has_no_secrets() {
     assert!(!shown.contains(secret.trim_matches(['[', ']'])), "{shown}");
 }
 
-/// The keys of `fixed_cipher`, as they are wrapped with fixed randomness.
+/// The keys of `fixed_cipher`, wrapped with fixed randomness.
 fn fixed_block(cipher: Cipher, key: &EncryptionKey, derivation: KeyDerivation) -> KeyBlock {
     let [current, previous] = [0x22, 0x11].map(|byte| Zeroizing::new([byte; KEY_LEN]));
     let randomness = WrapRandomness {

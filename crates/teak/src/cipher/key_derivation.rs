@@ -5,6 +5,7 @@ use super::{
     algorithm::Cipher,
     data_key::{Purpose, derive},
     encryption_key::{EncryptionKey, KeyRequest, KeySource},
+    key_file::unavailable,
 };
 use crate::error::{Error, Result};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -122,10 +123,6 @@ fn stretch(
         .hash_password_into_with_memory(passphrase, salt, key.as_mut_slice(), memory.as_mut_slice())
         .map_err(|error| failed(error.to_string()))?;
     Ok(key)
-}
-
-pub(super) fn unavailable(reason: String) -> Error {
-    Error::KeyUnavailable { reason }
 }
 
 pub(super) fn wrong_key(reason: &'static str) -> Error {

@@ -3,7 +3,6 @@
 
 use super::{
     aead::KEY_LEN,
-    key_derivation::unavailable,
     system::{create_private_file, loose_permissions, random},
 };
 use crate::error::{Error, Result, shown};
@@ -140,4 +139,9 @@ fn copied(bytes: &[u8]) -> Zeroizing<[u8; KEY_LEN]> {
     let mut key = Zeroizing::new([0; KEY_LEN]);
     key.copy_from_slice(bytes);
     key
+}
+
+/// The error if there is no key.
+pub(super) fn unavailable(reason: String) -> Error {
+    Error::KeyUnavailable { reason }
 }

@@ -51,11 +51,11 @@
 //!
 //! The purposes have keys of their own, so these cases cannot meet. A repeated nonce would show the
 //! difference of two contents. With AES-GCM it would also allow forgeries, but only for that page
-//! number and birth, because the first half of the nonce has a key of its own (XAES, see `aead.rs`).
+//! number and birth, because each first half of a nonce has a key of its own (XAES, `aead.rs`).
 //!
 //! One case is out of reach: if the memory of a running process is copied and both continue, as
-//! when a snapshot of a virtual machine is resumed twice, both continue one instance. A forked child
-//! cannot use the handles of its parent.
+//! when a snapshot of a virtual machine is resumed twice, both continue one instance. A forked
+//! child cannot use the handles of its parent.
 //!
 //! # Limits of the ciphers
 //!
@@ -81,7 +81,7 @@ pub use algorithm::Cipher;
 pub use encryption_key::{EncryptionKey, KeyRequest};
 
 pub(crate) use key_block::{KEY_BLOCK_LEN, KeyBlock};
-pub(crate) use page_cipher::{PAGE_TRAILER_LEN, PageCipher};
+pub(crate) use page_cipher::{LOG_OVERHEAD_LEN, PAGE_TRAILER_LEN, PageCipher};
 pub(crate) use record_cipher::{RECORD_OVERHEAD_LEN, key_block_of};
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const CHUNK_LEN: usize = 4096;
 const VALUE_END_LEN: usize = 8 + 4 + SUFFIX_LEN;
 
 /// Length of what encryption appends to an entry of a log: nonce and MAC.
-const LOG_OVERHEAD_LEN: usize = NONCE_LEN + MAC_LEN;
+pub(crate) const LOG_OVERHEAD_LEN: usize = NONCE_LEN + MAC_LEN;
 
 /// Encrypts and decrypts the content of one database. Its memory is overwritten when it is dropped.
 ///

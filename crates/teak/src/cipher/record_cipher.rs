@@ -25,7 +25,7 @@ pub(crate) const RECORD_OVERHEAD_LEN: usize = KEY_BLOCK_LEN + NONCE_LEN + MAC_LE
 
 const CHECKSUM_AT: usize = 8;
 const LENGTH_AT: usize = 16;
-/// The part of a record that stays as it was.
+/// Length of the part that does not change.
 const CLEAR_LEN: usize = 72;
 const DATABASE_ID_AT: usize = 56;
 const NONCE_AT: usize = CLEAR_LEN + KEY_BLOCK_LEN;
@@ -33,7 +33,7 @@ const ENCRYPTED_AT: usize = NONCE_AT + NONCE_LEN;
 const SECTOR_LEN: usize = 512;
 
 impl PageCipher {
-    /// Encrypts the image of a record: whole sectors, as it is encoded.
+    /// Encrypts the image of a record: the whole sectors that encoding returned.
     pub(crate) fn seal_record(&self, key_block: &[u8; KEY_BLOCK_LEN], image: &[u8]) -> Vec<u8> {
         let length = length_of(image).expect("the image is a whole record");
         assert!(
@@ -62,7 +62,7 @@ impl PageCipher {
         finish(sealed, sealed_len)
     }
 
-    /// Decrypts a record: the image as it was encoded.
+    /// Decrypts a record, and returns the image that was encrypted.
     ///
     /// If the key block of the record differs from that of this cipher, open that one first:
     /// another process may have changed the data key.

@@ -19,7 +19,7 @@ use crate::{
     io::{Storage, Worker},
     observe::{events::Events, metrics::Counters},
     process::writer_lock::CrossProcessWriterLock,
-    read::published::Published,
+    read::{published::Published, snapshot::Snapshot},
     record::FlushLimits,
     share::attachment::Shared,
     sync::lock,
@@ -84,6 +84,15 @@ impl Committer {
             wakers: DueWakers::default(),
             background: BackgroundThread::new(limits),
         }
+    }
+
+    /// Gives memory of decoded pages back, if they take too much.
+    #[inline]
+    pub(crate) fn evict_frames(&self, state: &Snapshot) {
+        self.published.evict_frames(state, || {
+            let pins = lock(&self.small_pins);
+            pins.iter().map(|(number, _)| *number).collect()
+        });
     }
 
     /// Fails if an earlier write or flush failed.

@@ -2,11 +2,11 @@
 
 #[cfg(feature = "encryption")]
 use crate::cipher::Cipher;
-use crate::{io::Storage, record::Record};
+use crate::{instance::policies::EncryptionSettings, io::Storage, record::Record, sync::lock};
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -19,16 +19,24 @@ pub(crate) struct DatabaseFile {
     pub(crate) page_size: usize,
     /// The usable bytes of a page.
     pub(crate) usable_len: usize,
+    /// How it is encrypted, and copies of it that are new databases.
+    encryption: Mutex<Option<EncryptionSettings>>,
     /// Whether the application was notified that the file has lost its name.
     has_reported_lost_name: AtomicBool,
 }
 
 impl DatabaseFile {
-    pub(crate) fn new(path: PathBuf, storage: Arc<dyn Storage>, record: &Record) -> Self {
+    pub(crate) fn new(
+        path: PathBuf,
+        storage: Arc<dyn Storage>,
+        record: &Record,
+        encryption: Option<EncryptionSettings>,
+    ) -> Self {
         Self {
             path: path.into(),
             storage,
             page_size: record.page_size as usize,
+            encryption: Mutex::new(encryption),
             usable_len: record.usable_page_len(),
             has_reported_lost_name: AtomicBool::new(false),
         }
@@ -38,6 +46,16 @@ impl DatabaseFile {
     #[cfg(feature = "encryption")]
     pub(crate) fn cipher(&self) -> Option<Cipher> {
         self.storage.mapping().ok()?.cipher()
+    }
+
+    /// How the database is encrypted, and with which key.
+    pub(crate) fn encryption(&self) -> Option<EncryptionSettings> {
+        lock(&self.encryption).clone()
+    }
+
+    /// Notes another key.
+    pub(crate) fn set_encryption(&self, encryption: EncryptionSettings) {
+        *lock(&self.encryption) = Some(encryption);
     }
 
     /// Whether the application still has to be notified that the file has lost its name. Returns

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result, TransactionId,
-    io::{Access, ForkGeneration, Storage},
+    io::{Access, ForkGeneration, PageCodec, Storage},
     share::{LockOutcome, WriterLock},
 };
 use crate::{
@@ -82,10 +82,7 @@ impl Engine {
             left,
         } = recovered;
         let policies = Policies::new(settings, &newest.record);
-        let log_location = log_location.filter(|_| {
-            // Entries of the log would be in clear.
-            settings.has_memtable && writer.is_some() && newest.record.reserved_per_page == 0
-        });
+        let log_location = log_location.filter(|_| settings.has_memtable && writer.is_some());
         let memtable = Memtable::new(log_location, policies.durability);
         let tables = TableHandles::default();
         let writer = writer.map(|mut writer| {
@@ -98,7 +95,10 @@ impl Engine {
             Some(region) => (region.readers.clone(), region.notifier.clone()),
             None => private_table()?,
         };
-        let file = DatabaseFile::new(path, Arc::clone(&storage), &newest.record);
+        let file = {
+            let encryption = settings.encryption.clone();
+            DatabaseFile::new(path, Arc::clone(&storage), &newest.record, encryption)
+        };
         let events = Events::new(settings.events.clone(), &file.path);
         let published = Published::new(
             (table.clone(), notifier),
@@ -156,6 +156,11 @@ impl Engine {
 
     pub(crate) fn page_size(&self) -> usize {
         self.file.page_size
+    }
+
+    /// The codec of the file.
+    pub(crate) fn codec(&self) -> Option<Arc<dyn PageCodec>> {
+        self.committer.published.newest_here().mapping.codec()
     }
 
     /// The usable bytes of a page.

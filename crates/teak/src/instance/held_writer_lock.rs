@@ -66,7 +66,7 @@ impl HeldWriterLock {
         let published = &self.committer.published;
         if writer.newest.reserved_per_page != 0 {
             published.eviction.note_writer();
-            published.evict_frames(&published.newest_here());
+            self.committer.evict_frames(&published.newest_here());
         }
     }
 

@@ -23,7 +23,8 @@
 //! the table's name (2), of the key (2) and of the value (4, all ones for a removal), and these
 //! bytes. If an entry changes a record several times, the last change counts. The checksum of an
 //! entry covers that of the entry before it, or of the header. So neither a part of an entry nor an
-//! entry left from earlier ever counts. All numbers are little-endian.
+//! entry left from earlier ever counts. All numbers are little-endian. If the database is
+//! encrypted, the operations are, together with the checksum of the entry before.
 //!
 //! A header is written with the first entry after it. The record of a commit that merges has the
 //! checksum of the last entry that it merged. So recovery finds the entries that follow the newest
@@ -36,7 +37,7 @@ mod unwritten;
 
 use crate::{
     Checksum, TransactionId,
-    io::{BLOCK_LEN, LockMode, LogLocation, LogStorage, random_id},
+    io::{BLOCK_LEN, EntryKind, LockMode, LogLocation, LogStorage, PageCodec, random_id},
     record::Record,
 };
 pub(crate) use entry::{Change, OperationOffset, Operations};
@@ -82,6 +83,8 @@ pub(crate) struct Wal {
     follows: (TransactionId, TransactionId),
     unwritten: Unwritten,
     buffer: Vec<u8>,
+    /// Encrypts the changes in entries.
+    codec: Option<Arc<dyn PageCodec>>,
 }
 
 /// A place between two entries.
@@ -117,11 +120,14 @@ impl Wal {
             follows: Default::default(),
             unwritten: Unwritten::default(),
             buffer: Vec::new(),
+            codec: None,
         })
     }
 
-    /// Begins again, with entries that follow a commit in the trees.
-    pub(crate) fn begin(&mut self, record: &Record) {
+    /// Begins again, with entries that follow a commit in the trees. `codec` encrypts them, if there
+    /// is one.
+    pub(crate) fn begin(&mut self, record: &Record, codec: Option<Arc<dyn PageCodec>>) {
+        self.codec = codec;
         assert!(!self.is_pending(), "a merge had all entries written");
         self.database = record.database_id;
         self.begin_half(named_by(record));
@@ -205,7 +211,11 @@ impl Wal {
     /// Makes room on the disk for an entry with these changes. `is_kept` is the result
     /// of [`Self::keeps_next`]. Returns `false` if the half or the disk is full.
     pub(crate) fn make_room(&mut self, changes: &Operations, is_kept: bool) -> bool {
-        let len = changes.len();
+        let added_len = self
+            .codec
+            .as_ref()
+            .map_or(0, |codec| codec.entry_added_len());
+        let len = changes.len() + added_len;
         let header_len = self.header.map_or(0, |header| header.len());
         let len = header_len + ENTRY_HEAD_LEN + len;
         let end = self.offset_of_next(len, is_kept) + len;
@@ -256,6 +266,15 @@ impl Wal {
         changes
             .chunks()
             .for_each(|chunk| buffer.extend_from_slice(chunk));
+        if let Some(codec) = &self.codec {
+            let sealed = codec.seal_entry(
+                EntryKind::Log,
+                self.last.0,
+                &buffer[start + ENTRY_HEAD_LEN..],
+            );
+            buffer.truncate(start + ENTRY_HEAD_LEN);
+            buffer.extend(sealed);
+        }
         let entry = &mut buffer[start..];
         let entry_len = entry.len() as u32;
         entry[8..12].copy_from_slice(&entry_len.to_le_bytes());

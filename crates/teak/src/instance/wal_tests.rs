@@ -25,14 +25,14 @@ fn begun() -> (tempfile::TempDir, PathBuf, Wal) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.teak-wal");
     let mut wal = Wal::create(&path, LockMode::Masked(0o600)).unwrap();
-    wal.begin(&record());
+    wal.begin(&record(), None);
     (directory, path, wal)
 }
 
 /// The log that recovery finds there.
 fn left_at(path: &Path, record: &Record) -> LeftWal {
     let location: Arc<dyn LogLocation> = Arc::new(path.to_path_buf());
-    LeftWal::read(&location, record).unwrap()
+    LeftWal::read(&location, record, None).unwrap()
 }
 
 /// The changes of a commit.
@@ -194,7 +194,7 @@ fn entries_of_before_do_not_count_after_a_new_beginning() {
         transaction: TransactionId(record().transaction.0 + 3),
         ..record()
     };
-    wal.begin(&later);
+    wal.begin(&later, None);
     append(&mut wal, change("ash", Some("1")));
     assert_eq!(left_at(&path, &later).commit_count(), 1);
     // The first half is that of before, for the commit of before, until it gets an entry.
@@ -202,7 +202,7 @@ fn entries_of_before_do_not_count_after_a_new_beginning() {
         transaction: later.transaction.next(),
         ..record()
     };
-    wal.begin(&last);
+    wal.begin(&last, None);
     assert_eq!(left_at(&path, &record()).commit_count(), 3);
     append(&mut wal, change("ash", Some("1")));
     assert_eq!(left_at(&path, &record()).commit_count(), 0);
@@ -307,7 +307,7 @@ fn commits_follow_an_entry_in_the_middle_of_a_half() {
 fn a_half_without_entries_is_used_again() {
     let (_directory, path, mut wal) = begun();
     wal.turn_over(record().transaction);
-    wal.begin(&record());
+    wal.begin(&record(), None);
     append(&mut wal, change("1", None));
     assert_eq!(keys_after(&path, &record()), ["1"]);
     assert!(std::fs::read(&path).unwrap().starts_with(&MAGIC));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::io::mapping::Mapping;
+use crate::io::{Content, mapping::Mapping};
 use std::{
     sync::{
         Barrier,
@@ -298,7 +298,7 @@ fn a_load_that_a_change_crosses_is_compared_later() {
 }
 
 #[test]
-fn a_load_does_not_replace_what_was_stored_meanwhile() {
+fn a_load_does_not_replace_pages_that_were_stored_meanwhile() {
     let frames = frames(8, 8);
     // SAFETY: there are no slices.
     let loaded = unsafe {
@@ -340,7 +340,7 @@ fn a_mapping_shows_the_frames() {
     mapping.set_file_len(8 * PAGE as u64);
     frames.load_version(7, 1, 1);
     assert!(mapping.bytes_at_rest(7 * PAGE as u64, PAGE).is_some());
-    mapping.prefault(0, PAGE).unwrap();
+    mapping.prefault(0, PAGE, Content::Raw).unwrap();
     mapping.announce(0, PAGE as u64);
     mapping.announce_all([(0, 1)].into_iter());
     mapping.lock(0, PAGE).unwrap();
@@ -518,7 +518,7 @@ fn random_operations_agree_with_a_model() {
     }
 }
 
-/// What the caller of frames has: bits, and the announcements of borrowers.
+/// The part of the caller: bits, and the announcements of borrowers.
 struct Shared {
     frames: Frames,
     bits: Vec<AtomicBool>,

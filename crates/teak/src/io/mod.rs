@@ -52,6 +52,7 @@ mod source;
 mod storage;
 mod sys;
 mod system;
+mod temporary;
 mod worker;
 mod writable;
 
@@ -70,7 +71,7 @@ pub use fetched::ReadAt;
 pub use file::Create;
 pub(crate) use file::{
     Created, FILE_MODE, FileStorage, LostName, directory_of, flush_directory, is_on_network,
-    lock_exclusively, needs_temporary_names, read_head, rename_new, temporary_file,
+    lock_exclusively, needs_temporary_names, read_head, rename_new,
 };
 pub(crate) use forks::ForkGeneration;
 pub(crate) use frames::Frames;
@@ -85,7 +86,7 @@ pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
 pub(crate) use log_storage::{BLOCK_LEN, HALF_LEN, LogLocation, LogPart, LogStorage};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory};
-pub(crate) use page_codec::PageCodec;
+pub(crate) use page_codec::{EntryKind, PageCodec, opened};
 pub(crate) use pinned::Pinned;
 pub(crate) use source::SourceStorage;
 pub(crate) use storage::{Content, Fill, Storage};
@@ -95,5 +96,6 @@ pub(crate) use sys::{
     permissions_of, process_namespace, remove_file, set_permissions, sleep_on, wake_all, wake_one,
 };
 pub(crate) use system::refuse_file_len;
+pub(crate) use temporary::TemporaryFile;
 pub(crate) use worker::Worker;
 pub(crate) use writable::{WritableExtent, WritableMapping};

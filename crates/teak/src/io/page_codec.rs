@@ -52,11 +52,36 @@ pub(crate) trait PageCodec: Send + Sync + Debug {
     /// The bytes that a value of this length needs in addition.
     fn value_trailer_len(&self, value_len: u64) -> u64;
 
+    /// The bytes by which an entry becomes longer.
+    fn entry_added_len(&self) -> usize;
+
+    /// Encodes an entry of a file that has no pages. `position` binds it to its place: of the log
+    /// the checksum of the entry before, of a temporary file the number of the entry.
+    fn seal_entry(&self, kind: EntryKind, position: u64, entry: &[u8]) -> Vec<u8>;
+
+    /// Decodes an entry. `None` if it is not authentic.
+    fn open_entry(&self, kind: EntryKind, position: u64, sealed: &[u8]) -> Option<Vec<u8>>;
+
+    /// The description of the keys that each record has.
+    fn key_description(&self) -> Vec<u8>;
+
+    /// Replaces that description: the keys are protected in another way from now on.
+    fn set_key_description(&self, description: &[u8]);
+
     /// The bytes to write for an encoded commit record.
     fn seal_record(&self, image: &[u8]) -> Vec<u8>;
 
     /// The encoded commit record that was written as these bytes. `None` if that cannot be.
     fn open_record(&self, sealed: &[u8]) -> Option<Vec<u8>>;
+}
+
+/// The file that an entry is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EntryKind {
+    /// The write-ahead log.
+    Log = 1,
+    /// A temporary file.
+    Temporary = 2,
 }
 
 /// A file with a codec, and its frames.
@@ -182,6 +207,13 @@ impl CodedFile {
     }
 }
 
+/// An encoded commit record, from the bytes that were written for it. Bytes that the codec refuses
+/// are returned unchanged: they are no record.
+pub(crate) fn opened(codec: Option<&dyn PageCodec>, bytes: Vec<u8>) -> Vec<u8> {
+    let opened = codec.and_then(|codec| codec.open_record(&bytes));
+    opened.unwrap_or(bytes)
+}
+
 fn refused(reason: &'static str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, reason)
 }
@@ -197,6 +229,11 @@ impl Mapping {
             Some(file) => file.note_if_loaded(offset, len, content, note),
             None => note(),
         }
+    }
+
+    /// The codec of the file.
+    pub(crate) fn codec(&self) -> Option<Arc<dyn PageCodec>> {
+        self.coded().map(|file| Arc::clone(&file.codec))
     }
 
     /// Whether the file has a codec.
@@ -239,11 +276,44 @@ impl Mapping {
         self.coded().map(|file| &file.frames)
     }
 
+    /// The bytes to write for an encoded commit record.
+    pub(crate) fn sealed_record(&self, image: Vec<u8>) -> Vec<u8> {
+        match self.coded() {
+            Some(file) => file.codec.seal_record(&image),
+            None => image,
+        }
+    }
+
+    /// Decodes a page, which was copied from the file, without a frame.
+    ///
+    /// # Errors
+    ///
+    /// Why the bytes cannot be those of this page.
+    pub(crate) fn decode_page(&self, number: u32, page: &mut [u8]) -> Result<(), &'static str> {
+        self.coded()
+            .map_or(Ok(()), |file| file.codec.open_page(number, page))
+    }
+
+    /// Reads a value from page `start` on, without its frames.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::prefault`].
+    pub(crate) fn read_value(&self, start: u32, len: usize) -> io::Result<Vec<u8>> {
+        let Some(file) = self.coded() else {
+            return Err(ErrorKind::Unsupported.into());
+        };
+        let mut pages = vec![0; file.value_page_count(len) as usize * file.page_len];
+        file.read(u64::from(start) * file.page_len as u64, &mut pages)?;
+        (file.codec.open_value(start, len, &mut pages)).map_err(refused)?;
+        pages.truncate(len);
+        Ok(pages)
+    }
+
     /// An encoded commit record, from the bytes that were written for it. Bytes that the codec
     /// refuses are returned unchanged: they are no record.
     pub(crate) fn opened_record(&self, bytes: Vec<u8>) -> Vec<u8> {
-        let opened = self.coded().and_then(|file| file.codec.open_record(&bytes));
-        opened.unwrap_or(bytes)
+        opened(self.coded().map(|file| &*file.codec), bytes)
     }
 
     /// The cipher of the file, if it is encrypted.

@@ -30,4 +30,6 @@ pub(crate) mod dropped;
 pub(crate) mod empty_tail;
 pub(crate) mod holes;
 pub(crate) mod policy;
+#[cfg(feature = "encryption")]
+pub(crate) mod rewrite_records;
 pub(crate) mod truncate;

@@ -3,18 +3,22 @@
 use crate::{
     Error, Result,
     cipher::{
-        Cipher, KEY_BLOCK_LEN, KeyBlock, PAGE_TRAILER_LEN, PageCipher, RECORD_OVERHEAD_LEN,
-        key_block_of,
+        Cipher, KEY_BLOCK_LEN, KeyBlock, LOG_OVERHEAD_LEN, PAGE_TRAILER_LEN, PageCipher,
+        RECORD_OVERHEAD_LEN, key_block_of,
     },
     instance::policies::EncryptionSettings,
-    io::{CodedStorage, PageCodec, Storage, file_reads},
+    io::{CodedStorage, EntryKind, PageCodec, Storage, file_reads},
     record::{
         ENCRYPTED, Record, RecordFault, SEALED_OVERHEAD_LEN, SLOT_COUNT,
         probe::{PROBE_LEN, find_page_size},
         seal, unseal,
     },
+    sync::lock,
 };
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 const _: () = assert!(
     RECORD_OVERHEAD_LEN == SEALED_OVERHEAD_LEN,
@@ -26,7 +30,7 @@ const _: () = assert!(
 struct DatabaseCipher {
     algorithm: Cipher,
     cipher: PageCipher,
-    key_block: [u8; KEY_BLOCK_LEN],
+    key_block: Mutex<[u8; KEY_BLOCK_LEN]>,
 }
 
 const REFUSED: &str = "it is not authentic: it was damaged, or changed by somebody without the key";
@@ -67,8 +71,34 @@ impl PageCodec for DatabaseCipher {
         opened.map(drop).map_err(|_| REFUSED)
     }
 
+    fn entry_added_len(&self) -> usize {
+        LOG_OVERHEAD_LEN
+    }
+
+    fn seal_entry(&self, kind: EntryKind, position: u64, entry: &[u8]) -> Vec<u8> {
+        let mut sealed = Vec::with_capacity(entry.len() + LOG_OVERHEAD_LEN);
+        sealed.extend_from_slice(entry);
+        self.cipher.seal_bytes(kind as u8, position, &mut sealed);
+        sealed
+    }
+
+    fn open_entry(&self, kind: EntryKind, position: u64, sealed: &[u8]) -> Option<Vec<u8>> {
+        let mut entry = sealed.to_vec();
+        let opened = self.cipher.open_bytes(kind as u8, position, &mut entry);
+        opened.ok().map(|()| entry)
+    }
+
+    fn key_description(&self) -> Vec<u8> {
+        lock(&self.key_block).to_vec()
+    }
+
+    fn set_key_description(&self, description: &[u8]) {
+        lock(&self.key_block).copy_from_slice(description);
+    }
+
     fn seal_record(&self, image: &[u8]) -> Vec<u8> {
-        self.cipher.seal_record(&self.key_block, &seal(image))
+        self.cipher
+            .seal_record(&lock(&self.key_block), &seal(image))
     }
 
     fn open_record(&self, sealed: &[u8]) -> Option<Vec<u8>> {
@@ -80,23 +110,43 @@ impl PageCodec for DatabaseCipher {
 ///
 /// # Errors
 ///
-/// - [`Error::WrongKey`] if the key does not open the file.
-/// - [`Error::NotEncrypted`] if there is a key, and the file is not encrypted.
-/// - Errors of the source of the key.
+/// Those of [`codec_of`].
 pub(crate) fn decrypted(
     storage: Arc<dyn Storage>,
     path: &Path,
     encryption: Option<&EncryptionSettings>,
 ) -> Result<Arc<dyn Storage>> {
-    let Some(encryption) = encryption else {
+    let Some(settings) = encryption else {
         return Ok(storage);
     };
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
     let mut head = vec![0; storage.len().min(PROBE_LEN as u64) as usize];
     file_reads::copy(&mapping, 0, &mut head)?;
-    let Ok(page_size) = find_page_size(&head) else {
-        // The error of the records is the better one.
+    let (Some(codec), Ok(page_size)) = (codec_of(&head, path, encryption)?, find_page_size(&head))
+    else {
         return Ok(storage);
+    };
+    let pages = (page_size as usize, settings.cache_bytes);
+    let coded = CodedStorage::new(storage, codec, pages);
+    let coded = coded.map_err(Error::io("reserving memory for decrypted pages"))?;
+    Ok(Arc::new(coded))
+}
+
+/// The codec of the file that begins with `head`. `None` without a key, and if there is no record:
+/// the error of the record is the better one.
+///
+/// # Errors
+///
+/// - [`Error::WrongKey`] if the key does not open the file.
+/// - [`Error::NotEncrypted`] if there is a key, and the file is not encrypted.
+/// - Errors of the source of the key.
+pub(crate) fn codec_of(
+    head: &[u8],
+    path: &Path,
+    encryption: Option<&EncryptionSettings>,
+) -> Result<Option<Arc<dyn PageCodec>>> {
+    let (Some(encryption), Ok(page_size)) = (encryption, find_page_size(head)) else {
+        return Ok(None);
     };
     let mut refusal = Error::NotEncrypted(path.to_path_buf());
     for slot in 0..SLOT_COUNT {
@@ -106,13 +156,7 @@ pub(crate) fn decrypted(
             continue;
         }
         match cipher_of(image, encryption) {
-            Ok(cipher) => {
-                let pages = (page_size as usize, encryption.cache_bytes);
-                let coded = CodedStorage::new(storage, Arc::new(cipher), pages);
-                return Ok(Arc::new(
-                    coded.map_err(Error::io("reserving memory for decrypted pages"))?,
-                ));
-            }
+            Ok(cipher) => return Ok(Some(Arc::new(cipher))),
             Err(error) => refusal = error,
         }
     }
@@ -128,7 +172,7 @@ fn cipher_of(sealed: &[u8], encryption: &EncryptionSettings) -> Result<DatabaseC
     Ok(DatabaseCipher {
         algorithm: decoded.cipher(),
         cipher,
-        key_block,
+        key_block: Mutex::new(key_block),
     })
 }
 
@@ -147,7 +191,7 @@ pub(crate) fn first_record(
     let codec = DatabaseCipher {
         algorithm: encryption.cipher,
         cipher,
-        key_block: block.encode(),
+        key_block: Mutex::new(block.encode()),
     };
     Ok(codec.seal_record(&record.encode(record.page_size as usize)))
 }

@@ -1,6 +1,11 @@
 //! Encrypted files, in a program without the feature `encryption`.
 
-use crate::{Error, Result, instance::policies::EncryptionSettings, io::Storage, record::Record};
+use crate::{
+    Error, Result,
+    instance::policies::EncryptionSettings,
+    io::{PageCodec, Storage},
+    record::Record,
+};
 use std::{path::Path, sync::Arc};
 
 /// Nothing can be encrypted.
@@ -10,6 +15,15 @@ pub(crate) fn decrypted(
     _encryption: Option<&EncryptionSettings>,
 ) -> Result<Arc<dyn Storage>> {
     Ok(storage)
+}
+
+/// No file has a codec.
+pub(crate) fn codec_of(
+    _head: &[u8],
+    _path: &Path,
+    _encryption: Option<&EncryptionSettings>,
+) -> Result<Option<Arc<dyn PageCodec>>> {
+    Ok(None)
 }
 
 /// The bytes of the first record of a new database.

@@ -3,7 +3,7 @@
 use crate::open::slots::{SlotRecords, acknowledged, refusal};
 use crate::{
     Error, Geometry, Result, TransactionId,
-    io::read_head,
+    io::{Mapping, read_head},
     record::{Record, RecordFault, durability::Durability, probe::PROBE_LEN},
 };
 use std::{
@@ -65,7 +65,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo> {
     let path = path.as_ref();
     let (head, file_bytes) = read_head(path, PROBE_LEN).map_err(|error| error.at(path))?;
     let mut unreadable_records = Vec::new();
-    let records = records_in(&head, path, &mut unreadable_records)?;
+    let records = records_in(&head, path, None, &mut unreadable_records)?;
     let Some(newest) = records.first() else {
         return Err(not_a_database(&RecordFault::NotARecord, path));
     };
@@ -85,17 +85,25 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo> {
     })
 }
 
-/// All readable records of the database that the newest record belongs to, the newest first.
+/// All readable records of the database that the newest record belongs to, the newest first. The
+/// mapping of the file decrypts them, if it can.
 pub(crate) fn records_in(
     head: &[u8],
     path: &Path,
+    mapping: Option<&Mapping>,
     passed_over: &mut Vec<String>,
 ) -> Result<Vec<Record>> {
-    let slots = SlotRecords::decode(head).map_err(|fault| not_a_database(&fault, path))?;
+    let open = |image| match mapping {
+        Some(mapping) => mapping.opened_record(image),
+        None => image,
+    };
+    let slots = SlotRecords::decode_opened(head, open);
+    let slots = slots.map_err(|fault| not_a_database(&fault, path))?;
     let faults = slots.faults.iter();
     passed_over.extend(faults.map(|(slot, fault)| format!("page {slot}: {fault}")));
     let mut records = slots.records;
-    records.retain(|record| record.reserved_per_page == 0);
+    let reserved_len = mapping.map_or(0, Mapping::reserved_len);
+    records.retain(|record| record.reserved_per_page == reserved_len);
     Ok(records)
 }
 

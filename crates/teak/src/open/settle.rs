@@ -3,7 +3,7 @@
 use crate::{
     Checksum, Error, Geometry, Result, TransactionId,
     alloc::{FIRST_PAGE, Space, SpaceRoots},
-    io::{Pinned, Storage, random_id},
+    io::{Mapping, Pinned, Storage, random_id},
     record::{
         ENCRYPTED, Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks, SLOT_COUNT,
         is_page_size,
@@ -80,7 +80,7 @@ pub(crate) fn recover_database(
         state.distrust_after(found.known_flushed);
     }
     let is_changed = found.recovery != Recovery::Clean;
-    let left = left_commits(request, &newest)?;
+    let left = left_commits(request, &newest, &snapshot.mapping)?;
     let recovery = with_left(found.recovery, newest.transaction, &left);
     Ok(RecoveredDatabase {
         left,
@@ -95,12 +95,12 @@ pub(crate) fn recover_database(
 }
 
 /// The commits that a process left in the log of its memtable.
-fn left_commits(request: &OpenRequest, newest: &Record) -> Result<LeftWal> {
+fn left_commits(request: &OpenRequest, newest: &Record, mapping: &Mapping) -> Result<LeftWal> {
     planted!(LogIgnored => return Ok(LeftWal::default()));
     let Some(location) = &request.log_location else {
         return Ok(LeftWal::default());
     };
-    let left = LeftWal::read(location, newest)?;
+    let left = LeftWal::read(location, newest, mapping.codec().as_deref())?;
     if !request.is_read_only {
         return Ok(left);
     }

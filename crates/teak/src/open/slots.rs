@@ -39,7 +39,10 @@ impl SlotRecords {
     }
 
     /// Like [`Self::decode`]. `open` decrypts the records of an encrypted file.
-    fn decode_opened(head: &[u8], open: impl Fn(Vec<u8>) -> Vec<u8>) -> Result<Self, RecordFault> {
+    pub(crate) fn decode_opened(
+        head: &[u8],
+        open: impl Fn(Vec<u8>) -> Vec<u8>,
+    ) -> Result<Self, RecordFault> {
         let page_size = find_page_size(head)?;
         let (mut records, mut faults, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
         for slot in 0..SLOT_COUNT {

@@ -1,7 +1,8 @@
 //! Giving back the memory of decoded pages that nobody borrows any more.
 //!
-//! [`Frames`](crate::io::Frames) has the protocol. The borrowers of a database are its readers, who
-//! announce themselves by their pins, and its write transactions, who are counted here. When the
+//! [`Frames`](crate::io::Frames) has the protocol. The borrowers of a database are its readers and
+//! small transactions, which announce themselves by their pins, and its other write transactions,
+//! which are counted here. When the
 //! frames take too much memory, a batch of old ones is cooled: their bits in all verified bitmaps
 //! are cleared, so that everybody who needs one of them from now on asks for it, which makes it hot
 //! again. The others are given back when all borrowers of that moment have ended.
@@ -30,6 +31,8 @@ pub(crate) struct FrameEviction {
 struct Borrowers {
     /// `None` if they could not be listed.
     readers: Option<Vec<ReaderId>>,
+    /// The numbers of small transactions.
+    small: Vec<u64>,
     writers: u64,
 }
 
@@ -40,16 +43,27 @@ impl FrameEviction {
     }
 
     /// If the frames of a database take more memory than they may, gives back what nobody borrows,
-    /// and cools more.
-    pub(crate) fn evict(&self, table: &ReaderTable, state: &Snapshot) {
+    /// and cools more. `small` lists the small transactions.
+    pub(crate) fn evict(
+        &self,
+        table: &ReaderTable,
+        state: &Snapshot,
+        small: impl Fn() -> Vec<u64>,
+    ) {
         let frames = state.mapping.frames();
         if let Some(frames) = frames.filter(|frames| frames.is_over_limit()) {
-            self.evict_some(table, frames, &state.verified);
+            self.evict_some(table, frames, &state.verified, &small);
         }
     }
 
     #[cold]
-    fn evict_some(&self, table: &ReaderTable, frames: &Frames, verified: &VerifiedBitmap) {
+    fn evict_some(
+        &self,
+        table: &ReaderTable,
+        frames: &Frames,
+        verified: &VerifiedBitmap,
+        small: &dyn Fn() -> Vec<u64>,
+    ) {
         let mut cooling = match self.cooling.try_lock() {
             Ok(cooling) => cooling,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -57,7 +71,7 @@ impl FrameEviction {
             Err(TryLockError::WouldBlock) => return,
         };
         if let Some(borrowers) = &mut *cooling {
-            if borrowers.may_borrow(table, self.writers.load(SeqCst)) {
+            if borrowers.may_borrow(table, self.writers.load(SeqCst), &small()) {
                 return;
             }
             // SAFETY: all who were announced when these frames were cooled have ended.
@@ -70,6 +84,7 @@ impl FrameEviction {
             fence(SeqCst);
             *cooling = Some(Borrowers {
                 readers: readers_in(table),
+                small: small(),
                 writers: self.writers.load(SeqCst),
             });
         }
@@ -77,9 +92,9 @@ impl FrameEviction {
 }
 
 impl Borrowers {
-    fn may_borrow(&mut self, table: &ReaderTable, writers: u64) -> bool {
-        let had_writer = self.writers % 2 == 1;
-        if had_writer && self.writers == writers {
+    fn may_borrow(&mut self, table: &ReaderTable, writers: u64, small: &[u64]) -> bool {
+        let has_writer = self.writers % 2 == 1 && self.writers == writers;
+        if has_writer || self.small.iter().any(|number| small.contains(number)) {
             return true;
         }
         let Some(present) = readers_in(table) else {

@@ -152,10 +152,11 @@ impl Published {
         Ok(())
     }
 
-    /// Gives memory of decoded pages back, if they take too much.
+    /// Gives memory of decoded pages back, if they take too much. `small` lists the small
+    /// transactions.
     #[inline]
-    pub(crate) fn evict_frames(&self, state: &Snapshot) {
-        self.eviction.evict(&self.table, state);
+    pub(crate) fn evict_frames(&self, state: &Snapshot, small: impl Fn() -> Vec<u64>) {
+        self.eviction.evict(&self.table, state, small);
     }
 
     /// The newest state that this process knows.

@@ -145,14 +145,14 @@ impl PageSource for ReaderHold {
         let checked = self
             .state()
             .check_page(number, checksum, written, operation);
-        self.engine.committer.published.evict_frames(&self.snapshot);
+        self.engine.committer.evict_frames(&self.snapshot);
         checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
     }
 
     #[cold]
     fn check_value(&self, extent: &ValueExtent) -> Result<()> {
         let checked = self.state().check_value(extent);
-        self.engine.committer.published.evict_frames(&self.snapshot);
+        self.engine.committer.evict_frames(&self.snapshot);
         checked.map_err(|error| self.engine.lost_or(error, &self.snapshot))
     }
 }

@@ -120,7 +120,7 @@ fn read_records(
     passed_over: &mut Vec<String>,
 ) -> Result<Vec<Record>> {
     let head = read_head(mapping, file_len.min(PROBE_LEN as u64) as usize);
-    records_in(&head, path, passed_over)
+    records_in(&head, path, Some(mapping), passed_over)
 }
 
 /// The beginning of the file; zeros where it cannot be read.

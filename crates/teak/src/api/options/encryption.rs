@@ -2,10 +2,8 @@
 
 use super::Options;
 #[cfg(feature = "encryption")]
-use crate::{
-    cipher::{Cipher, EncryptionKey},
-    instance::policies::EncryptionSettings,
-};
+use crate::cipher::{Cipher, EncryptionKey};
+use crate::instance::policies::EncryptionSettings;
 
 impl Options {
     /// Sets the key of an encrypted database. A new database is encrypted with it. See
@@ -57,9 +55,17 @@ impl Options {
         self
     }
 
-    /// Sets the key and the cipher of other options.
-    pub(in crate::api) fn with_encryption_of(mut self, other: &Self) -> Self {
-        self.settings.encryption = other.settings.encryption.clone();
+    /// Uses the key and the cipher of another database.
+    pub(in crate::api) fn with_encryption_of(
+        mut self,
+        encryption: Option<EncryptionSettings>,
+    ) -> Self {
+        self.settings.encryption = encryption;
         self
+    }
+
+    /// The key and the cipher.
+    pub(in crate::api) fn encryption(&self) -> Option<&EncryptionSettings> {
+        self.settings.encryption.as_ref()
     }
 }

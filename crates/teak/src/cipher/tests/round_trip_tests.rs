@@ -88,7 +88,7 @@ fn values_with_whole_chunks_and_full_pages_are_decrypted() {
 }
 
 #[test]
-fn records_keep_what_can_be_read_without_a_key() {
+fn records_have_clear_fields_for_programs_without_a_key() {
     for cipher in CIPHERS {
         let (block, cipher) = new_database(cipher);
         for length in [72, 432, 512, 4096 - 232] {

@@ -52,7 +52,7 @@ impl MemtableState {
         if let Some(wal) = &mut self.wal
             && !goes_on
         {
-            wal.begin(&base.record);
+            wal.begin(&base.record, base.mapping.codec());
         }
         (self.visible, self.visible_position) = (base.transaction(), self.position());
         self.base = Some(base);

@@ -1,6 +1,9 @@
 //! Entries of a log, and how they are read.
 
-use crate::{Checksum, io::BLOCK_LEN};
+use crate::{
+    Checksum,
+    io::{BLOCK_LEN, EntryKind, PageCodec},
+};
 
 pub(super) const ENTRY_HEAD_LEN: usize = 16;
 const OPERATION_HEAD_LEN: usize = 8;
@@ -17,33 +20,59 @@ pub(crate) struct Change<'c> {
 }
 
 /// The offset, the checksum and the length of the entry that follows the one with the checksum
-/// `before`, which ends at `end`: there, or in the next block.
+/// `before`, which ends at `end`: there, or in the next block. It is decrypted in place.
 pub(super) fn entry_after(
-    content: &[u8],
+    content: &mut [u8],
     end: usize,
     before: Checksum,
+    codec: Option<&dyn PageCodec>,
 ) -> Option<(usize, Checksum, usize)> {
     let offsets = [end, end.next_multiple_of(BLOCK_LEN)];
     offsets.into_iter().find_map(|at| {
-        let (checksum, len) = entry_at(content, at, before)?;
+        let (checksum, len) = entry_at(content, at, before, codec)?;
         Some((at, checksum, len))
     })
 }
 
 /// The checksum and the length of the entry at `start`, if it follows the one with the checksum
 /// `before`.
-fn entry_at(content: &[u8], start: usize, before: Checksum) -> Option<(Checksum, usize)> {
-    let rest = content.get(start..)?;
+fn entry_at(
+    content: &mut [u8],
+    start: usize,
+    before: Checksum,
+    codec: Option<&dyn PageCodec>,
+) -> Option<(Checksum, usize)> {
+    let rest = content.get_mut(start..)?;
     let len = half_number_at(rest, 8)? as usize;
-    let entry = rest.get(..len).filter(|_| len >= ENTRY_HEAD_LEN)?;
+    let entry = rest.get_mut(..len).filter(|_| len >= ENTRY_HEAD_LEN)?;
     let mut covered = entry.to_vec();
     covered[..8].copy_from_slice(&before.0.to_le_bytes());
     let checksum = Checksum::of(&covered);
+    if checksum.0 != number_at(entry, 0) {
+        return None;
+    }
+    let entry = match codec {
+        Some(codec) => decrypt(entry, before, codec)?,
+        None => entry,
+    };
     let count = half_number_at(entry, 12)? as usize;
-    let is_whole = checksum.0 == number_at(entry, 0)
-        && changes_of(entry).count() == count
-        && changes_of(entry).map(|change| change.len()).sum::<usize>() + ENTRY_HEAD_LEN == len;
+    let changes_len = changes_of(entry).map(|change| change.len()).sum::<usize>();
+    let is_whole =
+        changes_of(entry).count() == count && changes_len + ENTRY_HEAD_LEN == entry.len();
     is_whole.then_some((checksum, len))
+}
+
+/// Decrypts the changes of an entry in place. The entry is shorter then.
+fn decrypt<'e>(
+    entry: &'e mut [u8],
+    before: Checksum,
+    codec: &dyn PageCodec,
+) -> Option<&'e mut [u8]> {
+    let changes = codec.open_entry(EntryKind::Log, before.0, &entry[ENTRY_HEAD_LEN..])?;
+    let len = ENTRY_HEAD_LEN + changes.len();
+    entry[ENTRY_HEAD_LEN..len].copy_from_slice(&changes);
+    entry[8..12].copy_from_slice(&(len as u32).to_le_bytes());
+    Some(&mut entry[..len])
 }
 
 /// The changes of a commit, as in its entry. If a record changes several times, the last change

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Checksum, Error, Result, TransactionId,
-    io::{LogLocation, remove_file},
+    io::{LogLocation, PageCodec, remove_file},
     record::Record,
     share::names::log_path,
 };
@@ -29,16 +29,21 @@ impl LeftWal {
     /// # Errors
     ///
     /// [`Error::Io`] if the file cannot be read.
-    pub(crate) fn read(location: &Arc<dyn LogLocation>, record: &Record) -> Result<Self> {
+    pub(crate) fn read(
+        location: &Arc<dyn LogLocation>,
+        record: &Record,
+        codec: Option<&dyn PageCodec>,
+    ) -> Result<Self> {
         let failed = |error| Error::io("reading the write-ahead log")(error).at(location.path());
         let content = location.read().map_err(failed)?;
         let half_len = location.half_len();
-        let Some(content) = content.filter(|content| is_log(content, half_len)) else {
+        let Some(mut content) = content.filter(|content| is_log(content, half_len)) else {
             return Ok(Self::default());
         };
-        let (first, second) = content.split_at(half_len.min(content.len()));
+        let first_len = half_len.min(content.len());
+        let (first, second) = content.split_at_mut(first_len);
         let halves = [(0, first), (half_len, second)];
-        let halves = halves.map(|(start, half)| Half::read(half, start, record));
+        let halves = halves.map(|(start, half)| Half::read(half, start, record, codec));
         let [first, second] = &halves;
         let in_order = [(first, second), (second, first)];
         let following = in_order.map(|(half, other)| entries_after(record, half, other));
@@ -85,7 +90,12 @@ struct Half {
 
 impl Half {
     /// Reads the half that begins at `start`; `None` if it is not of the database of `record`.
-    fn read(half: &[u8], start: usize, record: &Record) -> Option<Self> {
+    fn read(
+        half: &mut [u8],
+        start: usize,
+        record: &Record,
+        codec: Option<&dyn PageCodec>,
+    ) -> Option<Self> {
         let header = half.first_chunk::<HEADER_LEN>()?;
         let predecessor = Predecessor {
             transaction: TransactionId(number_at(header, 24)),
@@ -100,7 +110,7 @@ impl Half {
         let mut entries = Vec::new();
         let mut end = HEADER_LEN;
         let mut last = Checksum(number_at(header, HEADER_LEN - 8));
-        while let Some((at, checksum, len)) = entry_after(half, end, last) {
+        while let Some((at, checksum, len)) = entry_after(half, end, last, codec) {
             entries.push((start + at, checksum));
             end = at + len;
             last = checksum;

@@ -35,7 +35,7 @@ const JOINED: u8 = 16;
 /// Number of pages whose flags are allocated together.
 const CHUNK: usize = 4096;
 
-/// What the frame of a page has.
+/// The content of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FrameContent {
     /// Zeros.
@@ -150,7 +150,7 @@ impl FrameTable {
         !load.is_crossed
     }
 
-    /// What was decoded from these pages until now may not be their content.
+    /// Bytes that are being decoded from these pages may not be their content.
     pub(super) fn cross_loads(&mut self, pages: &Range<u32>) {
         for load in &mut self.loads {
             load.is_crossed |= load.pages.start < pages.end && pages.start < load.pages.end;

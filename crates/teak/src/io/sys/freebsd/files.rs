@@ -178,7 +178,7 @@ pub(crate) fn hide(mapped: &Mapped, range: Range<usize>) {
 pub(crate) unsafe fn discard(mapped: &Mapped, range: Range<usize>) -> bool {
     // SAFETY: the caller's promise.
     let is_done = unsafe { unix::discard(mapped, range.clone()) };
-    // What is mapped there now is new.
+    // The mapping there may be new.
     hide(mapped, range);
     is_done
 }

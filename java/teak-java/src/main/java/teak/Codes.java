@@ -36,7 +36,7 @@ final class Codes {
             };
             case 33, 45, 53 -> new NotFoundException(code, text);
             case 34, 46, 54, 55 -> new ExistsException(code, text);
-            case 35, 36, 37, 40, 41, 42 -> new OpenException(code, text);
+            case 35, 36, 37, 40, 41, 42, 63, 64, 65, 66 -> new OpenException(code, text);
             case 38, 58 -> new CorruptionException(code, text, error.page());
             case 39 -> new PoisonedException(code, text);
             case 43, 44, 48 -> new SnapshotException(code, text);
@@ -57,7 +57,8 @@ final class Codes {
             case 33, 45, 53 -> "Check the name, or create it first.";
             case 34, 46, 54 -> "Choose another name, or remove what is there.";
             case 55 -> "Open the table with the options that it was created with.";
-            case 35, 36, 37, 40, 41, 42 -> "See the message for why the file cannot be opened.";
+            case 35, 36, 37, 40, 41, 42, 63, 64, 65, 66 ->
+                "See the message for why the file cannot be opened.";
             case 38, 58 -> "Restore a backup, or save what is readable with `teak salvage`.";
             case 39 -> "Repair the disk, close the database, and open it again.";
             case 43 -> "Begin the read transaction again.";

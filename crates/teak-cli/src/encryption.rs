@@ -1,7 +1,7 @@
 //! The keys of the databases that a command opens, creates or copies.
 
 use crate::failure::Failure;
-use crate::key_arguments::{CopyKeyArguments, EncryptArguments, KeyArguments};
+use crate::key_arguments::{CopyKeyArguments, EncryptArguments, KeyArguments, NewKeyArguments};
 use crate::key_source::{KeyPurpose, KeySource};
 use crate::text::shown_path;
 use std::path::Path;
@@ -108,7 +108,7 @@ pub(crate) fn for_copy(
     database: &Database,
     arguments: &CopyKeyArguments,
 ) -> Result<Options, Failure> {
-    let own = arguments.source()?;
+    let own = arguments.new_key.source()?;
     let cipher = database.info().cipher;
     if arguments.decrypt || (cipher.is_none() && !arguments.encrypt) {
         return match own.is_some() || arguments.cipher.is_some() {
@@ -129,6 +129,18 @@ pub(crate) fn for_copy(
     };
     let wanted = arguments.cipher.map(Into::into);
     Ok(options.cipher(wanted.or(cipher).unwrap_or_default()))
+}
+
+/// The next key of a database.
+pub(crate) fn next_key(arguments: &NewKeyArguments) -> Result<EncryptionKey, Failure> {
+    match arguments.source()? {
+        Some(source) => source.read(KeyPurpose::Create),
+        None => Err(Failure::Usage(
+            "give the new key by --to-key-file, --to-key-env, --to-passphrase-file or \
+             --to-passphrase"
+                .to_owned(),
+        )),
+    }
 }
 
 fn no_key(reason: &str) -> Failure {

@@ -322,8 +322,9 @@ pub(crate) fn salvage(
     saved: &Path,
     progress: impl Fn(u64, u64) -> ControlFlow<()>,
 ) -> Result<SalvageReport, Failure> {
+    let options = encryption::for_existing(Options::new(), damaged, KeyUse::Always)?;
     let mut report = |at: teak::SalvageProgress| progress(at.pages_done, at.pages_total);
-    Ok(teak::salvage(damaged, saved, &[], &mut report)?)
+    Ok(options.salvage(damaged, saved, &mut report)?)
 }
 
 /// The numbers of a database's file, all as wide as they come.

@@ -42,7 +42,7 @@ impl KeyArguments {
     }
 }
 
-/// The key of a copy.
+/// The encryption of a dense copy.
 #[derive(Args, Clone)]
 pub(crate) struct CopyKeyArguments {
     /// Encrypt the copy of a database that is not encrypted
@@ -59,33 +59,39 @@ pub(crate) struct CopyKeyArguments {
     #[arg(long, value_enum, value_name = "CIPHER", requires = "compact")]
     pub(crate) cipher: Option<CipherArgument>,
 
-    /// The file with the key of the copy [default: the key of the database]
-    #[arg(long, value_name = "PATH", requires = "compact", value_hint = ValueHint::FilePath)]
+    #[command(flatten)]
+    pub(crate) new_key: NewKeyArguments,
+}
+
+/// The key of a copy, or the next key of a database.
+#[derive(Args, Clone)]
+pub(crate) struct NewKeyArguments {
+    /// The file with the new key
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     to_key_file: Option<PathBuf>,
 
-    /// The environment variable with the key of the copy
-    #[arg(long, value_name = "NAME", requires = "compact")]
+    /// The environment variable with the new key
+    #[arg(long, value_name = "NAME")]
     to_key_env: Option<OsString>,
 
-    /// The file with the passphrase of the copy
-    #[arg(long, value_name = "PATH", requires = "compact", value_hint = ValueHint::FilePath)]
+    /// The file with the new passphrase
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     to_passphrase_file: Option<PathBuf>,
 
-    /// Ask for the passphrase of the copy on the terminal
-    #[arg(long, requires = "compact")]
+    /// Ask for the new passphrase on the terminal
+    #[arg(long)]
     to_passphrase: bool,
 }
 
-impl CopyKeyArguments {
-    /// Where the key of the copy comes from, if an option says so.
+impl NewKeyArguments {
+    /// Where the new key comes from, if an option says so.
     pub(crate) fn source(&self) -> Result<Option<KeySource>, Failure> {
+        let arguments = self.clone();
         let sources = [
-            self.to_key_file.clone().map(KeySource::File),
-            self.to_key_env.clone().map(KeySource::Variable),
-            self.to_passphrase_file
-                .clone()
-                .map(KeySource::PassphraseFile),
-            self.to_passphrase.then_some(KeySource::Terminal),
+            arguments.to_key_file.map(KeySource::File),
+            arguments.to_key_env.map(KeySource::Variable),
+            arguments.to_passphrase_file.map(KeySource::PassphraseFile),
+            arguments.to_passphrase.then_some(KeySource::Terminal),
         ];
         only(sources)
     }

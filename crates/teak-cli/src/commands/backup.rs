@@ -218,6 +218,10 @@ impl RateLimiter {
 
 /// Copies all pages, or those that have changed.
 fn copy_pages(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOutput, Failure> {
+    if arguments.copy_key.new_key.source()?.is_some() {
+        let text = "a copy of pages has the key of its database; add --compact for another one";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let name = arguments.snapshot.as_deref().map(OsStr::as_encoded_bytes);
     let database = match name {
         Some(_) => engine::open_for_writing(&arguments.database.path)?,

@@ -1,6 +1,10 @@
-//! `teak key`: creates files with keys for encrypted databases.
+//! `teak key`: creates files with keys for encrypted databases, and changes the key of a database.
 
+use crate::common_arguments::DatabaseArgument;
+use crate::encryption;
+use crate::engine;
 use crate::failure::Failure;
+use crate::key_arguments::NewKeyArguments;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::shown_path;
@@ -15,12 +19,13 @@ Examples:
   teak key create coins.key
   teak load coins.dump coins.teak --encrypt --key-file coins.key
   teak scan coins.teak --key-file coins.key
+  teak key change coins.teak --key-file coins.key --to-key-file new.key
 
 The key has 32 random bytes, and is written as 64 hexadecimal digits. Only the user who creates the \
 file may read it. If the key is lost, the data are lost: keep a copy of it apart from the database \
-and its backups.";
+and its backups. Backups keep the key that the database had when they were made.";
 
-/// Create a key for encrypted databases
+/// Create a key for encrypted databases, or change the key of one
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct KeyCommandArguments {
@@ -32,6 +37,17 @@ pub(crate) struct KeyCommandArguments {
 enum KeyAction {
     /// Write a new random key to a new file
     Create(CreateKeyArguments),
+    /// Change the key of a database that no other process has open. Its pages stay as they are
+    Change(ChangeKeyArguments),
+}
+
+#[derive(Args)]
+struct ChangeKeyArguments {
+    #[command(flatten)]
+    database: DatabaseArgument,
+
+    #[command(flatten)]
+    new_key: NewKeyArguments,
 }
 
 #[derive(Args)]
@@ -46,9 +62,17 @@ struct KeyOutput {
     file: String,
 }
 
+#[derive(Serialize)]
+struct ChangeOutput {
+    database: String,
+}
+
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &KeyCommandArguments, style: ReportStyle) -> Result<(), Failure> {
-    let KeyAction::Create(CreateKeyArguments { file }) = &arguments.action;
+    let file = match &arguments.action {
+        KeyAction::Create(CreateKeyArguments { file }) => file,
+        KeyAction::Change(arguments) => return change(arguments, style),
+    };
     create(file)?;
     let file = shown_path(file);
     match style {
@@ -57,6 +81,21 @@ pub(crate) fn run(arguments: &KeyCommandArguments, style: ReportStyle) -> Result
             writeln!(output, "created a key in {file}; {advice}").map_err(Failure::Output)
         }),
         ReportStyle::Json => output::print_json(&KeyOutput { file }),
+    }
+}
+
+fn change(arguments: &ChangeKeyArguments, style: ReportStyle) -> Result<(), Failure> {
+    let path = &arguments.database.path;
+    let database = engine::open_for_writing(path)?;
+    let key = encryption::next_key(&arguments.new_key)?;
+    database.change_encryption_key(&key)?;
+    database.close()?;
+    let database = shown_path(path);
+    match style {
+        ReportStyle::Text => output::print(|output| {
+            writeln!(output, "only the new key opens {database}").map_err(Failure::Output)
+        }),
+        ReportStyle::Json => output::print_json(&ChangeOutput { database }),
     }
 }
 

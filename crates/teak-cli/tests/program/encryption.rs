@@ -301,4 +301,61 @@ fn copies_are_never_encrypted_or_decrypted_by_accident() {
     copy(&["x.teak", "copy.teak", "--decrypt", "--encrypt"]).fails(2, "--decrypt");
     let run = dir.run(&["backup", "x.teak", "copy.teak", "--decrypt"]);
     run.fails(2, "--compact");
+    let run = dir.run(&["backup", "x.teak", "copy.teak", "--to-key-file", "b.key"]);
+    run.fails(2, "add --compact");
+}
+
+#[test]
+fn backups_are_restored_and_damaged_databases_salvaged_with_the_key() {
+    let dir = with_database();
+    let text = format!("{MARK}\n");
+    let a = ["--key-file", "a.key"];
+    dir.succeed(
+        &[
+            &["backup", "x.teak", "full.teak", "--snapshot", "monday"],
+            &a[..],
+        ]
+        .concat(),
+    );
+    dir.succeed(&[&["put", "x.teak", "l", MARK], &a[..]].concat());
+    dir.succeed(&[&["backup", "x.teak", "delta", "--since", "monday"], &a[..]].concat());
+    assert!(!is_in_clear(&dir, "full.teak") && !is_in_clear(&dir, "delta"));
+    let restore = ["restore", "full.teak", "delta", "restored.teak"];
+    dir.run(&restore)
+        .fails(4, "full.teak is encrypted; give its key");
+    let run = dir.run(&[&restore[..], &["--key-file", "b.key"]].concat());
+    run.fails(4, "the key does not open full.teak");
+    assert!(!dir.path("restored.teak").exists());
+    dir.succeed(&[&restore[..], &a].concat());
+    assert_eq!(
+        dir.succeed(&["get", "restored.teak", "l", "--key-file", "a.key"]),
+        text
+    );
+    dir.run(&["salvage", "x.teak", "saved.teak"])
+        .fails(4, "x.teak is encrypted");
+    // The named snapshot is lost.
+    let run = dir.run(&[&["salvage", "x.teak", "saved.teak"], &a[..]].concat());
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(!is_in_clear(&dir, "saved.teak"));
+    assert_eq!(value(&dir, "saved.teak", &a), text);
+}
+
+#[test]
+fn the_key_of_a_database_changes() {
+    let dir = with_database();
+    let change = |options: &[&str]| dir.run(&[&["key", "change", "x.teak"], options].concat());
+    change(&["--key-file", "a.key"]).fails(2, "give the new key by --to-key-file");
+    change(&["--to-key-file", "b.key"]).fails(4, "x.teak is encrypted");
+    change(&["--key-file", "b.key", "--to-key-file", "a.key"]).fails(4, "does not open");
+    let run = change(&["--key-file", "a.key", "--to-key-file", "b.key"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    dir.run(&["get", "x.teak", "k", "--key-file", "a.key"])
+        .fails(4, "does not open");
+    assert_eq!(
+        value(&dir, "x.teak", &["--key-file", "b.key"]),
+        format!("{MARK}\n")
+    );
+    dir.succeed(&["put", "plain.teak", "k", "v"]);
+    let run = dir.run(&["key", "change", "plain.teak", "--to-key-file", "b.key"]);
+    run.fails(4, "plain.teak is not encrypted");
 }

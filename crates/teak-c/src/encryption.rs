@@ -1,10 +1,8 @@
 //! Keys of encrypted databases.
 
 use crate::{
-    error::{answer, teak_error},
     failure::Failure,
-    ffi::{Grows, OK, path, teak_slice},
-    teak_code,
+    ffi::{Grows, path, teak_slice},
 };
 use std::{
     ffi::{CStr, OsStr, c_char, c_int, c_void},
@@ -111,7 +109,7 @@ impl teak_encryption {
     /// # Safety
     ///
     /// The pointers are null or valid, and the function matches its type.
-    unsafe fn key(self) -> Result<EncryptionKey, Failure> {
+    pub(crate) unsafe fn key(self) -> Result<EncryptionKey, Failure> {
         self.refuse_other_than_one_source()?;
         // SAFETY: the caller's promise.
         unsafe {
@@ -231,22 +229,5 @@ pub(crate) fn cipher_number(cipher: Option<Cipher>) -> u64 {
         None => 0,
         Some(Cipher::XChaCha20Poly1305) => 2,
         Some(_) => 1,
-    }
-}
-
-/// Writes a new random key to a new file, as 64 hexadecimal digits. On Unix only this user may read
-/// it. Returns when the file is on the disk.
-///
-/// Threads: any.
-///
-/// Errors: TEAK_FILE_EXISTS; TEAK_IO.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn teak_key_create(path: *const c_char, error: *mut teak_error) -> teak_code {
-    // SAFETY: C's promise.
-    unsafe {
-        answer(error, || {
-            EncryptionKey::create_file(self::path(path)?)?;
-            OK
-        })
     }
 }

@@ -25,6 +25,7 @@ mod failure;
 mod ffi;
 mod flat;
 mod handles;
+mod keys;
 mod loading;
 mod maintenance;
 mod metrics;
@@ -45,13 +46,12 @@ pub use changes::*;
 pub use codes::{teak_code, teak_code_text};
 pub use cursors::*;
 pub use database::*;
-pub use encryption::{
-    TEAK_KEY_LEN, teak_cipher, teak_encryption, teak_key_create, teak_key_function,
-};
+pub use encryption::{TEAK_KEY_LEN, teak_cipher, teak_encryption, teak_key_function};
 pub use error::{TEAK_MESSAGE_LEN, teak_error, teak_remedy};
 pub use events::*;
 pub use ffi::teak_slice;
 pub use flat::*;
+pub use keys::*;
 pub use loading::*;
 pub use maintenance::*;
 pub use metrics::*;

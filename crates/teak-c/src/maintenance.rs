@@ -134,7 +134,7 @@ pub unsafe extern "C" fn teak_db_backup(
 
 /// Writes a copy that is as small as possible: its pages are full, and none is free.
 ///
-/// The copy of an encrypted database needs a key: use teak_db_backup_compact_encrypted.
+/// The copy of an encrypted database is encrypted with the same key.
 ///
 /// Threads, errors: as teak_db_backup. `progress` receives a total of 0, because it is not known.
 #[unsafe(no_mangle)]
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn teak_db_backup_compact(
     }
 }
 
-/// Writes a copy as small as that of teak_db_backup_compact, which is encrypted with this key and
+/// Writes a copy as small as that of teak_db_backup_compact. It is encrypted with this key and
 /// cipher, or not encrypted if `encryption` is NULL. The default cipher is that of the database, if
 /// it is encrypted.
 ///

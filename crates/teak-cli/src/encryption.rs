@@ -18,9 +18,9 @@ const KEY_OPTIONS: &str = "--key-file, --key-env, --passphrase-file or --passphr
 
 /// The key of a command.
 struct CommandKey {
-    /// What an option says.
+    /// The source that an option names.
     given: Option<KeySource>,
-    /// What a variable says.
+    /// The source that a variable names.
     fallback: Option<KeySource>,
     /// The key, once it was read.
     read: Mutex<Option<EncryptionKey>>,

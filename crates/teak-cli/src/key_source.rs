@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use console::Term;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
+use std::mem;
 use std::path::PathBuf;
 use teak::EncryptionKey;
 use zeroize::Zeroizing;
@@ -21,7 +22,7 @@ pub(crate) enum KeySource {
     Terminal,
 }
 
-/// What a key is for.
+/// The purpose of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyPurpose {
     /// A database that exists.
@@ -61,19 +62,18 @@ fn asked(purpose: KeyPurpose) -> Result<String, Failure> {
         KeyPurpose::Open => ("Passphrase: ", None),
         KeyPurpose::Create => ("New passphrase: ", Some("The new passphrase once more: ")),
     };
-    let passphrase = ask(question)?;
+    let mut passphrase = Zeroizing::new(ask(question)?);
     if passphrase.is_empty() {
         return Err(Failure::Usage(
             "the passphrase is empty; try again".to_owned(),
         ));
     }
     if let Some(question) = repeated {
-        // As a key, it is overwritten when it was compared.
         let again = Zeroizing::new(ask(question)?);
-        if *again != passphrase {
+        if again != passphrase {
             let text = "the two passphrases differ; nothing was changed; try again";
             return Err(Failure::Usage(text.to_owned()));
         }
     }
-    Ok(passphrase)
+    Ok(mem::take(&mut *passphrase))
 }

@@ -19,6 +19,12 @@ enum class cipher : std::uint32_t {
   xchacha20_poly1305 = TEAK_CIPHER_XCHACHA20_POLY1305
 };
 
+class encryption;
+
+namespace detail {
+teak_encryption raw(const encryption &encryption) noexcept;
+} // namespace detail
+
 /// The key of an encrypted database, and how a new one is encrypted: see teak_encryption. No secret
 /// is copied: a key or passphrase that is given must live until the database was opened.
 ///
@@ -58,8 +64,8 @@ public:
     static_assert(!std::is_const_v<Handler> && !std::is_function_v<Handler>, "a handler is an object that is not const");
     encryption made;
     made.raw_.on_key = [](void *user, teak_slice database_id, void *key) noexcept {
-      Handler &handler = *static_cast<Handler *>(user);
-      return handler(bytes_view(database_id), static_cast<unsigned char *>(key)) ? 0 : 1;
+      const bool is_there = (*static_cast<Handler *>(user))(bytes_view(database_id), static_cast<unsigned char *>(key));
+      return is_there ? 0 : 1;
     };
     made.raw_.key_user = static_cast<void *>(std::addressof(handler));
     return made;
@@ -79,8 +85,7 @@ public:
   }
 
 private:
-  friend class options;
-  friend class database;
+  friend teak_encryption detail::raw(const encryption &encryption) noexcept;
 
   enum class source { other, key_file, key_env, passphrase_file };
 
@@ -91,19 +96,26 @@ private:
     made.name_ = std::move(name);
     return made;
   }
-  /// In the form of C. It lives as long as this object.
-  [[nodiscard]] teak_encryption raw() const noexcept {
-    teak_encryption raw = raw_;
-    if (source_ == source::key_file) raw.key_file = name_.c_str();
-    if (source_ == source::key_env) raw.key_env = name_.c_str();
-    if (source_ == source::passphrase_file) raw.passphrase_file = name_.c_str();
-    return raw;
-  }
 
   teak_encryption raw_ = {};
   source source_ = source::other;
   std::string name_;
 };
+
+namespace detail {
+
+/// In the form of C. It lives as long as its argument.
+inline teak_encryption raw(const encryption &encryption) noexcept {
+  using source = teak::encryption::source;
+  teak_encryption raw = encryption.raw_;
+  const char *name = encryption.name_.c_str();
+  if (encryption.source_ == source::key_file) raw.key_file = name;
+  if (encryption.source_ == source::key_env) raw.key_env = name;
+  if (encryption.source_ == source::passphrase_file) raw.passphrase_file = name;
+  return raw;
+}
+
+} // namespace detail
 
 } // namespace TEAK_WAY
 } // namespace teak

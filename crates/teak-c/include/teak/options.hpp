@@ -245,7 +245,7 @@ private:
     raw.lock_file = lock_file_ ? lock_file_->c_str() : nullptr;
     teak_encryption encryption = {};
     if (encryption_) {
-      encryption = encryption_->raw();
+      encryption = detail::raw(*encryption_);
       raw.encryption = &encryption;
     }
     return use(raw);
@@ -319,6 +319,11 @@ public:
     comparisons_.add(std::move(name), compare);
     return *this;
   }
+  /// The key of an encrypted database, which the new one gets, too.
+  salvage_options &encryption(teak::encryption encryption) {
+    encryption_ = std::move(encryption);
+    return *this;
+  }
   /// Calls a function with a line of text for each thing that was saved or lost. The function
   /// throws nothing.
   salvage_options &each_line(std::function<void(std::string_view line)> tell) {
@@ -353,6 +358,7 @@ private:
   std::function<void(std::string_view line)> line_;
   std::function<step(std::uint64_t done, std::uint64_t total)> progress_;
   detail::comparisons comparisons_;
+  std::optional<teak::encryption> encryption_;
 };
 
 /// The options for creating a table with one value per key. Fields that are not set have the

@@ -147,11 +147,13 @@ static void copies(const char *directory) {
   teak_db db;
   create_encrypted(path, &key, TEAK_CIPHER_XCHACHA20_POLY1305);
   check(open_with(path, &key, &db));
-  refused(teak_db_backup_compact(db, plain, NULL, NULL, &error), TEAK_INVALID_ARGUMENT);
+  const char *same = path_of(directory, "same.teak");
+  check(teak_db_backup_compact(db, same, NULL, NULL, &error));
   check(teak_db_backup_compact_encrypted(db, plain, NULL, NULL, NULL, &error));
   check(teak_db_backup_compact_encrypted(db, other, &new_key, NULL, NULL, &error));
   check(teak_db_close(db, &error));
   assert(is_in_clear(plain) && !is_in_clear(other));
+  reads(same, &key, TEAK_CIPHER_XCHACHA20_POLY1305);
   reads(plain, NULL, TEAK_CIPHER_NONE);
   reads(other, &new_key, TEAK_CIPHER_XCHACHA20_POLY1305);
   db = open_at(plain);
@@ -160,10 +162,40 @@ static void copies(const char *directory) {
   reads(again, &new_key, TEAK_CIPHER_AES_256_GCM);
 }
 
+static void backups(const char *directory) {
+  const char *path = path_of(directory, "backed.teak"), *full = path_of(directory, "full.teak");
+  const char *restored = path_of(directory, "restored.teak"), *saved = path_of(directory, "saved.teak");
+  unsigned char bytes[TEAK_KEY_LEN] = {1};
+  teak_encryption key = {.size = sizeof key, .key = {bytes, sizeof bytes}};
+  teak_db db;
+  create_encrypted(path, &key, TEAK_CIPHER_AES_256_GCM);
+  check(open_with(path, &key, &db));
+  check(teak_db_backup(db, full, NULL, NULL, &error));
+  check(teak_db_close(db, &error));
+  assert(!is_in_clear(full));
+  refused(teak_restore(full, NULL, 0, restored, NULL, NULL, NULL, &error), TEAK_KEY_NEEDED);
+  check(teak_restore_encrypted(full, NULL, 0, restored, &key, NULL, NULL, NULL, &error));
+  reads(restored, &key, TEAK_CIPHER_AES_256_GCM);
+  unsigned char others[TEAK_KEY_LEN] = {9};
+  teak_encryption next = {.size = sizeof next, .key = {others, sizeof others}};
+  check(open_with(restored, &key, &db));
+  check(teak_db_change_key(db, &next, &error));
+  check(teak_db_close(db, &error));
+  refused(open_with(restored, &key, &db), TEAK_WRONG_KEY);
+  reads(restored, &next, TEAK_CIPHER_AES_256_GCM);
+  refused(teak_salvage(path, saved, NULL, NULL, &error), TEAK_KEY_NEEDED);
+  teak_salvage_options options = {.size = sizeof options, .encryption = &key};
+  teak_salvage_report report = {.size = sizeof report};
+  check(teak_salvage(path, saved, &options, &report, &error));
+  assert(report.is_complete == 1 && !is_in_clear(saved));
+  reads(saved, &key, TEAK_CIPHER_AES_256_GCM);
+}
+
 int main(int argc, char **argv) {
   assert(argc == 2);
   sources(argv[1]);
   refusals(argv[1]);
   copies(argv[1]);
+  backups(argv[1]);
   return 0;
 }

@@ -1,6 +1,7 @@
 // Keys from each source, ciphers, wrong keys, and copies with another key or none.
 #include "common.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -25,7 +26,7 @@ static teak::cipher cipher_of(const teak::database &db) {
 
 static bool reads(const teak::database &db, teak::cipher cipher) {
   const teak::read_txn txn = db.begin_read();
-  const std::optional<teak::bytes_view> value = txn.open_table("words").get(txn, "key");
+  const std::optional<teak::bytes_view> value = txn.open_table("words").value().get(txn, "key");
   return value && value->text() == "value" && cipher_of(db) == cipher;
 }
 
@@ -80,14 +81,30 @@ static void copies(const std::string &directory) {
   const teak::database db = open(directory + "/x.teak", teak::encryption::key_file(directory + "/x.key"));
   const std::string plain = directory + "/copy.teak", other = directory + "/other.teak";
   const key_bytes key = {7};
-  assert(refuses<teak::invalid_argument>([&] {
-    db.backup_compact(plain);
-    return 0;
-  }));
+  const std::string same = directory + "/same.teak";
+  db.backup_compact(same);
+  assert(reads(open(same, teak::encryption::key_file(directory + "/x.key")), teak::cipher::xchacha20_poly1305));
   db.backup_compact_decrypted(plain);
   db.backup_compact_encrypted(other, teak::encryption::key(key).cipher(teak::cipher::aes_256_gcm));
   assert(reads(teak::database::open(plain), teak::cipher::none));
   assert(reads(open(other, teak::encryption::key(key)), teak::cipher::aes_256_gcm));
+}
+
+static void backups(const std::string &directory) {
+  const auto key = teak::encryption::key_file(directory + "/x.key");
+  const std::string full = directory + "/full.teak", restored = directory + "/restored.teak";
+  open(directory + "/x.teak", key).backup(full);
+  assert(refuses<teak::key_needed>([&] { return teak::restore(full, {}, restored); }));
+  assert(teak::restore(full, {}, restored, key).damages == 0);
+  assert(reads(open(restored, key), teak::cipher::xchacha20_poly1305));
+  const key_bytes next = {9};
+  open(restored, key).change_key(teak::encryption::key(next));
+  assert(refuses<teak::wrong_key>([&] { return open(restored, key); }));
+  assert(reads(open(restored, teak::encryption::key(next)), teak::cipher::xchacha20_poly1305));
+  const std::string saved = directory + "/saved.teak";
+  assert(refuses<teak::key_needed>([&] { return teak::salvage(full, saved); }));
+  assert(teak::salvage(full, saved, teak::salvage_options().encryption(key))->is_complete == 1);
+  assert(reads(open(saved, key), teak::cipher::xchacha20_poly1305));
 }
 
 int main(int argc, char **argv) {
@@ -95,4 +112,5 @@ int main(int argc, char **argv) {
   sources(argv[1]);
   refusals(argv[1]);
   copies(argv[1]);
+  backups(argv[1]);
 }

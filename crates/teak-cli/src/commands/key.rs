@@ -37,7 +37,7 @@ pub(crate) struct KeyCommandArguments {
 enum KeyAction {
     /// Write a new random key to a new file
     Create(CreateKeyArguments),
-    /// Change the key of a database that no other process has open. Its pages stay as they are
+    /// Change the key of a database that no other process has open
     Change(ChangeKeyArguments),
 }
 

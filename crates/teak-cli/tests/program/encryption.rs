@@ -57,12 +57,12 @@ fn value(dir: &TestDir, database: &str, key: &[&str]) -> String {
 #[test]
 fn a_created_key_is_private_and_never_replaced() {
     let dir = TestDir::new();
-    let told = dir.succeed(&["key", "create", "a.key"]);
+    let report = dir.succeed(&["key", "create", "a.key"]);
     let key = dir.read("a.key");
     let digits = key.strip_suffix('\n').expect("a line");
     assert_eq!(digits.len(), 64);
     assert!(digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-    assert!(!told.contains(digits), "{told}");
+    assert!(!report.contains(digits), "{report}");
     let mode = fs::metadata(dir.path("a.key"))
         .expect("a file")
         .permissions();

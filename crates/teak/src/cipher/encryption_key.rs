@@ -108,7 +108,8 @@ impl EncryptionKey {
         Self::of(KeySource::Passphrase(Zeroizing::new(passphrase.into())))
     }
 
-    /// Reads a passphrase from a file of at most 4,096 bytes. A line break at its end does not count.
+    /// Reads a passphrase from a file of at most 4,096 bytes. A line break at its end does not
+    /// count.
     ///
     /// On Unix only the owner may have access to the file. If root owns it, its group may read it.
     ///

@@ -45,8 +45,8 @@ impl Options {
     /// Sets how much memory the decrypted pages of an encrypted database take in this process; 256
     /// MiB by default. The [`encryption_key`](Options::encryption_key) has to be given before.
     ///
-    /// The limit is not strict. What a transaction has read stays in memory until it ends, because
-    /// its slices are borrowed from there.
+    /// The limit is not strict. Pages that a transaction has read stay in memory until it ends,
+    /// because its slices are borrowed from there.
     #[cfg(feature = "encryption")]
     pub fn decrypted_cache_bytes(mut self, bytes: u64) -> Self {
         if let Some(encryption) = &mut self.settings.encryption {

@@ -210,7 +210,10 @@ impl ReadTxn {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        self.copy_dense_named(self.own_encryption(), target.as_ref(), progress)
+        let own = self.engine().file.encryption();
+        let mapping = &self.snapshot()?.mapping;
+        let own = own.map(|own| own.for_copy_of(mapping));
+        self.copy_dense_named(own, target.as_ref(), progress)
     }
 
     /// Writes a dense copy, like [`ReadTxn::copy_dense`], that is encrypted with the key of
@@ -248,19 +251,6 @@ impl ReadTxn {
         restrict(&unfinished.path(), &sources).map_err(|error| error.at(target))?;
         name(&unfinished.path(), target)?;
         Ok(copied)
-    }
-
-    /// The key and the cipher of the database.
-    fn own_encryption(&self) -> Option<EncryptionSettings> {
-        let file = &self.engine().file;
-        let own = file.encryption();
-        #[cfg(feature = "encryption")]
-        let own = own.map(|own| EncryptionSettings {
-            // The options may have named another one.
-            cipher: file.cipher().unwrap_or(own.cipher),
-            ..own
-        });
-        own
     }
 
     fn copy_dense_to(

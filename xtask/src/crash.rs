@@ -14,6 +14,7 @@ mod during_flush;
 mod episode;
 mod history;
 mod images;
+mod prepared;
 mod process_pool;
 mod process_steps;
 mod records;

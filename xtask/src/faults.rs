@@ -5,6 +5,7 @@
 
 mod cases;
 mod crash_checks;
+mod endings;
 mod episode;
 mod model;
 mod outcome;

@@ -130,6 +130,7 @@ fn header(directory: &Path) -> Result<String> {
         "teak_giving",
         "teak_reader_choice",
         "teak_compact_obstacle",
+        "teak_expiry_kind",
     ]
     .map(str::to_owned)
     .to_vec();

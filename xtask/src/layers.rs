@@ -140,6 +140,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("commit/pipeline/build_record.rs", "write"),
     ("commit/pipeline/defer.rs", "write"),
     ("commit/pipeline/journal.rs", "write"),
+    ("commit/pipeline/prepare.rs", "write"),
     ("commit/pipeline/space.rs", "write"),
     ("commit/pipeline/space.rs", "maintain"),
     // The lock is kept as long as this process has commits in memory that no other process can

@@ -70,6 +70,9 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
     let soonest = match error {
         Planted::EntryOfOld => Some("crash --images 4000 --seed 4 --workload shared"),
         Planted::EntryOfOwn => Some("crash --images 12000 --seed 2"),
+        Planted::FreePrepared | Planted::AdmitWriters => {
+            Some("crash --images 12000 --seed 5 --workload named")
+        }
         Planted::FreeAcknowledged | Planted::PunchPending => {
             Some("crash --images 6000 --seed 3 --workload flush")
         }

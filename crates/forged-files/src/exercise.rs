@@ -8,6 +8,7 @@ mod changes;
 mod collector;
 mod copies;
 mod cursors;
+mod expiring;
 mod pairs;
 mod reads;
 mod states;

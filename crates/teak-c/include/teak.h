@@ -45,6 +45,11 @@ extern "C" {
 #define TEAK_MESSAGE_LEN 1024
 
 /**
+ * The expiry of a record that never expires, where C gets it as a number.
+ */
+#define TEAK_NEVER_EXPIRES UINT64_MAX
+
+/**
  * journal_bytes of teak_options: commits use no journal.
  */
 #define TEAK_NO_JOURNAL UINT64_MAX
@@ -246,6 +251,13 @@ typedef enum {
    * A key was given for a database that is not encrypted.
    */
   TEAK_NOT_ENCRYPTED = 66,
+   * A transaction is prepared: nothing else can be written until it is decided.
+   */
+  TEAK_TRANSACTION_PREPARED = 67,
+  /**
+   * No prepared transaction has this name.
+   */
+  TEAK_PREPARED_NOT_FOUND = 68,
 } teak_code;
 
 /**
@@ -748,6 +760,28 @@ typedef enum {
    */
   TEAK_COMPACT_OTHER = 6,
 } teak_compact_obstacle;
+
+/**
+ * How a teak_expiry says when a record expires.
+ */
+typedef enum {
+  /**
+   * After the time to live of the table, if it has one; otherwise never.
+   */
+  TEAK_EXPIRY_DEFAULT = 0,
+  /**
+   * Never.
+   */
+  TEAK_EXPIRY_NEVER = 1,
+  /**
+   * So many milliseconds after the moment of the transaction.
+   */
+  TEAK_EXPIRY_AFTER = 2,
+  /**
+   * So many milliseconds after 1970 (UTC).
+   */
+  TEAK_EXPIRY_AT = 3,
+} teak_expiry_kind;
 
 /**
  * A position among the records of a table. A cursor belongs to no transaction: each call names the
@@ -1324,6 +1358,121 @@ typedef struct {
 } teak_ticket;
 
 /**
+ * A table whose records expire: a number that is valid while its database is open.
+ */
+typedef struct {
+  /**
+   * Zero for none.
+   */
+  uint64_t number;
+} teak_expiring_table;
+
+/**
+ * The time to live and the limits of a table whose records expire. All zero for none.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_expiry_options).
+   */
+  size_t size;
+  /**
+   * How long records live that are inserted without an expiry of their own, in milliseconds; 0
+   * for ever.
+   */
+  uint64_t ttl_ms;
+  /**
+   * The most records; the oldest ones above are removed. 0 for no limit.
+   */
+  uint64_t max_records;
+  /**
+   * The most bytes of keys and values; the oldest records above are removed. 0 for no limit.
+   */
+  uint64_t max_bytes;
+} teak_expiry_options;
+
+/**
+ * When a record expires. All zero for the time to live of the table.
+ */
+typedef struct {
+  /**
+   * A teak_expiry_kind.
+   */
+  uint32_t kind;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
+  /**
+   * Milliseconds, for the last two kinds.
+   */
+  uint64_t ms;
+} teak_expiry;
+
+/**
+ * Counts and settings of a table whose records expire.
+ */
+typedef struct {
+  /**
+   * sizeof(teak_expiry_stat).
+   */
+  size_t size;
+  /**
+   * Records that have not expired.
+   */
+  uint64_t records;
+  /**
+   * Records that have expired and are not removed yet.
+   */
+  uint64_t expired;
+  /**
+   * Bytes of all keys and values, of expired records too.
+   */
+  uint64_t bytes;
+  /**
+   * Records that were removed because they had expired.
+   */
+  uint64_t removed_expired;
+  /**
+   * Records that were removed because the table was above its limits.
+   */
+  uint64_t removed_oldest;
+  /**
+   * When the next record expires, in milliseconds since 1970; TEAK_NEVER_EXPIRES if none does.
+   */
+  uint64_t next_expiry_ms;
+  /**
+   * As in teak_expiry_options.
+   */
+  uint64_t ttl_ms;
+  /**
+   * As in teak_expiry_options.
+   */
+  uint64_t max_records;
+  /**
+   * As in teak_expiry_options.
+   */
+  uint64_t max_bytes;
+} teak_expiry_stat;
+
+/**
+ * A bound of a range. All zero for no bound.
+ */
+typedef struct {
+  /**
+   * A teak_bound_kind.
+   */
+  uint32_t kind;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
+  /**
+   * The key.
+   */
+  teak_slice key;
+} teak_bound;
+
+/**
  * Counts since the database was opened, for this process. A transaction is counted when it
  * commits.
  */
@@ -1380,6 +1529,14 @@ typedef struct {
    * Values that were written to pages of their own.
    */
   uint64_t large_values;
+  /**
+   * Records that were removed because they had expired.
+   */
+  uint64_t expired_records;
+  /**
+   * Records that were removed because they were the oldest of a table above its limits.
+   */
+  uint64_t evicted_records;
 } teak_metrics;
 
 /**
@@ -1558,24 +1715,6 @@ typedef struct {
 } teak_bulk_options;
 
 /**
- * A bound of a range. All zero for no bound.
- */
-typedef struct {
-  /**
-   * A teak_bound_kind.
-   */
-  uint32_t kind;
-  /**
-   * Zero.
-   */
-  uint32_t reserved;
-  /**
-   * The key.
-   */
-  teak_slice key;
-} teak_bound;
-
-/**
  * A function that is called from time to time during a long operation, with the work done and the
  * total. A result other than 0 ends the operation.
  */
@@ -1747,6 +1886,33 @@ typedef struct {
 } teak_parked;
 
 /**
+ * A prepared transaction, as teak_prepared_each reports it.
+ */
+typedef struct {
+  /**
+   * Its name.
+   */
+  teak_slice name;
+  /**
+   * Its number.
+   */
+  uint64_t transaction;
+  /**
+   * When it was prepared, in microseconds since the beginning of 1970.
+   */
+  uint64_t time_us;
+  /**
+   * Pages that it wrote.
+   */
+  uint64_t changed_pages;
+} teak_prepared;
+
+/**
+ * A function that is called for each prepared transaction. A result other than 0 ends the walk.
+ */
+typedef int (*teak_prepared_function)(void *user, const teak_prepared *prepared);
+
+/**
  * A function that is called for each line of a text, in UTF-8. A result other than 0 ends the
  * calls.
  */
@@ -1827,6 +1993,10 @@ typedef struct {
    * Named snapshots, of which none is saved.
    */
   uint64_t lost_snapshots;
+  /**
+   * Prepared transactions, of which none is saved.
+   */
+  uint64_t lost_prepared;
 } teak_salvage_report;
 
 /**
@@ -1857,8 +2027,8 @@ typedef struct {
 typedef int (*teak_snapshot_function)(void *user, const teak_snapshot *snapshot);
 
 /**
- * A function that is called for each table, with its name, and 1 if a key has several values or 0
- * if not. A result other than 0 ends the walk.
+ * A function that is called for each table, with its name, and 1 if a key has several values, 2 if
+ * its records expire, or 0. A result other than 0 ends the walk.
  */
 typedef int32_t (*teak_table_function)(void *user, teak_slice name, uint32_t several_values);
 
@@ -2379,6 +2549,164 @@ teak_code teak_db_ticket(teak_db db, uint64_t transaction, teak_ticket *ticket, 
  * Empty for rare ones. The string lives as long as the library.
  */
 teak_slice teak_remedy(int32_t system_code);
+
+/**
+ * Opens a table whose records expire. Returns TEAK_NONE if no table has that name.
+ *
+ * Threads: any. Lives: as teak_table_open.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_TABLE_MISMATCH, TEAK_CORRUPTED,
+ * TEAK_SNAPSHOT_LOST, TEAK_FORKED.
+ */
+teak_code teak_expiring_open(teak_txn txn, teak_slice name, teak_expiring_table *table, teak_error *error);
+
+/**
+ * Opens a table whose records expire, or creates it if no table has that name. `options` may be
+ * NULL. Those of a table that exists do not change.
+ *
+ * Threads: any, while no other call uses the transaction. Lives: as teak_table_open.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_TABLE_MISMATCH for a table
+ * of another kind; TEAK_KEY_TOO_LONG (of the name), TEAK_INVALID_ARGUMENT,
+ * TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+ *
+ * ```c
+ * teak_expiry_options options = {.size = sizeof options, .ttl_ms = 3600 * 1000};
+ * teak_txn txn;
+ * teak_expiring_table sessions;
+ * teak_expiry minute = {.kind = TEAK_EXPIRY_AFTER, .ms = 60 * 1000};
+ * teak_expiry past = {.kind = TEAK_EXPIRY_AT, .ms = 1};
+ * teak_slice value;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_expiring_create(txn, teak_text("sessions"), &options, &sessions, &error));
+ * check(teak_expiring_insert(txn, sessions, teak_text("a"), teak_text("Ada"), minute, &error));
+ * check(teak_expiring_insert(txn, sessions, teak_text("b"), teak_text("Bob"), past, &error));
+ * check(teak_expiring_get(txn, sessions, teak_text("a"), &value, NULL, &error));
+ * assert(value.len == 3);
+ * assert(teak_expiring_get(txn, sessions, teak_text("b"), &value, NULL, &error) == TEAK_NONE);
+ * check(teak_txn_end(txn, &error));
+ * ```
+ */
+teak_code teak_expiring_create(teak_txn txn,
+                               teak_slice name,
+                               const teak_expiry_options *options,
+                               teak_expiring_table *table,
+                               teak_error *error);
+
+/**
+ * Finds the value of a key. Returns TEAK_NONE and an empty value if there is no such record, or if
+ * it has expired. `expires_ms` may be NULL; otherwise it gets the time at which the record
+ * expires, in milliseconds since 1970, or TEAK_NEVER_EXPIRES.
+ *
+ * Threads, lives, errors: as teak_get.
+ */
+teak_code teak_expiring_get(teak_txn txn,
+                            teak_expiring_table table,
+                            teak_slice key,
+                            teak_slice *value,
+                            uint64_t *expires_ms,
+                            teak_error *error);
+
+/**
+ * Inserts a record, or replaces it.
+ *
+ * Threads: any, while no other call uses the transaction.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION, TEAK_WRONG_DATABASE,
+ * TEAK_TABLE_NOT_FOUND, TEAK_TABLE_MISMATCH, TEAK_KEY_TOO_LONG, TEAK_INVALID_ARGUMENT,
+ * TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_CORRUPTED, TEAK_IO.
+ */
+teak_code teak_expiring_insert(teak_txn txn,
+                               teak_expiring_table table,
+                               teak_slice key,
+                               teak_slice value,
+                               teak_expiry expiry,
+                               teak_error *error);
+
+/**
+ * Inserts a record. Returns TEAK_NONE and changes nothing if there is one with this key that has
+ * not expired.
+ *
+ * Threads, errors: as teak_expiring_insert.
+ */
+teak_code teak_expiring_insert_new(teak_txn txn,
+                                   teak_expiring_table table,
+                                   teak_slice key,
+                                   teak_slice value,
+                                   teak_expiry expiry,
+                                   teak_error *error);
+
+/**
+ * Changes when a record expires. Returns TEAK_NONE if there is none that has not expired. Its
+ * value is written again.
+ *
+ * Threads, errors: as teak_expiring_insert.
+ */
+teak_code teak_expiring_set_expiry(teak_txn txn,
+                                   teak_expiring_table table,
+                                   teak_slice key,
+                                   teak_expiry expiry,
+                                   teak_error *error);
+
+/**
+ * Removes a record. Returns TEAK_NONE if there is none that has not expired.
+ *
+ * Threads, errors: as teak_expiring_insert.
+ */
+teak_code teak_expiring_remove(teak_txn txn, teak_expiring_table table, teak_slice key, teak_error *error);
+
+/**
+ * Removes up to `limit` expired records, those that expired first. `removed` may be NULL; it gets
+ * their number. Commits remove a few, too.
+ *
+ * Threads, errors: as teak_expiring_insert.
+ */
+teak_code teak_expiring_remove_expired(teak_txn txn,
+                                       teak_expiring_table table,
+                                       uint64_t limit,
+                                       uint64_t *removed,
+                                       teak_error *error);
+
+/**
+ * Removes all records.
+ *
+ * Threads, errors: as teak_expiring_insert.
+ */
+teak_code teak_expiring_clear(teak_txn txn, teak_expiring_table table, teak_error *error);
+
+/**
+ * Changes the time to live of records that are inserted from now on, and the limits. Removes the
+ * oldest records above the limits. The first limits take time in proportion to the records.
+ *
+ * Threads, errors: as teak_expiring_insert.
+ */
+teak_code teak_expiring_set_options(teak_txn txn,
+                                    teak_expiring_table table,
+                                    const teak_expiry_options *options,
+                                    teak_error *error);
+
+/**
+ * Stores counts and settings. Takes a few descents.
+ *
+ * Threads, errors: as teak_get.
+ */
+teak_code teak_expiring_stat(teak_txn txn, teak_expiring_table table, teak_expiry_stat *stat, teak_error *error);
+
+/**
+ * Calls a function for each record of a range of keys that has not expired, in key order. Returns
+ * TEAK_NONE when no records are left, and TEAK_OK if the function ended the walk by returning
+ * another number than 0. The function may read with the same transaction.
+ *
+ * Threads, errors: as teak_get; TEAK_INVALID_ARGUMENT. Lives: the function's arguments until it
+ * returns.
+ */
+teak_code teak_expiring_each(teak_txn txn,
+                             teak_expiring_table table,
+                             teak_bound low,
+                             teak_bound high,
+                             teak_record_function each,
+                             void *user,
+                             teak_error *error);
 
 /**
  * Copies the value of a key to `buffer`, which has room for `room` bytes, and stores its length in
@@ -3256,6 +3584,70 @@ teak_code teak_parked_resume(teak_parked parked, teak_txn *txn, teak_error *erro
  * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY.
  */
 teak_code teak_parked_end(teak_parked parked, teak_error *error);
+
+/**
+ * Makes the changes of a transaction durable under a name, without committing them. Readers see
+ * them after teak_prepared_commit, and teak_prepared_roll_back undoes them; either is possible in
+ * any process, also after a crash. Until then no other transaction begins to write. The
+ * transaction ends. Stores its number in `id`, unless that is NULL.
+ *
+ * Threads: any, while no other call uses the transaction. The handle ends even if there is an
+ * error, except with the first three.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_WRONG_TRANSACTION; TEAK_INVALID_ARGUMENT for a name
+ * of none or more than 255 bytes, and for a transaction that creates or drops a named snapshot or
+ * sets the geometry; TEAK_TRANSACTION_BROKEN, TEAK_FULL, TEAK_IO, TEAK_CORRUPTED: nothing is
+ * prepared; TEAK_POISONED and TEAK_IO of a flush: teak_prepared_each tells when the database is
+ * opened again.
+ *
+ * ```c
+ * teak_txn txn;
+ * check(teak_txn_begin_write(db, &txn, &error));
+ * check(teak_txn_prepare(txn, teak_text("transfer 7"), NULL, &error));
+ * // When all others are prepared, too:
+ * check(teak_prepared_commit(db, teak_text("transfer 7"), NULL, &error));
+ * ```
+ */
+teak_code teak_txn_prepare(teak_txn txn, teak_slice name, uint64_t *id, teak_error *error);
+
+/**
+ * Commits a prepared transaction. Stores the number of the commit in `id`, unless that is NULL.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY; TEAK_PREPARED_NOT_FOUND if none has that name, or not
+ * any more; TEAK_READ_ONLY, TEAK_FORKED; TEAK_FULL, TEAK_IO, TEAK_CORRUPTED: it stays prepared;
+ * TEAK_POISONED and TEAK_IO of a flush: teak_prepared_each tells when the database is opened
+ * again.
+ */
+teak_code teak_prepared_commit(teak_db db, teak_slice name, uint64_t *id, teak_error *error);
+
+/**
+ * Undoes a prepared transaction. Stores the number of the commit that undoes it in `id`, unless
+ * that is NULL.
+ *
+ * Threads, errors: as teak_prepared_commit.
+ */
+teak_code teak_prepared_roll_back(teak_db db, teak_slice name, uint64_t *id, teak_error *error);
+
+/**
+ * Begins to read the state that a prepared transaction would make visible. Returns TEAK_NONE if
+ * none has that name.
+ *
+ * Threads, lives, errors: as teak_txn_begin_read; TEAK_CORRUPTED.
+ */
+teak_code teak_prepared_open(teak_db db, teak_slice name, teak_txn *txn, teak_error *error);
+
+/**
+ * Calls a function for each prepared transaction, of which there is at most one. Returns TEAK_NONE
+ * if the function ended the walk. A program that prepares transactions calls this when it starts,
+ * before it writes.
+ *
+ * Threads: any. Lives: the function's arguments until it returns.
+ *
+ * Errors: TEAK_INVALID_HANDLE, TEAK_BUSY, TEAK_INVALID_ARGUMENT, TEAK_CORRUPTED, TEAK_FORKED.
+ */
+teak_code teak_prepared_each(teak_db db, teak_prepared_function each, void *user, teak_error *error);
 
 /**
  * Counts the records of a range of keys, or the pairs if keys have several values. In a counted

@@ -13,5 +13,6 @@
 #define TEAK_HPP
 
 #include <teak/database.hpp>
+#include <teak/expiring.hpp>
 
 #endif // TEAK_HPP

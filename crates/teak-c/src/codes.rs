@@ -102,6 +102,10 @@ pub enum teak_code {
     TEAK_KEY_NEEDED = 65,
     /// A key was given for a database that is not encrypted.
     TEAK_NOT_ENCRYPTED = 66,
+    /// A transaction is prepared: nothing else can be written until it is decided.
+    TEAK_TRANSACTION_PREPARED = 67,
+    /// No prepared transaction has this name.
+    TEAK_PREPARED_NOT_FOUND = 68,
 }
 
 impl teak_code {
@@ -153,11 +157,13 @@ impl teak_code {
             Self::TEAK_KEY_UNAVAILABLE => c"there is no key for the database",
             Self::TEAK_KEY_NEEDED => c"the database is encrypted",
             Self::TEAK_NOT_ENCRYPTED => c"the database is not encrypted",
+            Self::TEAK_TRANSACTION_PREPARED => c"a prepared transaction is to be decided first",
+            Self::TEAK_PREPARED_NOT_FOUND => c"there is no such prepared transaction",
         }
     }
 
     /// All codes.
-    const ALL: [Self; 45] = [
+    const ALL: [Self; 47] = [
         Self::TEAK_OK,
         Self::TEAK_NONE,
         Self::TEAK_INVALID_HANDLE,
@@ -203,6 +209,8 @@ impl teak_code {
         Self::TEAK_KEY_UNAVAILABLE,
         Self::TEAK_KEY_NEEDED,
         Self::TEAK_NOT_ENCRYPTED,
+        Self::TEAK_TRANSACTION_PREPARED,
+        Self::TEAK_PREPARED_NOT_FOUND,
     ];
 }
 

@@ -168,6 +168,8 @@ impl From<Error> for Failure {
             }
             Error::SnapshotNotFound(_) => C::TEAK_SNAPSHOT_NOT_FOUND,
             Error::SnapshotExists(_) => C::TEAK_SNAPSHOT_EXISTS,
+            Error::TransactionPrepared { .. } => C::TEAK_TRANSACTION_PREPARED,
+            Error::PreparedNotFound(_) => C::TEAK_PREPARED_NOT_FOUND,
             Error::HeldByReader {
                 process,
                 thread,

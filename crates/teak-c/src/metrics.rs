@@ -41,6 +41,14 @@ pub struct teak_metrics {
     pub merges: u64,
     /// Values that were written to pages of their own.
     pub large_values: u64,
+    /// Pages of an encrypted database that were decrypted.
+    pub decrypted_pages: u64,
+    /// Of these, the pages whose memory was given back.
+    pub evicted_pages: u64,
+    /// Records that were removed because they had expired.
+    pub expired_records: u64,
+    /// Records that were removed because they were the oldest of a table above its limits.
+    pub evicted_records: u64,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
@@ -64,6 +72,10 @@ impl From<Metrics> for teak_metrics {
             splits: metrics.splits,
             merges: metrics.merges,
             large_values: metrics.large_values,
+            decrypted_pages: metrics.decrypted_pages,
+            evicted_pages: metrics.evicted_pages,
+            expired_records: metrics.expired_records,
+            evicted_records: metrics.evicted_records,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! State that the handles of one opening of a database share: its tables, and the current writer.
 
-use crate::{failure::Failure, options::Comparisons};
+use crate::{expiry::RawExpiringTable, failure::Failure, options::Comparisons};
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
@@ -14,6 +14,8 @@ use teak::{MultiTable, Table, codec::Raw};
 /// table.
 const TABLE_BITS: u32 = 24;
 const KIND: u64 = 4 << 60;
+/// The mark of tables whose records expire.
+const EXPIRING_KIND: u64 = 5 << 60;
 /// The length of the first array of tables. Each further array is twice as long.
 const FIRST_LEN: usize = 16;
 const ARRAYS: usize = 21;
@@ -31,6 +33,8 @@ pub(crate) struct OpenDatabase {
     pub(crate) comparisons: Comparisons,
     tables: [OnceLock<Box<[OnceLock<TableHandle>]>>; ARRAYS],
     numbers: Mutex<HashMap<(Vec<u8>, bool), usize>>,
+    /// Tables whose records expire, by their numbers.
+    expiring: Mutex<Vec<Arc<RawExpiringTable>>>,
     /// The number of write transactions whose end has not returned.
     writers: AtomicUsize,
     /// The thread that began the current write transaction; 0 if there is none.
@@ -60,6 +64,7 @@ impl OpenDatabase {
             comparisons,
             tables: [const { OnceLock::new() }; ARRAYS],
             numbers: Mutex::default(),
+            expiring: Mutex::default(),
             writers: AtomicUsize::new(0),
             writing_thread: AtomicU64::new(0),
         }
@@ -100,6 +105,39 @@ impl OpenDatabase {
             .get()
             .and_then(|array| array[offset].get());
         table.ok_or_else(|| Failure::invalid_handle("table", number))
+    }
+
+    /// The number of a table whose records expire, which is assigned on the first request.
+    pub(crate) fn number_of_expiring(&self, table: RawExpiringTable) -> Result<u64, Failure> {
+        let mut tables = self.expiring.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = tables.iter().position(|known| known.name() == table.name());
+        let number = known.unwrap_or(tables.len());
+        if number >> TABLE_BITS != 0 {
+            return Err(Failure::too_many("table"));
+        }
+        if known.is_none() {
+            tables.push(Arc::new(table));
+        }
+        Ok(self.expiring_start() | number as u64)
+    }
+
+    /// The table whose records expire of a number.
+    pub(crate) fn expiring_table(&self, number: u64) -> Result<Arc<RawExpiringTable>, Failure> {
+        if number >> TABLE_BITS != self.expiring_start() >> TABLE_BITS {
+            return Err(match number >> 60 == EXPIRING_KIND >> 60 {
+                true => Failure::wrong_database("table"),
+                false => Failure::invalid_handle("table", number),
+            });
+        }
+        let tables = self.expiring.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = tables.get((number & ((1 << TABLE_BITS) - 1)) as usize);
+        let table = table.ok_or_else(|| Failure::invalid_handle("table", number));
+        table.map(Arc::clone)
+    }
+
+    /// The number of the first table whose records expire.
+    fn expiring_start(&self) -> u64 {
+        (self.number << TABLE_BITS) - KIND + EXPIRING_KIND
     }
 
     /// Refuses to wait for a write transaction that this thread has begun itself.

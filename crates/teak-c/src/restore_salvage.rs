@@ -203,6 +203,8 @@ pub struct teak_salvage_report {
     pub unsaved_tables: u64,
     /// Named snapshots, of which none is saved.
     pub lost_snapshots: u64,
+    /// Prepared transactions, of which none is saved.
+    pub lost_prepared: u64,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
@@ -222,6 +224,7 @@ impl From<&SalvageReport> for teak_salvage_report {
             records_lost: report.tables.iter().map(|table| table.records_lost()).sum(),
             unsaved_tables: unsaved as u64,
             lost_snapshots: report.lost_snapshots.len() as u64,
+            lost_prepared: report.lost_prepared.len() as u64,
         }
     }
 }

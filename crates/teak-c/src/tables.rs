@@ -305,8 +305,8 @@ pub unsafe extern "C" fn teak_table_get_stat(
     }
 }
 
-/// A function that is called for each table, with its name, and 1 if a key has several values or 0
-/// if not. A result other than 0 ends the walk.
+/// A function that is called for each table, with its name, and 1 if a key has several values, 2 if
+/// its records expire, or 0. A result other than 0 ends the walk.
 pub type teak_table_function = Option<
     unsafe extern "C" fn(user: *mut std::ffi::c_void, name: teak_slice, several_values: u32) -> i32,
 >;
@@ -333,7 +333,11 @@ pub unsafe extern "C" fn teak_table_each(
             };
             let transaction = read(txn)?;
             for table in either!(transaction, txn => txn.tables())? {
-                let several = u32::from(table.options.is_multi());
+                let several = match (table.options.is_multi(), table.options.expiring) {
+                    (true, _) => 1,
+                    (false, true) => 2,
+                    (false, false) => 0,
+                };
                 if each(user, teak_slice::new(&table.name), several) != 0 {
                     return Ok(teak_code::TEAK_NONE);
                 }

@@ -105,6 +105,11 @@ fn walks() {
 }
 
 #[test]
+fn expiring() {
+    run_with_all_tools(&[of_tests("expiring.cpp")], &[]);
+}
+
+#[test]
 fn upkeep() {
     run_with_all_tools(&[of_tests("upkeep.cpp")], &[]);
 }

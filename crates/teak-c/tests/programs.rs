@@ -160,6 +160,11 @@ fn pairs() {
 }
 
 #[test]
+fn expiring() {
+    of_tests("expiring.c");
+}
+
+#[test]
 fn upkeep() {
     of_tests("upkeep.c");
 }

@@ -2,7 +2,7 @@
 
 use crate::commands::{
     backup, check, compact, completions, del, diff, dump, export, get, import, key, load, man,
-    page, put, readers, restore, salvage, scan, snapshot, stat, table, tables,
+    page, prepared, put, readers, restore, salvage, scan, snapshot, stat, table, tables,
 };
 use crate::encryption;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the key, table or snapshot does not exist
+  1  the key, table, snapshot or prepared transaction does not exist
   2  the command line is invalid
   3  the database is damaged
   4  the database is missing, in use, or not a database
@@ -62,6 +62,7 @@ enum Command {
     Stat(stat::StatArguments),
     Readers(readers::ReadersArguments),
     Snapshot(snapshot::SnapshotArguments),
+    Prepared(prepared::PreparedArguments),
     Diff(diff::DiffArguments),
     Backup(backup::BackupArguments),
     Restore(restore::RestoreArguments),
@@ -90,6 +91,7 @@ impl Command {
             | Self::Compact(_)
             | Self::Salvage(_) => true,
             Self::Snapshot(arguments) => arguments.is_change(),
+            Self::Prepared(arguments) => arguments.is_change(),
             _ => false,
         }
     }
@@ -128,6 +130,7 @@ impl Arguments {
             Command::Stat(arguments) => stat::run(&arguments, style),
             Command::Readers(arguments) => readers::run(&arguments, style),
             Command::Snapshot(arguments) => snapshot::run(&arguments, style),
+            Command::Prepared(arguments) => prepared::run(&arguments, style),
             Command::Diff(arguments) => diff::run(&arguments, style),
             Command::Backup(arguments) => backup::run(&arguments, style),
             Command::Restore(arguments) => restore::run(&arguments, style),

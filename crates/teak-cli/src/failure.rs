@@ -192,7 +192,9 @@ fn advice(error: &io::Error) -> String {
 fn engine_kind(error: &teak::Error) -> FailureKind {
     use teak::Error;
     match error {
-        Error::TableNotFound(_) | Error::SnapshotNotFound(_) => FailureKind::NotFound,
+        Error::TableNotFound(_) | Error::SnapshotNotFound(_) | Error::PreparedNotFound(_) => {
+            FailureKind::NotFound
+        }
         Error::InvalidArgument(_)
         | Error::Encode { .. }
         | Error::TableExists(_)
@@ -217,7 +219,8 @@ fn engine_kind(error: &teak::Error) -> FailureKind {
         | Error::NotEncrypted(_)
         | Error::NetworkFileSystem(_)
         | Error::TooManyReaders(_)
-        | Error::InUse(_) => FailureKind::Unavailable,
+        | Error::InUse(_)
+        | Error::TransactionPrepared { .. } => FailureKind::Unavailable,
         Error::NotSorted { .. } => FailureKind::MalformedInput,
         _ => FailureKind::Other,
     }

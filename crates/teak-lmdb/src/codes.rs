@@ -77,7 +77,9 @@ impl From<Error> for Code {
             | Error::KeyNeeded(_)
             | Error::NotEncrypted(_) => INVALID,
             Error::UnknownFormat { .. } | Error::EncryptionNotBuilt(_) => VERSION_MISMATCH,
-            Error::InUse(_) | Error::OptionsDiffer { .. } => libc::EBUSY,
+            Error::InUse(_) | Error::OptionsDiffer { .. } | Error::TransactionPrepared { .. } => {
+                libc::EBUSY
+            }
             Error::Corrupted { .. } | Error::Decode { .. } => CORRUPTED,
             Error::Poisoned { .. } | Error::LocksLost(_) | Error::Forked => PANIC,
             Error::NetworkFileSystem(_) => system::ON_NETWORK,

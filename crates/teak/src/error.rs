@@ -150,6 +150,14 @@ pub enum Error {
     SnapshotNotFound(String),
     /// A named snapshot has this name already.
     SnapshotExists(String),
+    /// A transaction is prepared, and nothing else can be written until it is committed or rolled
+    /// back.
+    TransactionPrepared {
+        /// The name of the prepared transaction.
+        name: String,
+    },
+    /// No prepared transaction has this name.
+    PreparedNotFound(String),
     /// A write transaction wanted space that is kept only for a reader of an old state, and the
     /// application decided not to grow the file.
     HeldByReader {

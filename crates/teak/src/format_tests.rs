@@ -8,7 +8,7 @@ mod space;
 
 use crate::{
     alloc::{ArrayRoot, FIRST_PAGE, PlacementPolicy, Space, SpaceChange, SpaceRoots},
-    btree::{TYPE_NAME_MAX, TreeKind, TreeRoot},
+    btree::{TYPE_NAME_MAX, TableClass, TreeKind, TreeRoot},
     page::{
         array::{self, Pointer},
         bitmap,
@@ -21,11 +21,12 @@ use crate::{
         leaf::{self, Leaf, LeafFormat, LocalChange},
         max_key_len,
         set::{self, Set},
+        stamp::{ExpirySettings, Stamp},
         value::{StoredValue, TREE_ROOT_LEN, VALUE_EXTENT_LEN, ValueExtent, ValueKind},
     },
     record::{
-        FORMAT_VERSION, Features, KNOWN_FEATURES, NAMED_SNAPSHOTS, Record, RecordMarks, SECTOR_LEN,
-        SLOT_COUNT, TABLE_KINDS, is_page_size,
+        FORMAT_VERSION, Features, KNOWN_FEATURES, NAMED_SNAPSHOTS, PREPARED_TRANSACTION, Record,
+        RecordMarks, SECTOR_LEN, SLOT_COUNT, TABLE_KINDS, is_page_size,
     },
     types::TypeNames,
     types::{Checksum, Extent, Geometry, PageNumber, TransactionId},
@@ -82,6 +83,8 @@ fn every_marked_table_has_a_test() {
         "table: tree flags",
         "table: set",
         "table: set of one size",
+        "table: stamp",
+        "table: expiry settings",
         "layout: fixed leaf",
         "table: array root",
         "layout: array node",
@@ -283,18 +286,52 @@ fn tree_root() {
 }
 
 #[test]
+fn stamps_and_settings_of_expiring_tables() {
+    let ((expires_ms, expiry), (number, number_bytes)) = (u64_of(1), u64_of(2));
+    let stamp = Stamp { expires_ms, number };
+    let documented = assemble(
+        "table: stamp",
+        &[("expiry", expiry), ("number", number_bytes)],
+    );
+    assert_eq!(stamp.join(&[]), documented);
+    let fields: Vec<_> = (1..=6).map(u64_of).collect();
+    let settings = ExpirySettings {
+        ttl_ms: fields[0].0,
+        max_records: fields[1].0,
+        max_bytes: fields[2].0,
+        removed_expired: fields[3].0,
+        removed_oldest: fields[4].0,
+        expired_until_ms: fields[5].0,
+    };
+    let documented = assemble(
+        "table: expiry settings",
+        &[
+            ("time to live", fields[0].1.clone()),
+            ("most records", fields[1].1.clone()),
+            ("most bytes", fields[2].1.clone()),
+            ("expired", fields[3].1.clone()),
+            ("evicted", fields[4].1.clone()),
+            ("expired until", fields[5].1.clone()),
+        ],
+    );
+    assert_eq!(settings.encode()[..], documented);
+}
+
+#[test]
 fn tree_flags() {
     type Change = fn(&mut TreeRoot);
-    let in_code: [(&str, Change); 7] = [
+    let in_code: [(&str, Change); 8] = [
         ("SHARE_PREFIXES", |root| root.share_prefixes = true),
         ("COUNTED", |root| root.counted = true),
         ("MULTI_VALUE", |root| {
-            root.kind.values = Some(KeyOrder::Bytes)
+            root.kind.class = TableClass::Multi;
+            root.kind.values = Some(KeyOrder::Bytes);
         }),
         ("FIXED", |root| root.kind.fixed = true),
         ("FIRST_DECIDES", |root| root.kind.first_decides = true),
         ("DROPPED", |root| root.kind.dropped = true),
         ("TYPED", |root| root.kind.typed = true),
+        ("EXPIRING", |root| root.kind.class = TableClass::Expiring),
     ];
     let flags_of = |change: Change| {
         let mut root = TreeRoot::new(KeyOrder::Bytes, false, false, 0);
@@ -334,6 +371,7 @@ fn comparison_names() {
     let both = TreeRoot {
         value_align_log2: 0,
         kind: TreeKind {
+            class: TableClass::Multi,
             values: Some(KeyOrder::Custom(&UNTAGGED)),
             ..TreeKind::default()
         },

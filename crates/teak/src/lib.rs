@@ -163,14 +163,15 @@ pub use api::{
     ChangeFeed, Changes, CheckProgress, CheckReport, CommitLatency, CompactObstacle,
     CompactOptions, CompactProgress, Create, Cursor, CursorEnds, Damage, Database, DatabaseInfo,
     DatabaseStat, DeleteScope, Deletion, DenseProgress, DetachedCursor, Difference, Differences,
-    Direction, Durability, Entry, Estimate, Event, FileInfo, InsertMode, Iter, KeyStep, Keys, Kind,
-    Limits, Loss, Marks, Metrics, Multi, MultiTable, MultiTableDef, Options, OwnedIter, PageUse,
-    PageVisit, ParkedReadTxn, Range, ReadAhead, ReadAt, ReadTxn, ReaderInfo, Recovery,
-    ResetReadTxn, RestoreProgress, SalvageProgress, SalvageReport, SalvagedTable, Savepoint,
-    SeekOp, SeekTarget, Sharing, Single, SlowReader, SlowReaderChoice, SnapshotInfo, Table,
-    TableChange, TableDef, TableInfo, TableOptions, TableStat, Ticket, Transaction, ValueGuard,
-    ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo, WriteOptions, WriteTxn, codec,
-    delete, inspect, limits, lock_file_of, restore, salvage,
+    Direction, Durability, Entry, Estimate, Event, ExpiringDifference, ExpiringDifferences,
+    ExpiringIter, ExpiringTable, Expiry, ExpiryOptions, ExpiryStat, FileInfo, InsertMode, Iter,
+    KeyStep, Keys, Kind, Limits, Loss, Marks, Metrics, Multi, MultiTable, MultiTableDef, Options,
+    OwnedIter, PageUse, PageVisit, ParkedReadTxn, PreparedInfo, Range, ReadAhead, ReadAt, ReadTxn,
+    ReaderInfo, Recovery, ResetReadTxn, RestoreProgress, SalvageProgress, SalvageReport,
+    SalvagedTable, Savepoint, SeekOp, SeekTarget, Sharing, Single, SlowReader, SlowReaderChoice,
+    SnapshotInfo, Table, TableChange, TableDef, TableInfo, TableOptions, TableStat, Ticket,
+    Transaction, ValueGuard, ValueSize, Values, Verification, WarmUp, Warmed, WriteInfo,
+    WriteOptions, WriteTxn, codec, delete, inspect, limits, lock_file_of, restore, salvage,
 };
 #[cfg(feature = "stream")]
 pub use api::{ChangeStream, RangeStream};

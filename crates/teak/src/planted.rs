@@ -64,6 +64,8 @@ errors! {
     FreeDropped "free-dropped" "Pages of a dropped named snapshot are reused before the drop is certain to survive a crash."
     DeferNamed "defer-named" "A commit that creates a named snapshot is deferred, so pages that only the snapshot uses are not written."
     VerifyNoNamed "verify-no-named" "Recovery does not verify named snapshots that may not be on the disk."
+    FreePrepared "free-prepared" "Pages of a prepared transaction are reused."
+    AdmitWriters "admit-writers" "Other transactions begin while one is prepared."
     ReviveNothing "revive-nothing" "Pages that a rollback to a named snapshot brings back still count as dead."
     FreeEarly "free-early" "Pages are reused one transaction too early."
     FreeOwn "free-own" "A page becomes free as soon as a transaction has copied it."

@@ -20,6 +20,8 @@ mod encryption;
 mod ephemeral;
 mod equal_bytes;
 mod events;
+mod expiry;
+mod expiry_model;
 #[cfg(unix)] // The tests truncate files that are mapped, which not every system allows.
 mod faults;
 #[cfg(unix)] // Elsewhere no blocks are given back.
@@ -36,6 +38,7 @@ mod orders;
 mod panics;
 mod parity;
 mod point;
+mod prepared;
 mod processes;
 mod range_values;
 mod ranges;

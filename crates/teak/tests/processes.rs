@@ -76,7 +76,7 @@ impl Other {
         self.send(order);
     }
 
-    fn send(&mut self, order: &str) {
+    pub(crate) fn send(&mut self, order: &str) {
         writeln!(self.orders, "{order}").unwrap();
     }
 
@@ -261,6 +261,7 @@ fn obey(path: &Path) {
                 .map(|()| "synced".to_owned()),
             _ => Ok(crate::locks::harm(path, &words)
                 .or_else(|| crate::limits::order(path, &words))
+                .or_else(|| crate::prepared::order(database.as_ref(), &words))
                 .unwrap_or_else(|| panic!("there is no order {order:?}"))),
         };
         match done {

@@ -2,7 +2,9 @@
 //!
 //! `data/closed-v1.db` was closed. `data/killed-v1.db` is the file of a killed process, and the
 //! machine has been restarted since, so opening it verifies the lazy commits. `data/typed-v1.db`
-//! has tables whose types are recorded. All are opened as copies. The golden texts are the output
+//! has tables whose types are recorded, and `data/expiring-v1.db` one whose records expire.
+//! `data/prepared-v1.db` was closed with a prepared transaction. All are opened as copies. The
+//! golden texts are the output
 //! of the page printer for every page of the closed files.
 //!
 //! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test main stored_file` writes new files for a
@@ -15,10 +17,12 @@ use std::{
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
 };
 use teak::{
-    Create, Database, Durability, Error::TableTypeMismatch, KeyOrder, Options, PageNumber, PageUse,
-    Recovery, TableDef, TableOptions, TableTypes, Transaction, TransactionId, WriteTxn, codec::Raw,
+    Create, Database, Durability, Error::TableTypeMismatch, Expiry, ExpiryOptions, KeyOrder,
+    Options, PageNumber, PageUse, Recovery, TableDef, TableOptions, TableTypes, Transaction,
+    TransactionId, WriteTxn, codec::Raw,
 };
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -197,6 +201,42 @@ fn write_typed(path: &Path) -> teak::Result<()> {
     database.close()
 }
 
+/// Writes the file with a prepared transaction, which changes a table, marks, and the list of
+/// tables. There is a named snapshot, too.
+fn write_prepared(path: &Path) -> teak::Result<()> {
+    let database = Options::new().create(Create::New).open(path)?;
+    let mut txn = database.begin_write()?;
+    let ages = txn.create_table::<&str, u64>("ages")?;
+    ages.insert_many(&mut txn, &[("Ada", 36), ("Grace", 85)])?;
+    txn.commit()?;
+    database.create_snapshot("before")?;
+    let mut txn = database.begin_write()?;
+    ages.insert(&mut txn, "Ada", 37)?;
+    ages.remove(&mut txn, "Grace")?;
+    txn.create_multi_table::<&str, u64>("new")?;
+    txn.set_marks([1, 2, 3])?;
+    txn.prepare("transfer 7")?;
+    database.close()
+}
+
+fn assert_prepared_holds(database: &Database) -> Outcome {
+    let report = database.check(&mut |_| ControlFlow::Continue(()))?;
+    assert!(report.is_clean(), "{:#?}", report.damages);
+    let prepared = database.prepared()?;
+    assert_eq!(prepared.len(), 1);
+    assert_eq!(prepared[0].name, b"transfer 7");
+    assert_eq!(prepared[0].transaction, TransactionId(3));
+    assert_eq!(database.snapshots()?.len(), 1);
+    let txn = database.begin_read()?;
+    assert_eq!((txn.id(), txn.tables()?.len()), (TransactionId(4), 1));
+    let ages = txn.open_table::<&str, u64>("ages")?;
+    assert_eq!(ages.get(&txn, "Ada")?, Some(36));
+    let txn = database.open_prepared("transfer 7")?;
+    assert_eq!(txn.marks().values, [1, 2, 3]);
+    assert_eq!((txn.tables()?.len(), ages.get(&txn, "Grace")?), (2, None));
+    Ok(())
+}
+
 fn assert_typed_holds(database: &Database) -> Outcome {
     let report = database.check(&mut |_| ControlFlow::Continue(()))?;
     assert!(report.is_clean(), "{:#?}", report.damages);
@@ -226,6 +266,95 @@ fn assert_typed_holds(database: &Database) -> Outcome {
         "{refused:?}"
     );
     txn.open_table::<u64, &str>("values")?;
+    Ok(())
+}
+
+/// At this moment some of the records have expired.
+const EXPIRING_NOW_MS: u64 = 1_000_000;
+
+fn expiring_options() -> Options {
+    Options::new().clock(|| UNIX_EPOCH + Duration::from_millis(EXPIRING_NOW_MS))
+}
+
+/// Writes the file with expiring tables: one with a time to live and limits, one with neither.
+fn write_expiring(path: &Path) -> teak::Result<()> {
+    let database = expiring_options().create(Create::New).open(path)?;
+    let mut txn = database.begin_write()?;
+    let options = ExpiryOptions::new()
+        .ttl(Duration::from_millis(500))
+        .max_records(50)
+        .max_bytes(10_000);
+    let limited = txn.create_expiring_table::<u32, &str>("limited", &options)?;
+    for key in 0..60 {
+        match key % 3 {
+            0 => limited.insert(&mut txn, key, "default")?,
+            1 => limited.insert_with_expiry(&mut txn, key, "never", Expiry::Never)?,
+            _ => {
+                let at = UNIX_EPOCH + Duration::from_millis(EXPIRING_NOW_MS + u64::from(key));
+                limited.insert_with_expiry(&mut txn, key, "own", at)?;
+            }
+        }
+    }
+    let plain = txn.create_expiring_table::<&str, u64>("plain", &ExpiryOptions::new())?;
+    plain.insert(&mut txn, "kept", 1)?;
+    txn.commit()?;
+    // Not removed, because nothing is committed after it has expired.
+    let mut txn = database.begin_write()?;
+    plain.insert_with_expiry(&mut txn, "stale", 2, Duration::ZERO)?;
+    plain.insert_with_expiry(&mut txn, "later", 3, Duration::from_millis(1))?;
+    txn.commit()?;
+    database.close()
+}
+
+fn assert_expiring_holds(database: &Database) -> Outcome {
+    let report = database.check(&mut |_| ControlFlow::Continue(()))?;
+    assert!(report.is_clean(), "{:#?}", report.damages);
+    let txn = database.begin_read()?;
+    let limited = txn.open_expiring_table::<u32, &str>("limited")?;
+    let keys: Vec<u32> = (limited.iter(&txn)?)
+        .map(|record| record.map(|(key, _)| key))
+        .collect::<teak::Result<_>>()?;
+    assert!(keys.into_iter().eq(10..60));
+    let options = limited.options(&txn)?;
+    assert_eq!(options.ttl, Some(Duration::from_millis(500)));
+    assert_eq!(
+        (options.max_records, options.max_bytes),
+        (Some(50), Some(10_000))
+    );
+    let stat = limited.stat(&txn)?;
+    assert_eq!(
+        (stat.records, stat.expired, stat.removed_oldest),
+        (50, 0, 10)
+    );
+    let at = |ms| Some(UNIX_EPOCH + Duration::from_millis(EXPIRING_NOW_MS + ms));
+    assert_eq!(limited.get_with_expiry(&txn, 11)?, Some(("own", at(11))));
+    assert_eq!(
+        limited.get_with_expiry(&txn, 12)?,
+        Some(("default", at(500)))
+    );
+    assert_eq!(limited.get_with_expiry(&txn, 13)?, Some(("never", None)));
+    let plain = txn.open_expiring_table::<&str, u64>("plain")?;
+    assert_eq!(plain.get(&txn, "kept")?, Some(1));
+    assert_eq!(plain.get(&txn, "stale")?, None);
+    assert_eq!(plain.get_with_expiry(&txn, "later")?, Some((3, at(1))));
+    Ok(())
+}
+
+#[test]
+fn a_file_with_expiring_tables_can_be_read_and_written() -> Outcome {
+    let (_directory, path) = copy_of("expiring-v1.db")?;
+    let database = expiring_options().create(Create::Never).open(&path)?;
+    assert_eq!(database.info().recovery, Recovery::Clean);
+    assert_expiring_holds(&database)?;
+    let mut txn = database.begin_write()?;
+    let limited = txn.open_expiring_table::<u32, &str>("limited")?;
+    limited.insert(&mut txn, 60, "new")?;
+    limited.remove(&mut txn, 60)?;
+    limited.insert(&mut txn, 10, "never")?;
+    assert_eq!(limited.len(&txn)?, 50);
+    txn.commit()?;
+    let report = database.check(&mut |_| ControlFlow::Continue(()))?;
+    assert!(report.is_clean(), "{:#?}", report.damages);
     Ok(())
 }
 
@@ -331,20 +460,53 @@ fn a_file_with_types_can_be_read_and_written() -> Outcome {
 }
 
 #[test]
+fn a_file_with_a_prepared_transaction_can_be_decided() -> Outcome {
+    for is_commit in [true, false] {
+        let (_directory, path) = copy_of("prepared-v1.db")?;
+        assert_prepared_holds(&Options::new().read_only(true).open(&path)?)?;
+        let database = Options::new().create(Create::Never).open(&path)?;
+        assert_eq!(database.info().recovery, Recovery::Clean);
+        assert_prepared_holds(&database)?;
+        match is_commit {
+            true => database.commit_prepared("transfer 7")?,
+            false => database.rollback_prepared("transfer 7")?,
+        };
+        database.close()?;
+        let database = Database::open(&path)?;
+        let report = database.check(&mut |_| ControlFlow::Continue(()))?;
+        assert!(report.is_clean(), "{:#?}", report.damages);
+        let mut txn = database.begin_write()?;
+        let ages = txn.open_table::<&str, u64>("ages")?;
+        let (expected, count) = if is_commit { (37, 2) } else { (36, 1) };
+        assert_eq!(ages.get(&txn, "Ada")?, Some(expected));
+        assert_eq!(txn.tables()?.len(), count);
+        ages.insert(&mut txn, "Alan", 41)?;
+        txn.commit()?;
+    }
+    Ok(())
+}
+
+#[test]
 fn rewritten_files_have_equal_contents() -> Outcome {
     let directory = tempfile::tempdir()?;
     let kept = std::env::var_os("TEAK_STORED_FILES").map(PathBuf::from);
     let target = kept.as_deref().unwrap_or(directory.path());
     let (closed, killed) = (target.join("closed-v1.db"), target.join("killed-v1.db"));
     let typed = target.join("typed-v1.db");
+    let prepared = target.join("prepared-v1.db");
+    let expiring = target.join("expiring-v1.db");
+    write_expiring(&expiring)?;
+    assert_expiring_holds(&expiring_options().read_only(true).open(&expiring)?)?;
     write_closed(&closed)?;
     write_typed(&typed)?;
+    write_prepared(&prepared)?;
     write_killed(&directory.path().join("scratch.teak"), &killed)?;
     assert_holds(
         &Options::new().read_only(true).open(&closed)?,
         &closed_tables(),
     )?;
     assert_typed_holds(&Options::new().read_only(true).open(&typed)?)?;
+    assert_prepared_holds(&Options::new().read_only(true).open(&prepared)?)?;
     assert_killed_holds(&Options::new().read_only(true).open(&killed)?)
 }
 
@@ -366,7 +528,7 @@ fn loss_text(database: &Database) -> teak::Result<String> {
 
 #[test]
 fn the_pages_of_closed_files_are_unchanged() -> Outcome {
-    for name in ["closed-v1", "typed-v1"] {
+    for name in ["closed-v1", "expiring-v1", "typed-v1", "prepared-v1"] {
         assert_golden(name)?;
     }
     Ok(())

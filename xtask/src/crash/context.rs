@@ -127,7 +127,12 @@ impl EpisodeContext {
 
     /// Begins a transaction. If the database refuses writes, reopens it and returns `false`.
     fn begin(&mut self) -> Result<bool> {
+        self.decide()?;
         let tables = self.history().newest_tables();
+        if tables.prepared.is_some() {
+            // The decision has failed.
+            return Ok(false);
+        }
         match self.database.begin_write() {
             Ok(txn) => {
                 self.txn = Some((txn, tables));
@@ -140,7 +145,7 @@ impl EpisodeContext {
         }
     }
 
-    fn tolerate(&self, description: &str, error: &Error) -> Result {
+    pub(super) fn tolerate(&self, description: &str, error: &Error) -> Result {
         let is_expected = matches!(
             error,
             Error::Io { .. }
@@ -156,9 +161,14 @@ impl EpisodeContext {
     }
 
     /// Kills the process after an expected error.
-    fn fail(&mut self, description: &str, error: &Error) -> Result {
+    pub(super) fn fail(&mut self, description: &str, error: &Error) -> Result {
         self.tolerate(description, error)?;
         self.kill()
+    }
+
+    /// The open transaction, and the state that it would commit.
+    pub(super) fn take_open(&mut self) -> Option<(WriteTxn, HistoryTables)> {
+        self.txn.take()
     }
 
     pub(super) fn abort(&mut self) {
@@ -270,6 +280,10 @@ impl EpisodeContext {
     /// Moves pages and truncates the file, in durable commits that change no records.
     pub(super) fn compact(&mut self) -> Result {
         self.commit_open()?;
+        self.decide()?;
+        if self.history().newest_tables().prepared.is_some() {
+            return Ok(());
+        }
         let (begun, before) = (self.time(), self.read()?.id());
         // The number of these commits is known only afterwards.
         let tables = self.history().newest_tables();

@@ -11,6 +11,9 @@ use std::{
 };
 use teak::{Database, Recovery, TableTypes, Transaction, TransactionId, codec::Raw};
 
+/// The name of the prepared transaction.
+pub(super) const PREPARED: &str = "prepared";
+
 /// A table in which a key has several values. In the model a pair is one key without a value.
 pub(super) const MULTI: &str = "delta";
 /// The length of the key in such a pair.
@@ -26,6 +29,8 @@ pub(super) struct HistoryTables {
     /// The recorded types of tables that have any.
     pub(super) types: BTreeMap<&'static str, TableTypes>,
     pub(super) named: BTreeMap<&'static str, Arc<HistoryTables>>,
+    /// Those of the prepared transaction.
+    pub(super) prepared: Option<Arc<HistoryTables>>,
     /// The names that the open transaction gives to its state.
     names: Vec<&'static str>,
 }
@@ -48,11 +53,7 @@ impl HistoryTables {
     /// The tables and names after the transaction has committed.
     pub(super) fn committed(mut self) -> Self {
         for name in std::mem::take(&mut self.names) {
-            let state = Self {
-                tables: self.tables.clone(),
-                types: self.types.clone(),
-                ..Self::default()
-            };
+            let state = self.without_named();
             self.named.insert(name, Arc::new(state));
         }
         self
@@ -60,8 +61,22 @@ impl HistoryTables {
 
     /// The tables of a named snapshot.
     pub(super) fn roll_back_to_snapshot(&mut self, name: &str) {
-        let state = &self.named[name];
+        let state = Arc::clone(&self.named[name]);
+        self.take_tables_of(&state);
+    }
+
+    /// Replaces the tables by those of another state.
+    pub(super) fn take_tables_of(&mut self, state: &Self) {
         (self.tables, self.types) = (state.tables.clone(), state.types.clone());
+    }
+
+    /// Only the tables.
+    pub(super) fn without_named(&self) -> Self {
+        Self {
+            tables: self.tables.clone(),
+            types: self.types.clone(),
+            ..Self::default()
+        }
     }
 }
 
@@ -283,7 +298,19 @@ pub(super) fn compare_all(
     tables: &HistoryTables,
 ) -> Result {
     compare(txn, tables)?;
-    compare_named(database, tables).context("snapshots")
+    compare_named(database, tables).context("snapshots")?;
+    compare_prepared(database, tables).context("the prepared transaction")
+}
+
+/// Fails with a description unless exactly this transaction is prepared, if any.
+fn compare_prepared(database: &Database, tables: &HistoryTables) -> Result {
+    let found = database.prepared()?;
+    let count = usize::from(tables.prepared.is_some());
+    ensure!(found.len() == count, "{found:?} instead of {count}");
+    match &tables.prepared {
+        Some(prepared) => compare(&database.open_prepared(PREPARED)?, prepared),
+        None => Ok(()),
+    }
 }
 
 /// Fails with a description unless these are exactly the named snapshots.

@@ -101,6 +101,7 @@ impl EpisodeContext {
     /// the commit.
     pub(super) fn kill_during_commit(&mut self, calls: u64) -> Result {
         self.commit_open()?;
+        self.decide()?;
         if !self.has_others() {
             self.join()?;
         }

@@ -44,7 +44,7 @@ fn a_failed_commit_is_possible_until_it_is_known_to_be_undone() {
 
 #[test]
 fn all_short_sequences_are_counted() {
-    assert_eq!(sequence_count(), 16 + 256 + 4096);
+    assert_eq!(sequence_count(), 18 + 324 + 5832);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::{
     history::{CrashHistory, CrashKind, compare_all},
     images::DiskImage,
+    prepared::decide_after_crash,
     records::HistoryChange,
     settings::{BOOT, CrashSettings},
 };
@@ -249,6 +250,7 @@ fn commit_and_close(
     history: &mut CrashHistory,
     rng: &mut Rng,
 ) -> Result {
+    decide_after_crash(&database, disk, history, rng)?;
     let failed = "writing after recovery";
     let mut txn = database.begin_write().context(failed)?;
     let mut tables = history.newest_tables();

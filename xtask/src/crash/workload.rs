@@ -35,6 +35,9 @@ pub(super) enum CrashStep {
     CreateSnapshot,
     DropSnapshot,
     RollBack,
+    /// Prepares a transaction, or decides about it.
+    Prepare,
+    Decide,
     /// Lets a call to the disk fail soon.
     Fault,
     /// Another process takes over, attaches, leaves, or dies in one of its next calls to the disk.
@@ -49,7 +52,7 @@ pub(super) enum CrashStep {
 }
 
 /// The letters of the short sequences.
-pub(super) const ALPHABET: [CrashStep; 16] = [
+pub(super) const ALPHABET: [CrashStep; 18] = [
     CrashStep::Put(5),
     CrashStep::Delete(20),
     CrashStep::Large,
@@ -66,6 +69,8 @@ pub(super) const ALPHABET: [CrashStep; 16] = [
     CrashStep::CreateSnapshot,
     CrashStep::DropSnapshot,
     CrashStep::RollBack,
+    CrashStep::Prepare,
+    CrashStep::Decide,
 ];
 
 /// The maximum length of the sequences that are all played.
@@ -99,6 +104,8 @@ const RANDOM: StepWeights = &[
     (CrashStep::CreateSnapshot, 2),
     (CrashStep::DropSnapshot, 1),
     (CrashStep::RollBack, 1),
+    (CrashStep::Prepare, 2),
+    (CrashStep::Decide, 1),
 ];
 
 const READER: StepWeights = &[
@@ -113,6 +120,7 @@ const LAZY: StepWeights = &[
     (CrashStep::Put(6), 8),
     (CrashStep::Large, 2),
     (CrashStep::Delete(20), 4),
+    (CrashStep::Prepare, 1),
     (CrashStep::Kill, 1),
 ];
 
@@ -122,6 +130,8 @@ const FULL: StepWeights = &[
     (CrashStep::Delete(40), 5),
     (CrashStep::Grow, 2),
     (CrashStep::Fault, 2),
+    (CrashStep::Prepare, 2),
+    (CrashStep::Decide, 1),
     (CrashStep::Compact, 1),
     (CrashStep::Reopen, 1),
     (CrashStep::Sync, 1),
@@ -132,6 +142,8 @@ const FAULTS: StepWeights = &[
     (CrashStep::Large, 2),
     (CrashStep::Delete(20), 3),
     (CrashStep::Fault, 5),
+    (CrashStep::Prepare, 3),
+    (CrashStep::Decide, 2),
     (CrashStep::Compact, 1),
     (CrashStep::CreateSnapshot, 2),
     (CrashStep::DropSnapshot, 1),
@@ -177,6 +189,7 @@ const JOURNAL: StepWeights = &[
     (CrashStep::Put(2), 12),
     (CrashStep::Delete(2), 3),
     (CrashStep::Large, 1),
+    (CrashStep::Prepare, 1),
     (CrashStep::Sync, 1),
 ];
 
@@ -188,6 +201,8 @@ const NAMED: StepWeights = &[
     (CrashStep::CreateSnapshot, 5),
     (CrashStep::DropSnapshot, 2),
     (CrashStep::RollBack, 4),
+    (CrashStep::Prepare, 3),
+    (CrashStep::Decide, 2),
     (CrashStep::Savepoints, 1),
     (CrashStep::Shrink, 1),
     (CrashStep::Compact, 2),
@@ -212,6 +227,7 @@ const SMALL: StepWeights = &[
     (CrashStep::BeginReader, 3),
     (CrashStep::EndReader, 3),
     (CrashStep::CreateSnapshot, 1),
+    (CrashStep::Prepare, 2),
 ];
 
 const SHARED: StepWeights = &[
@@ -227,6 +243,8 @@ const SHARED: StepWeights = &[
     (CrashStep::DieAll, 1),
     (CrashStep::Sync, 3),
     (CrashStep::SyncElsewhere, 5),
+    (CrashStep::Prepare, 4),
+    (CrashStep::Decide, 1),
     (CrashStep::Grow, 1),
     (CrashStep::Shrink, 1),
     (CrashStep::Reopen, 1),
@@ -422,6 +440,8 @@ impl CrashStep {
             Self::CreateSnapshot => context.change(|change| change.name()),
             Self::DropSnapshot => context.change(|change| change.drop_snapshot()),
             Self::RollBack => context.roll_back_to_snapshot(),
+            Self::Prepare => context.prepare(),
+            Self::Decide => context.decide(),
             Self::Fault => {
                 context.plan_fault();
                 Ok(())

@@ -16,12 +16,14 @@ use super::{
     cases::FaultCase,
     model::{self, FaultReader, FaultTables},
     outcome::{CallOutcome, LEADING_TO_TREES, MERGING, POISONING, Refusal},
-    script::{self, CloseMode, FaultScript, ScriptAction, ScriptStep, ScriptTransaction},
+    script::{
+        self, CloseMode, FaultScript, ScriptAction, ScriptEnd, ScriptStep, ScriptTransaction,
+    },
     soundness::{PossibleStates, expect_sound, refuse_changes},
 };
 use crate::{Context, Result};
 use teak::{
-    Database, Durability, Error, Recovery, WriteTxn,
+    Database, Error, Recovery, WriteTxn,
     testing::{self, Call, SimDisk},
 };
 
@@ -37,7 +39,9 @@ pub(super) struct FaultEpisode<'s> {
     pub(super) possible_states: PossibleStates,
     is_poisoned: bool,
     /// Whether a merge has failed, which may have poisoned it.
-    has_failed_merge: bool,
+    pub(super) has_failed_merge: bool,
+    /// Whether a transaction is prepared, as far as is known.
+    pub(super) is_prepared: bool,
     /// Whether a table was dropped, emptied or truncated.
     has_dropped: bool,
     reader: Option<FaultReader>,
@@ -65,6 +69,7 @@ impl<'s> FaultEpisode<'s> {
             possible_states: PossibleStates::default(),
             is_poisoned: false,
             has_failed_merge: false,
+            is_prepared: false,
             has_dropped: false,
             reader: None,
             calls_before_faults: 0,
@@ -184,7 +189,7 @@ impl<'s> FaultEpisode<'s> {
 
     /// Classifies the result of a commit, which may grow the file and release parts of dropped
     /// tables.
-    fn classify_commit<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
+    pub(super) fn classify_commit<T>(&mut self, result: teak::Result<T>) -> Result<CallOutcome<T>> {
         let mut harmless = vec![Call::SetLen, Call::Allocate, Call::Mapping];
         if self.script.has_log {
             // A commit that finds no room in the log begins again, like one without a log.
@@ -278,6 +283,9 @@ impl<'s> FaultEpisode<'s> {
     }
 
     fn write(&mut self, database: &Database, work: &ScriptTransaction) -> Result {
+        if !self.roll_back_prepared(database)? {
+            return Ok(());
+        }
         let begun = self.classify_begin(database.begin_write())?;
         let CallOutcome::Done(mut txn) = begun else {
             return Ok(());
@@ -292,58 +300,15 @@ impl<'s> FaultEpisode<'s> {
                 return self.end_broken(txn, work);
             }
         }
-        if !work.is_kept {
-            txn.abort();
-            return Ok(());
-        }
-        let flushes = self.flush_count();
-        let is_durable = work.durability == Durability::Durable;
-        match self.classify_commit(txn.commit())? {
-            CallOutcome::Done(_) => {
-                let has_flushed = self.flush_count() > flushes;
-                if is_durable && !has_flushed && next != self.possible_states.acknowledged {
-                    bail!("a durable commit made no flush");
-                }
-                // A commit without changes writes nothing.
-                if has_flushed || next != self.possible_states.acknowledged {
-                    self.possible_states.acknowledge(next, is_durable);
-                }
+        match work.end {
+            ScriptEnd::Abort => {
+                txn.abort();
+                Ok(())
             }
-            CallOutcome::Refused(Refusal::Disk(operation, failures))
-                if POISONING.contains(&operation) =>
-            {
-                self.possible_states.failed = Some(next);
-                let erasing = [Call::Write, Call::LogWrite];
-                self.possible_states.is_erased =
-                    !failures.iter().any(|call| erasing.contains(call));
-            }
-            CallOutcome::Refused(_) => {}
-        }
-        Ok(())
-    }
-
-    /// How many flushes have succeeded.
-    fn flush_count(&self) -> usize {
-        let flushing = [
-            Call::Flush,
-            Call::WriteThrough,
-            Call::LogFlush,
-            Call::LogWriteDirect,
-        ];
-        let count = |calls: &[Call]| calls.iter().filter(|call| flushing.contains(call)).count();
-        count(&self.disk.call_kinds()) - count(&self.disk.failed_calls(0))
-    }
-
-    /// A transaction that an error has broken can only be rolled back.
-    fn end_broken(&mut self, txn: WriteTxn, work: &ScriptTransaction) -> Result {
-        if !work.is_kept {
-            return Ok(());
-        }
-        match txn.commit() {
-            Err(Error::TransactionBroken) => Ok(()),
-            Err(Error::Poisoned { .. }) if self.has_failed_merge => Ok(()),
-            Err(error) => Err(failure!("committing a broken transaction: {error}")),
-            Ok(_) => Err(failure!("a broken transaction was committed")),
+            ScriptEnd::Commit => self.commit(txn, next, work.durability),
+            // Its changes may be in the memtable, and be merged first.
+            _ if self.script.has_log => self.commit(txn, next, work.durability),
+            end => self.prepare(database, txn, next, end),
         }
     }
 
@@ -495,6 +460,7 @@ impl<'s> FaultEpisode<'s> {
             bail!("rolled back from {from} to {to} without a reason");
         }
         self.possible_states.settle(found);
+        self.is_prepared = !database.prepared()?.is_empty();
         Ok(database)
     }
 }

@@ -13,6 +13,9 @@ pub(super) type FaultTables = BTreeMap<usize, Arc<FaultRecords>>;
 
 const NAMES: [&str; 3] = ["coins", "blocks", "undo"];
 
+/// The name of a prepared transaction.
+pub(super) const PREPARED: &str = "prepared";
+
 /// The maximum number of tables.
 pub(super) const TABLE_COUNT: usize = NAMES.len();
 

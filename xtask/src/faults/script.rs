@@ -45,8 +45,16 @@ pub(super) enum CloseMode {
 pub(super) struct ScriptTransaction {
     pub(super) durability: Durability,
     pub(super) steps: Vec<ScriptStep>,
-    /// Whether it is committed.
-    pub(super) is_kept: bool,
+    pub(super) end: ScriptEnd,
+}
+
+/// How a transaction ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ScriptEnd {
+    Commit,
+    Abort,
+    PrepareAndCommit,
+    PrepareAndRollBack,
 }
 
 #[derive(Clone, Debug)]
@@ -203,7 +211,7 @@ fn draw_small_commits(rng: &mut Rng, durability: Durability, count: usize) -> Ve
         ScriptAction::Write(ScriptTransaction {
             durability,
             steps: vec![ScriptStep::Change(0, change)],
-            is_kept: true,
+            end: ScriptEnd::Commit,
         })
     };
     (0..count).map(|_| draw()).collect()
@@ -220,8 +228,19 @@ fn draw_act(rng: &mut Rng) -> ScriptAction {
         _ => ScriptAction::Write(ScriptTransaction {
             durability: [Durability::Durable, Durability::Lazy][rng.usize(0..2)],
             steps: (0..rng.usize(1..4)).map(|_| draw_step(rng, 2)).collect(),
-            is_kept: rng.u8(0..8) > 0,
+            end: draw_end(rng),
         }),
+    }
+}
+
+fn draw_end(rng: &mut Rng) -> ScriptEnd {
+    // Keeps the other draws the same for each seed.
+    let mut other = rng.clone();
+    match (rng.u8(0..8), other.u8(..) % 32) {
+        (0, _) => ScriptEnd::Abort,
+        (_, 1..4) => ScriptEnd::PrepareAndCommit,
+        (_, 4..7) => ScriptEnd::PrepareAndRollBack,
+        _ => ScriptEnd::Commit,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The states that a database may be in, and checks of its actual state.
 
 use super::{
-    model::{self, FaultTables, FaultValue},
+    model::{self, FaultTables, FaultValue, PREPARED},
     script::{self, TableChange},
 };
 use crate::{Context, Result, campaign::database::expect_clean};
@@ -65,6 +65,9 @@ impl PossibleStates {
 pub(super) fn commit_another(database: &Database, possible_states: &mut PossibleStates) -> Result {
     let describe = "one more commit";
     let mut next = possible_states.acknowledged.clone();
+    if !database.prepared()?.is_empty() {
+        database.rollback_prepared(PREPARED).context(describe)?;
+    }
     let mut txn = database.begin_write().context(describe)?;
     txn.set_durability(Durability::Durable);
     let value = FaultValue { seed: 1, len: 50 };

@@ -9,7 +9,7 @@ use super::{
     },
     key_range::{KeyRange, draw_bound},
     multi::draw::MultiDrawContext,
-    operation::{ModelChange, ModelOperation, NestedTransaction, TableRead},
+    operation::{ModelChange, ModelOperation, NestedTransaction, ReopenMode, TableRead},
     oracle::{AnyModel, OracleTables, TableModel},
     points::PointChange,
     reading::{Direction, ReadSource},
@@ -332,6 +332,15 @@ impl DrawContext<'_> {
 fn draw_end(rng: &mut Rng) -> ModelOperation {
     match rng.u8(0..8) {
         0 if rng.u8(0..4) == 0 => ModelOperation::BreakOff,
+        0 if rng.u8(0..3) == 0 => ModelOperation::Prepare {
+            is_commit: rng.u8(0..3) > 0,
+            reopen: match rng.u8(0..6) {
+                0 => Some(ReopenMode::Close),
+                1 => Some(ReopenMode::Drop),
+                2 => Some(ReopenMode::CloseThenReadOnly),
+                _ => None,
+            },
+        },
         0 => ModelOperation::Abort,
         1 => ModelOperation::Commit(Some(Durability::Durable)),
         2 => ModelOperation::Commit(Some(Durability::Lazy)),

@@ -44,6 +44,7 @@ macro_rules! with_state {
 
 mod cursors;
 mod files;
+mod prepared;
 mod reads;
 mod snapshots;
 mod tables;
@@ -210,6 +211,7 @@ impl ModelEpisode {
                 self.abort();
                 Ok(())
             }
+            ModelOperation::Prepare { is_commit, reopen } => self.prepare(*is_commit, *reopen),
             ModelOperation::BreakOff => self.expect_only_rollback(),
             ModelOperation::OpenReader => self.open_reader(),
             ModelOperation::CloneReader(index) => {

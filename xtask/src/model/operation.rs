@@ -107,6 +107,11 @@ pub(crate) enum ModelOperation {
     /// A commit after which the transaction continues.
     Checkpoint,
     Abort,
+    /// Prepares the transaction, perhaps closes and opens the database, and decides.
+    Prepare {
+        is_commit: bool,
+        reopen: Option<ReopenMode>,
+    },
     /// Breaks the transaction, so that it can only be rolled back, and commits.
     BreakOff,
     OpenReader,

@@ -3,10 +3,13 @@
 //! They are identical in each run and each process.
 
 use crate::Context;
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime},
+};
 use teak::{
-    Database, Durability, KeyOrder, MultiTableDef, Options, Result, TableDef, TableOptions,
-    TableTypes, Transaction, ValueSize, WriteTxn,
+    Database, Durability, Expiry, ExpiryOptions, KeyOrder, MultiTableDef, Options, Result,
+    TableDef, TableOptions, TableTypes, Transaction, ValueSize, WriteTxn,
     codec::Raw,
     testing::{self, SimDisk},
 };
@@ -43,7 +46,7 @@ struct SeedBuilder {
 
 type MakeSeed = fn(&mut SeedBuilder) -> Result<()>;
 
-const SEEDS: [(&str, usize, MakeSeed, bool); 16] = [
+const SEEDS: [(&str, usize, MakeSeed, bool); 18] = [
     ("created", 4096, |_| Ok(()), true),
     ("orders", 4096, orders, true),
     ("orders, pages of 8 KiB", 8192, orders, true),
@@ -60,6 +63,8 @@ const SEEDS: [(&str, usize, MakeSeed, bool); 16] = [
     ("several values", 4096, several_values, true),
     ("several values, left open", 4096, several_values, false),
     ("types", 4096, types, true),
+    ("expiring", 4096, expiring, true),
+    ("expiring, left open", 4096, expiring, false),
 ];
 
 /// Makes all seeds.
@@ -136,7 +141,15 @@ pub(super) fn content(database: &Database) -> Result<SeedContent> {
             records.push((key, value));
             left > 0 && records.len() < RECORDS_MAX
         };
-        if info.options.is_multi() {
+        if info.options.expiring {
+            let table = txn.open_expiring_table::<Raw, Raw>(&info.name)?;
+            for record in table.iter(&txn)? {
+                let (key, value) = record?;
+                if !take(key, value.to_vec()) {
+                    break;
+                }
+            }
+        } else if info.options.is_multi() {
             let table = txn.open_multi_table::<Raw, Raw>(&info.name)?;
             for pair in table.iter(&txn)? {
                 let (key, value) = pair?;
@@ -212,6 +225,30 @@ fn several_values(builder: &mut SeedBuilder) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// Tables whose records expire: some have expired, and some expire in a thousand years.
+fn expiring(builder: &mut SeedBuilder) -> Result<()> {
+    let far = SystemTime::UNIX_EPOCH + Duration::from_secs(1000 * 366 * 86_400);
+    let limited = ExpiryOptions::new().max_records(70);
+    for (name, options) in [("limited", limited), ("sessions", ExpiryOptions::new())] {
+        builder.commit(Durability::Durable, |txn| {
+            let table = txn.create_expiring_table::<Raw, Raw>(name, &options)?;
+            for i in 0..90 {
+                let expiry = match i % 3 {
+                    0 => Expiry::Never,
+                    1 => Expiry::At(far),
+                    _ => Expiry::At(SystemTime::UNIX_EPOCH),
+                };
+                table.insert_with_expiry(txn, number(i), [i as u8; 40], expiry)?;
+            }
+            table.insert(txn, b"large", [7; 9000])
+        })?;
+    }
+    builder.commit(Durability::Lazy, |txn| {
+        let table = txn.open_expiring_table::<Raw, Raw>("sessions")?;
+        table.remove(txn, number(3)).map(drop)
+    })
 }
 
 fn one_record(builder: &mut SeedBuilder) -> Result<()> {

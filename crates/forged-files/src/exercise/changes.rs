@@ -2,7 +2,7 @@
 
 use super::{
     collector::FindingCollector,
-    pairs, reads,
+    expiring, pairs, reads,
     tables::{Plain, some_tables},
 };
 use std::time::Duration;
@@ -66,6 +66,7 @@ fn change_some(collector: &mut FindingCollector<'_>, database: &Database) -> Res
             collector.note("a checkpoint", txn.checkpoint());
         }
     }
+    expiring::change(collector, &mut txn);
     if collector.rng.bool() {
         reads::all(collector, &txn);
     }

@@ -2,7 +2,7 @@
 
 use super::{
     collector::FindingCollector,
-    cursors, pairs,
+    cursors, expiring, pairs,
     tables::{Plain, some_tables},
 };
 use std::{iter, ops::ControlFlow};
@@ -34,6 +34,7 @@ pub(super) fn newest(collector: &mut FindingCollector<'_>, database: &Database) 
 
 /// Reads some tables of a state with all functions that borrow from a transaction.
 pub(super) fn all<T: Transaction>(collector: &mut FindingCollector<'_>, txn: &T) {
+    expiring::read(collector, txn);
     for info in some_tables(collector, txn) {
         if info.options.is_multi() {
             pairs::read(collector, txn, &info);

@@ -11,13 +11,23 @@ pub(super) fn some_tables(
     collector: &mut FindingCollector<'_>,
     txn: &impl Transaction,
 ) -> Vec<TableInfo> {
+    let mut tables = all_tables(collector, txn);
+    tables.retain(|info| !info.options.expiring);
+    while tables.len() > TABLES_MAX {
+        tables.swap_remove(collector.rng.usize(0..tables.len()));
+    }
+    tables
+}
+
+/// All tables that can be opened, also those whose records expire.
+pub(super) fn all_tables(
+    collector: &mut FindingCollector<'_>,
+    txn: &impl Transaction,
+) -> Vec<TableInfo> {
     let Some(mut tables) = collector.note("the tables", txn.tables()) else {
         return Vec::new();
     };
     tables.retain(|info| info.unknown.is_none() && info.missing_comparisons.is_empty());
-    while tables.len() > TABLES_MAX {
-        tables.swap_remove(collector.rng.usize(0..tables.len()));
-    }
     tables
 }
 

@@ -37,13 +37,16 @@ pub(crate) use kinds::{
 };
 pub(crate) use reading::{Held, ReadStart, ReadStep, Reader, SlotOwner};
 
-use ::teak::{Options, Verification};
+use ::teak::{Cipher, EncryptionKey, Options, Verification};
 use anyhow::Result;
 use clap::{ValueEnum, builder::PossibleValue};
 #[cfg(any(feature = "lmdb", feature = "mdbx"))]
 use engine::PageWriteMode;
 use serde::{Serialize, Serializer};
 use std::{fmt, path::Path};
+
+/// The memory for decrypted pages.
+const DECRYPTED_BYTES_MAX: u64 = 8 << 30;
 
 /// The engines of all subcommands except `compare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +58,10 @@ pub(crate) enum EngineKind {
     TeakAlways,
     /// Teak without a memtable.
     TeakDirect,
+    /// Teak, encrypted with AES-256-GCM.
+    TeakEncrypted,
+    /// Teak, encrypted with XChaCha20-Poly1305.
+    TeakXChaCha,
     #[cfg(feature = "lmdb")]
     Lmdb,
     #[cfg(feature = "lmdb")]
@@ -79,6 +86,8 @@ impl EngineKind {
         Self::TeakUnverified,
         Self::TeakAlways,
         Self::TeakDirect,
+        Self::TeakEncrypted,
+        Self::TeakXChaCha,
     ];
 
     /// The engines that `quick` runs by default.
@@ -108,6 +117,8 @@ impl EngineKind {
             Self::TeakUnverified => "teak-unverified",
             Self::TeakAlways => "teak-always",
             Self::TeakDirect => "teak-direct",
+            Self::TeakEncrypted => "teak-encrypted",
+            Self::TeakXChaCha => "teak-xchacha",
             #[cfg(feature = "lmdb")]
             Self::Lmdb => "lmdb",
             #[cfg(feature = "lmdb")]
@@ -132,7 +143,12 @@ impl EngineKind {
     fn is_teak(self) -> bool {
         matches!(
             self,
-            Self::Teak | Self::TeakUnverified | Self::TeakAlways | Self::TeakDirect
+            Self::Teak
+                | Self::TeakUnverified
+                | Self::TeakAlways
+                | Self::TeakDirect
+                | Self::TeakEncrypted
+                | Self::TeakXChaCha
         )
     }
 
@@ -143,9 +159,18 @@ impl EngineKind {
             Self::TeakAlways => Verification::Always,
             _ => Verification::default(),
         };
-        Options::new()
+        let options = Options::new()
             .verification(verification)
-            .memtable(self != Self::TeakDirect)
+            .memtable(self != Self::TeakDirect);
+        let cipher = match self {
+            Self::TeakEncrypted => Cipher::Aes256Gcm,
+            Self::TeakXChaCha => Cipher::XChaCha20Poly1305,
+            _ => return options,
+        };
+        // So that decrypted pages take as much memory as those of others take in the cache of the
+        // system.
+        let key = EncryptionKey::from_bytes([7; 32]);
+        (options.encryption_key(key).cipher(cipher)).decrypted_cache_bytes(DECRYPTED_BYTES_MAX)
     }
 
     /// How LMDB and libmdbx write changed pages to the file.
@@ -163,7 +188,12 @@ impl EngineKind {
     /// Opens its database in `directory`, which exists. Creates the database if there is none.
     pub(crate) fn open(self, directory: &Path, opening: &OpenSettings) -> Result<Box<dyn Engine>> {
         Ok(match self {
-            Self::Teak | Self::TeakUnverified | Self::TeakAlways | Self::TeakDirect => {
+            Self::Teak
+            | Self::TeakUnverified
+            | Self::TeakAlways
+            | Self::TeakDirect
+            | Self::TeakEncrypted
+            | Self::TeakXChaCha => {
                 Box::new(teak::Teak::open(directory, opening, self.teak_options())?)
             }
             #[cfg(feature = "lmdb")]
@@ -192,7 +222,12 @@ impl EngineKind {
         #[cfg(not(any(feature = "lmdb", feature = "mdbx")))]
         let _ = data_bytes;
         Ok(match self {
-            Self::Teak | Self::TeakUnverified | Self::TeakAlways | Self::TeakDirect => {
+            Self::Teak
+            | Self::TeakUnverified
+            | Self::TeakAlways
+            | Self::TeakDirect
+            | Self::TeakEncrypted
+            | Self::TeakXChaCha => {
                 let options = self.teak_options();
                 Box::new(teak::TeakKinds::open(directory, kind, options)?)
             }

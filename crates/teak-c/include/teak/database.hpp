@@ -42,6 +42,18 @@ struct snapshot {
   std::uint64_t kept_pages;
 };
 
+/// A prepared transaction.
+struct prepared_info {
+  /// Its name.
+  std::string name;
+  /// Its number.
+  std::uint64_t transaction;
+  /// When it was prepared.
+  std::chrono::system_clock::time_point time;
+  /// Pages that it wrote.
+  std::uint64_t changed_pages;
+};
+
 /// An open database. It is closed at the end of its scope and of the scopes of its write
 /// transactions. Call close() to get errors.
 ///
@@ -174,6 +186,45 @@ public:
     const teak_code code = teak_snapshot_each(raw(), each, &called, place);
     called.throw_again();
     return detail::given<std::vector<snapshot>>(code, place, [&] { return std::move(all); });
+  }
+
+  /// The prepared transactions, of which there is at most one. A program that prepares transactions
+  /// asks this when it starts, before it writes.
+  answer<std::vector<prepared_info>> prepared() const {
+    std::vector<prepared_info> all;
+    auto add = [&](const teak_prepared *raw) {
+      const auto time = std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::microseconds(raw->time_us));
+      all.push_back({bytes_view(raw->name).to_string(), raw->transaction, std::chrono::system_clock::time_point(time), raw->changed_pages});
+    };
+    detail::called<decltype(add)> called(add);
+    auto each = [](void *user, const teak_prepared *raw) noexcept { return (*static_cast<decltype(called) *>(user))(raw); };
+    detail::place place;
+    const teak_code code = teak_prepared_each(raw(), each, &called, place);
+    called.throw_again();
+    return detail::given<std::vector<prepared_info>>(code, place, [&] { return std::move(all); });
+  }
+  /// Begins to read the state that a prepared transaction would make visible. Returns nothing if
+  /// none has that name.
+  answer<std::optional<read_txn>> open_prepared(bytes_view name) const {
+    detail::place place;
+    teak_txn txn{};
+    const teak_code code = teak_prepared_open(raw(), name.raw(), &txn, place);
+    return detail::found<read_txn>(code, place, [&] { return read_txn(txn); });
+  }
+  /// Commits a prepared transaction, and returns the number of the commit. Errors:
+  /// prepared_not_found if none has that name, or not any more.
+  answer<std::uint64_t> commit_prepared(bytes_view name) const {
+    detail::place place;
+    std::uint64_t id = 0;
+    const teak_code code = teak_prepared_commit(raw(), name.raw(), &id, place);
+    return detail::given<std::uint64_t>(code, place, [&] { return id; });
+  }
+  /// Undoes a prepared transaction, and returns the number of the commit that undoes it.
+  answer<std::uint64_t> roll_back_prepared(bytes_view name) const {
+    detail::place place;
+    std::uint64_t id = 0;
+    const teak_code code = teak_prepared_roll_back(raw(), name.raw(), &id, place);
+    return detail::given<std::uint64_t>(code, place, [&] { return id; });
   }
 
   /// Waits until all commits are on the disk.

@@ -107,7 +107,9 @@ public:
   each(wrong_key, TEAK_WRONG_KEY) \
   each(key_unavailable, TEAK_KEY_UNAVAILABLE) \
   each(key_needed, TEAK_KEY_NEEDED) \
-  each(not_encrypted, TEAK_NOT_ENCRYPTED)
+  each(not_encrypted, TEAK_NOT_ENCRYPTED) \
+  each(transaction_prepared, TEAK_TRANSACTION_PREPARED) \
+  each(prepared_not_found, TEAK_PREPARED_NOT_FOUND)
 
 #define TEAK_NAMED(name, code)                                                                                         \
   /** The error of code. */                                                                                            \

@@ -114,7 +114,7 @@ public:
   template <class Function> answer<bool> each_table(Function &&function) const {
     detail::called<std::remove_reference_t<Function>> called(function);
     auto each = [](void *user, teak_slice name, std::uint32_t several) noexcept -> std::int32_t {
-      return (*static_cast<decltype(called) *>(user))(bytes_view(name).text(), several != 0);
+      return (*static_cast<decltype(called) *>(user))(bytes_view(name).text(), several == 1);
     };
     detail::place place;
     const teak_code code = teak_table_each(raw(), each, &called, place);
@@ -366,6 +366,16 @@ public:
     detail::place place;
     std::uint64_t id = 0;
     const teak_code code = teak_txn_commit(raw(), &id, place);
+    ended(code);
+    return detail::given<std::uint64_t>(code, place, [&] { return id; });
+  }
+  /// Makes the changes durable under a name, without committing them: see
+  /// database::commit_prepared. Returns the number of the transaction, which has ended, also after
+  /// an error other than busy.
+  answer<std::uint64_t> prepare(bytes_view name) {
+    detail::place place;
+    std::uint64_t id = 0;
+    const teak_code code = teak_txn_prepare(raw(), name.raw(), &id, place);
     ended(code);
     return detail::given<std::uint64_t>(code, place, [&] { return id; });
   }

@@ -54,6 +54,51 @@ static void snapshots(teak_db db) {
   check(teak_txn_end(txn, &error));
 }
 
+static int note_prepared(void *user, const teak_prepared *prepared) {
+  strncat(user, prepared->name.data, prepared->name.len);
+  assert(prepared->transaction > 0 && prepared->time_us > 1600000000000000 && prepared->changed_pages > 0);
+  return 1;
+}
+
+static void prepared(teak_db db) {
+  uint64_t id = 0;
+  char names[100] = "";
+  teak_txn txn = begin_write(db), other;
+  put(txn, "Ada", "39");
+  check(teak_txn_prepare(txn, teak_text("seven"), &id, &error));
+  assert(id > 0);
+  refused(teak_txn_end(txn, &error), TEAK_INVALID_HANDLE);
+  assert(teak_prepared_each(db, note_prepared, names, &error) == TEAK_NONE && strcmp(names, "seven") == 0);
+  refused(teak_txn_begin_write_within(db, 0, &other, &error), TEAK_TRANSACTION_PREPARED);
+  teak_slice value;
+  txn = begin_read(db);
+  check(teak_get(txn, ages, teak_text("Ada"), &value, &error));
+  assert(is_text(value, "38"));
+  check(teak_txn_end(txn, &error));
+  check(teak_prepared_open(db, teak_text("seven"), &txn, &error));
+  check(teak_get(txn, ages, teak_text("Ada"), &value, &error));
+  assert(is_text(value, "39"));
+  check(teak_txn_end(txn, &error));
+  assert(teak_prepared_open(db, teak_text("eight"), &txn, &error) == TEAK_NONE);
+  refused(teak_prepared_commit(db, teak_text("eight"), NULL, &error), TEAK_PREPARED_NOT_FOUND);
+  check(teak_prepared_roll_back(db, teak_text("seven"), NULL, &error));
+  refused(teak_prepared_roll_back(db, teak_text("seven"), NULL, &error), TEAK_PREPARED_NOT_FOUND);
+  txn = begin_write(db);
+  put(txn, "Grace", "1");
+  refused(teak_txn_prepare(txn, teak_text(""), NULL, &error), TEAK_INVALID_ARGUMENT);
+  txn = begin_write(db);
+  put(txn, "Ada", "38");
+  put(txn, "Ada", "40");
+  check(teak_txn_prepare(txn, teak_text("eight"), NULL, &error));
+  check(teak_prepared_commit(db, teak_text("eight"), &id, &error));
+  check(teak_prepared_each(db, note_prepared, names, &error));
+  txn = begin_write(db);
+  check(teak_get(txn, ages, teak_text("Ada"), &value, &error));
+  assert(is_text(value, "40"));
+  put(txn, "Ada", "38");
+  check(teak_txn_commit(txn, NULL, &error));
+}
+
 static int note_difference(void *user, const teak_difference *difference) {
   char text[100];
   snprintf(text, sizeof text, "%d %.*s %.*s>%.*s,", (int)difference->change, (int)difference->key.len,
@@ -259,6 +304,7 @@ int main(int argc, char **argv) {
   check(teak_insert_pair(txn, lines, teak_text("teak"), teak_text("3"), &error));
   check(teak_txn_commit(txn, NULL, &error));
   snapshots(db);
+  prepared(db);
   differences(db);
   copies(db, argv[1]);
   compaction(db);

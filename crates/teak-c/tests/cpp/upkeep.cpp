@@ -120,6 +120,33 @@ static void snapshots_and_differences(teak::database &db) {
   txn.commit();
 }
 
+static void prepared_transactions(teak::database &db) {
+  teak::write_txn txn = db.begin_write();
+  teak::table words = *txn.open_table("words");
+  words.insert(txn, "fir", "5");
+  const auto fir = [&](const teak::read_txn &reader) {
+    const auto found = words.get(reader, "fir");
+    return found ? found->to_string() : std::string();
+  };
+  const std::uint64_t id = txn.prepare("seven");
+  const auto prepared = db.prepared();
+  assert(prepared.size() == 1 && prepared[0].name == "seven" && prepared[0].transaction == id);
+  assert(prepared[0].changed_pages > 0);
+  assert(refuses<teak::transaction_prepared>([&] { return db.begin_write_within(std::chrono::milliseconds(0)), 0; }));
+  assert(fir(db.begin_read()).empty() && fir(*db.open_prepared("seven")) == "5");
+  assert(!db.open_prepared("eight"));
+  assert(db.commit_prepared("seven") > id && fir(db.begin_read()) == "5");
+  assert(refuses<teak::prepared_not_found>([&] { return db.commit_prepared("seven"), 0; }));
+  txn = db.begin_write();
+  words.remove(txn, "fir");
+  txn.prepare("eight");
+  db.roll_back_prepared("eight");
+  assert(db.prepared().empty() && fir(db.begin_read()) == "5");
+  txn = db.begin_write();
+  words.remove(txn, "fir");
+  txn.commit();
+}
+
 /// Records that are generated while they are read, with an error in the middle.
 struct made {
   struct iterator {
@@ -358,6 +385,7 @@ int main(int argc, char **argv) {
   orders_and_events(directory + "/orders.teak");
   slow_readers_are_asked_about(directory + "/slow.teak");
   snapshots_and_differences(db);
+  prepared_transactions(db);
   loading(directory + "/loading.teak");
   tickets(db);
   backups(db, directory);

@@ -138,6 +138,15 @@ fn select(txn: &ReadTxn, arguments: &DumpArguments) -> Result<Selection, Failure
         );
         return Err(Failure::Usage(message));
     }
+    let expiring = selection.infos.iter().find(|info| info.options.expiring);
+    if let (Some(info), DumpFormat::Dump | DumpFormat::Print) = (expiring, arguments.format) {
+        let message = format!(
+            "the dump format cannot hold when the records of \"{}\" expire; copy the database with \
+             `teak backup`, or use --format tsv for the records alone",
+            printable(&info.name)
+        );
+        return Err(Failure::Usage(message));
+    }
     // Read errors are reported before anything is written.
     for info in &selection.infos {
         engine::open_table(txn, &info.name)?;

@@ -45,6 +45,7 @@ struct SalvageOutput {
     unknown_tables: Vec<String>,
     unordered_tables: Vec<String>,
     lost_snapshots: Vec<String>,
+    lost_prepared: Vec<String>,
     snapshot_list_losses: Vec<LossReport>,
     more_losses: u64,
 }
@@ -101,6 +102,7 @@ impl SalvageOutput {
             unknown_tables: output::table_names(&report.unknown_tables),
             unordered_tables: output::table_names(&report.unordered_tables),
             lost_snapshots: output::table_names(&report.lost_snapshots),
+            lost_prepared: output::table_names(&report.lost_prepared),
             snapshot_list_losses: LossReport::all(&report.snapshot_list_losses),
             more_losses: report.more_losses,
         }

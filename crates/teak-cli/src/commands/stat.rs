@@ -2,6 +2,7 @@
 
 mod picture;
 
+use crate::commands::expiry::ExpiryReport;
 use crate::commands::tables::{self, TableReport};
 use crate::common_arguments::DatabaseArgument;
 use crate::engine::{self, FileStat};
@@ -91,6 +92,7 @@ struct DatabaseFacts {
     stat: FileStat,
     geometry: Geometry,
     infos: Vec<TableInfo>,
+    expiries: Vec<Option<ExpiryReport>>,
     kinds: Vec<PageUse>,
     snapshots: Vec<SnapshotInfo>,
     marks: Marks,
@@ -121,6 +123,7 @@ fn facts(database: &Database, arguments: &StatArguments) -> Result<DatabaseFacts
     Ok(DatabaseFacts {
         stat: engine::file_stat(database)?,
         geometry: database.geometry()?,
+        expiries: ExpiryReport::of_all(&txn, &infos)?,
         infos,
         kinds: database.page_kinds()?,
         snapshots: database.snapshots()?,
@@ -188,7 +191,10 @@ fn report(facts: &DatabaseFacts) -> StatOutput {
         tables: facts
             .infos
             .iter()
-            .map(|info| TableReport::new(info, facts.stat.page_size_bytes))
+            .zip(&facts.expiries)
+            .map(|(info, expiry)| {
+                TableReport::new(info, facts.stat.page_size_bytes, expiry.as_ref())
+            })
             .collect(),
     }
 }
@@ -235,7 +241,8 @@ fn write_report(name: &str, facts: &DatabaseFacts, output: &mut impl Write) -> i
         )?;
     }
     writeln!(output)?;
-    tables::write_list(&facts.infos, facts.stat.page_size_bytes, output)?;
+    let tables = (&facts.infos[..], &facts.expiries[..]);
+    tables::write_list(tables, facts.stat.page_size_bytes, output)?;
     writeln!(output)?;
     picture::write(&facts.kinds, output)
 }

@@ -1,5 +1,6 @@
 //! `teak tables`: lists the tables.
 
+use crate::commands::expiry::ExpiryReport;
 use crate::common_arguments::{DatabaseArgument, SnapshotArgument};
 use crate::engine;
 use crate::failure::Failure;
@@ -55,11 +56,18 @@ pub(crate) struct TableReport {
     value_pages: u64,
     page_bytes: u64,
     sequence: u64,
+    /// Of a table whose records expire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expiry: Option<ExpiryReport>,
 }
 
 impl TableReport {
     /// The report on a table.
-    pub(crate) fn new(info: &TableInfo, page_size_bytes: u64) -> Self {
+    pub(crate) fn new(
+        info: &TableInfo,
+        page_size_bytes: u64,
+        expiry: Option<&ExpiryReport>,
+    ) -> Self {
         let (name, name_hex) = output::json_bytes(&info.name);
         let stat = &info.stat;
         let comparison = info.missing_comparisons.first();
@@ -87,7 +95,11 @@ impl TableReport {
                 .into_iter()
                 .fold(0, u64::saturating_add)
                 .saturating_mul(page_size_bytes),
-            sequence: stat.sequence,
+            sequence: match info.options.expiring {
+                true => 0,
+                false => stat.sequence,
+            },
+            expiry: expiry.cloned(),
         }
     }
 
@@ -110,16 +122,19 @@ fn order_name(order: Order) -> &'static str {
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &TablesArguments, style: ReportStyle) -> Result<(), Failure> {
     let database = engine::open_for_reading(&arguments.database.path)?;
-    let infos = engine::begin_read(&database, arguments.snapshot.name())?.tables()?;
+    let txn = engine::begin_read(&database, arguments.snapshot.name())?;
+    let infos = txn.tables()?;
+    let expiries = ExpiryReport::of_all(&txn, &infos)?;
     let page_size_bytes = engine::wide(database.info().page_size);
     match style {
         ReportStyle::Text => output::print(|output| {
-            write_list(&infos, page_size_bytes, output).map_err(Failure::Output)
+            write_list((&infos, &expiries), page_size_bytes, output).map_err(Failure::Output)
         }),
         ReportStyle::Json => {
             let reports: Vec<_> = infos
                 .iter()
-                .map(|info| TableReport::new(info, page_size_bytes))
+                .zip(&expiries)
+                .map(|(info, expiry)| TableReport::new(info, page_size_bytes, expiry.as_ref()))
                 .collect();
             output::print_json(&reports)
         }
@@ -128,7 +143,7 @@ pub(crate) fn run(arguments: &TablesArguments, style: ReportStyle) -> Result<(),
 
 /// Writes a line for each table under a heading.
 pub(crate) fn write_list(
-    infos: &[TableInfo],
+    (infos, expiries): (&[TableInfo], &[Option<ExpiryReport>]),
     page_size_bytes: u64,
     output: &mut impl Write,
 ) -> io::Result<()> {
@@ -150,8 +165,8 @@ pub(crate) fn write_list(
         "{:width$}  {:>15}  {:>12}  {:>5}  order",
         "table", "records", "pages", "depth"
     )?;
-    for (info, name) in infos.iter().zip(&names) {
-        let report = TableReport::new(info, page_size_bytes);
+    for ((info, name), expiry) in infos.iter().zip(&names).zip(expiries) {
+        let report = TableReport::new(info, page_size_bytes, expiry.as_ref());
         write!(
             output,
             "{name:width$}  {:>15}  {:>12}  {:>5}  {}",
@@ -169,6 +184,9 @@ pub(crate) fn write_list(
                 ", types {}",
                 printable(info.types.to_string().as_bytes())
             )?;
+        }
+        if let Some(expiry) = &report.expiry {
+            write!(output, ", {}", expiry.in_words())?;
         }
         match report.sequence {
             0 => writeln!(output)?,

@@ -1,12 +1,13 @@
-//! Tables of both kinds: with one value per key, and with several.
+//! Tables of all kinds: with one value per key, with several, and with records that expire.
 
 use super::records::{Direction, KeyBound, RecordChange};
 use crate::failure::Failure;
 use crate::text::{Order, TableKind, ValueKind};
 use teak::codec::{EncodeAs, Raw};
 use teak::{
-    BulkOptions, Difference, KeyOrder, MultiTable, MultiTableDef, ReadTxn, Table, TableDef,
-    TableOptions, Transaction, ValueSize, WriteTxn,
+    BulkOptions, Difference, Error, ExpiringDifference, ExpiringTable, Expiry, KeyOrder,
+    MultiTable, MultiTableDef, ReadTxn, Table, TableDef, TableOptions, Transaction, ValueSize,
+    WriteTxn,
 };
 
 /// Pairs per insertion if a table cannot be built bottom-up.
@@ -14,6 +15,7 @@ const BATCH_PAIRS: usize = 10_000;
 
 type RawTable = Table<Raw, Raw>;
 type RawMultiTable = MultiTable<Raw, Raw>;
+type RawExpiringTable = ExpiringTable<Raw, Raw>;
 
 /// Bytes of any type that holds them.
 struct Piece<T>(T);
@@ -30,14 +32,20 @@ pub(crate) enum AnyTable {
     One(RawTable),
     /// Keys have several values.
     Several(RawMultiTable),
+    /// Records expire. Those that have expired are not shown.
+    Expiring(RawExpiringTable),
 }
 
 impl AnyTable {
-    /// Opens a table of either kind.
+    /// Opens a table of any kind.
     pub(crate) fn open<T: Transaction>(txn: &T, name: &[u8]) -> teak::Result<Self> {
         match txn.open_table(name) {
-            Err(teak::Error::TableMismatch { .. }) => txn.open_multi_table(name).map(Self::Several),
-            opened => opened.map(Self::One),
+            Err(Error::TableMismatch { .. }) => {}
+            opened => return opened.map(Self::One),
+        }
+        match txn.open_multi_table(name) {
+            Err(Error::TableMismatch { .. }) => txn.open_expiring_table(name).map(Self::Expiring),
+            opened => opened.map(Self::Several),
         }
     }
 
@@ -68,6 +76,7 @@ impl AnyTable {
         match self {
             Self::One(table) => table.len(txn),
             Self::Several(table) => table.len(txn),
+            Self::Expiring(table) => table.len(txn),
         }
     }
 
@@ -76,6 +85,10 @@ impl AnyTable {
         match self {
             Self::One(table) => table.draw_sequence(txn, count),
             Self::Several(table) => table.draw_sequence(txn, count),
+            Self::Expiring(_) => {
+                let text = "a table whose records expire has no sequence to draw from";
+                Err(Error::InvalidArgument(text.into()))
+            }
         }
     }
 
@@ -83,6 +96,7 @@ impl AnyTable {
         match self {
             Self::One(table) => table.clear(txn),
             Self::Several(table) => table.clear(txn),
+            Self::Expiring(table) => table.clear(txn).map(drop),
         }
     }
 
@@ -95,6 +109,10 @@ impl AnyTable {
                 .into_iter()
                 .collect()),
             Self::Several(table) => table.values(txn, key)?.collect(),
+            Self::Expiring(table) => {
+                let value = table.get(txn, key)?.map(<[u8]>::to_vec);
+                Ok(value.into_iter().collect())
+            }
         }
     }
 
@@ -112,6 +130,10 @@ impl AnyTable {
             (Self::One(table), None) => table.remove(txn, key),
             (Self::Several(table), Some(value)) => table.remove(txn, key, value),
             (Self::Several(table), None) => Ok(table.remove_key(txn, key)? > 0),
+            (Self::Expiring(table), Some(value)) => {
+                Ok(table.get(&*txn, key)? == Some(value) && table.remove(txn, key)?)
+            }
+            (Self::Expiring(table), None) => table.remove(txn, key),
         }
     }
 
@@ -136,6 +158,11 @@ impl AnyTable {
                 let is_new = table.insert(txn, key, value)?;
                 Ok((!is_new).then(|| value.to_vec()))
             }
+            Self::Expiring(table) => {
+                let old = table.get(&*txn, key)?.map(<[u8]>::to_vec);
+                table.insert_with_expiry(txn, key, value, Expiry::Default)?;
+                Ok(old)
+            }
         }
     }
 
@@ -145,10 +172,14 @@ impl AnyTable {
         txn: &mut WriteTxn,
         records: impl Iterator<Item = (impl AsRef<[u8]>, impl AsRef<[u8]>)>,
     ) -> teak::Result<u64> {
+        if let Self::Expiring(table) = self {
+            return load_expiring(table, txn, records);
+        }
         let records = records.map(|(key, value)| (Piece(key), Piece(value)));
         match self {
             Self::One(table) => table.bulk_load(txn, records),
             Self::Several(table) => table.bulk_load(txn, records),
+            Self::Expiring(_) => Ok(0),
         }
     }
 
@@ -165,6 +196,7 @@ impl AnyTable {
                 return table.bulk_load_unsorted(txn, records, options, &mut |_progress| {});
             }
             Self::Several(table) => table,
+            Self::Expiring(table) => return load_expiring(table, txn, records),
         };
         let (mut loaded, mut records) = (0, records.fuse());
         loop {
@@ -188,6 +220,13 @@ impl AnyTable {
         let mut cursor = match self {
             Self::One(table) => table.cursor(txn)?,
             Self::Several(table) => table.cursor(txn)?,
+            Self::Expiring(table) => {
+                for record in table.iter(txn)? {
+                    let (key, value) = record?;
+                    visit(&key, value)?;
+                }
+                return Ok(());
+            }
         };
         while cursor.next()? {
             visit(cursor.key(), cursor.value()?)?;
@@ -217,6 +256,9 @@ impl AnyTable {
                 let records = table.range(bounds).iter(txn)?;
                 show_records(records, direction, limit, visit)
             }
+            Self::Expiring(table) => {
+                show_records(table.range(txn, bounds)?, direction, limit, visit)
+            }
         }
     }
 
@@ -229,8 +271,36 @@ impl AnyTable {
         match self {
             Self::One(table) => show_changes(table.differences(older, newer)?, visit),
             Self::Several(table) => show_changes(table.differences(older, newer)?, visit),
+            Self::Expiring(table) => {
+                let differences = table.differences(older, newer)?;
+                show_changes(differences.map(|found| found.map(plain_difference)), visit)
+            }
         }
     }
+}
+
+/// A difference without its expiry.
+fn plain_difference<K, V>(difference: ExpiringDifference<K, V>) -> Difference<K, V> {
+    match difference {
+        ExpiringDifference::Inserted { key, value, .. } => Difference::Inserted { key, value },
+        ExpiringDifference::Changed { key, old, new, .. } => Difference::Changed { key, old, new },
+        ExpiringDifference::Removed { key, value }
+        | ExpiringDifference::Expired { key, value, .. } => Difference::Removed { key, value },
+    }
+}
+
+/// Fills a table with records, which expire after its time to live.
+fn load_expiring(
+    table: &RawExpiringTable,
+    txn: &mut WriteTxn,
+    records: impl Iterator<Item = (impl AsRef<[u8]>, impl AsRef<[u8]>)>,
+) -> teak::Result<u64> {
+    let mut loaded = 0;
+    for (key, value) in records {
+        table.insert(txn, Piece(key), Piece(value))?;
+        loaded += 1;
+    }
+    Ok(loaded)
 }
 
 fn show_records<V: AsRef<[u8]>>(

@@ -1,8 +1,10 @@
 //! `teak tables`, `teak stat`, `teak check`, `teak page`, `teak completions` and `teak man`.
 
 use crate::support::{TestDir, numbered_dump, parse};
+use std::time::{Duration, SystemTime};
 use teak::{
-    Comparison, Database, Geometry, KeyOrder, Options, Table, TableDef, TableOptions, Transaction,
+    Comparison, Database, ExpiryOptions, Geometry, KeyOrder, Options, Table, TableDef,
+    TableOptions, Transaction,
     codec::{Bytes, Str},
 };
 
@@ -24,6 +26,67 @@ fn tables_are_listed() {
         (&"main".into(), &2_000.into())
     );
     assert_eq!(report[0]["order"], "bytes");
+}
+
+#[test]
+fn an_expiring_table_is_described_and_used() {
+    let dir = TestDir::new();
+    let database = Database::open(dir.path("a.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let options = ExpiryOptions::new()
+        .ttl(Duration::from_secs(3600))
+        .max_records(10);
+    let table = txn.create_expiring_table::<Str, Str>("sessions", &options);
+    let table = table.unwrap();
+    table.insert(&mut txn, "live", "1").unwrap();
+    table
+        .insert_with_expiry(&mut txn, "stale", "2", SystemTime::UNIX_EPOCH)
+        .unwrap();
+    txn.commit().unwrap();
+    let mut txn = database.begin_write().unwrap();
+    table
+        .insert_with_expiry(&mut txn, "later", "3", SystemTime::UNIX_EPOCH)
+        .unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+
+    let report = dir.json(&["stat", "a.teak", "--json"]);
+    let expiry = &report["tables"][0]["expiry"];
+    let removed = expiry["removed_expired"].as_u64().unwrap();
+    assert_eq!(expiry["live"], 1);
+    assert_eq!(expiry["expired"].as_u64().unwrap() + removed, 2);
+    assert_eq!(
+        (&expiry["ttl_ms"], &expiry["max_records"]),
+        (&3_600_000.into(), &10.into())
+    );
+    for arguments in [["stat", "a.teak"], ["tables", "a.teak"]] {
+        let text = dir.succeed(&arguments);
+        for part in [
+            "expiring: ",
+            "expired",
+            "time to live ",
+            "at most 10 records",
+        ] {
+            assert!(text.contains(part), "no {part:?} in {text}");
+        }
+    }
+    assert_eq!(
+        dir.succeed(&["get", "a.teak", "live", "--table", "sessions"])
+            .trim(),
+        "1"
+    );
+    dir.run(&["get", "a.teak", "stale", "--table", "sessions"])
+        .fails(1, "");
+    dir.succeed(&["put", "a.teak", "new", "4", "--table", "sessions"]);
+    let scanned = dir.succeed(&["scan", "a.teak", "--table", "sessions"]);
+    assert!(
+        scanned.contains("live") && scanned.contains("new"),
+        "{scanned}"
+    );
+    assert!(!scanned.contains("stale"), "{scanned}");
+    dir.run(&["dump", "a.teak", "--table", "sessions"])
+        .fails(2, "teak backup");
+    dir.succeed(&["check", "a.teak"]);
 }
 
 #[test]

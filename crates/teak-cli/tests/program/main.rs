@@ -18,6 +18,7 @@ mod load_and_dump;
 mod loading;
 mod messages;
 mod outputs;
+mod prepared;
 mod read;
 mod several_values;
 mod snapshot;

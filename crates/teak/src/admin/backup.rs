@@ -16,7 +16,7 @@ use crate::{
 };
 use crate::{
     admin::verified_copy::{CopyUse, CopyUses, ExpectedPages, ValueVerifier, culprit, unsound},
-    read::{reader::Reader, snapshot::PinnedSnapshot},
+    read::{reader::Reader, snapshot::PinnedSnapshot, state_key::StateKey},
 };
 use std::{
     fs::File,
@@ -95,7 +95,7 @@ pub struct BackupProgress {
 
 /// Writes a copy of `state` and of the named snapshots. The caller holds all of them.
 pub(crate) fn write(
-    (state, named): (&PinnedSnapshot, &[(Vec<u8>, Reader)]),
+    (state, named): (&PinnedSnapshot, &[(StateKey, Reader)]),
     out: &mut dyn BackupTarget,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<BackupProgress> {
@@ -162,7 +162,7 @@ pub(crate) fn write(
 /// Adds the table to an error of a copied page.
 pub(crate) fn blamed(
     error: Error,
-    (state, named): (&PinnedSnapshot, &[(Vec<u8>, Reader)]),
+    (state, named): (&PinnedSnapshot, &[(StateKey, Reader)]),
 ) -> Error {
     let Error::Corrupted {
         page, table: None, ..

@@ -10,9 +10,10 @@ use crate::{
     admin::{
         check_audit::CheckAudit,
         check_report::{CheckProgressFn, CheckReport},
+        expiry_check::check_expiring,
         named_state_audit::NamedStateAudit,
     },
-    read::{reader::Reader, snapshot::PinnedSnapshot},
+    read::{catalog, reader::Reader, snapshot::PinnedSnapshot, state_key::StateKey},
     record::record_ref::slot_page,
 };
 use std::cmp::Reverse;
@@ -25,7 +26,7 @@ const NUMBERS_LEFT_MIN: u64 = 1 << 40;
 /// could not be opened. Returns `None` if `progress` breaks.
 pub(crate) fn check<'a>(
     snapshot: &PinnedSnapshot,
-    (named, faults): (&[(Vec<u8>, Reader)], &[Error]),
+    (named, faults): (&[(StateKey, Reader)], &[Error]),
     progress: &'a mut CheckProgressFn<'a>,
 ) -> Option<CheckReport> {
     let mut audit = CheckAudit::new(snapshot, progress);
@@ -83,19 +84,28 @@ fn check_numbers(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot) {
 
 /// Checks the tables that the catalog lists, and counts them.
 fn check_tables(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot, report: &mut CheckReport) {
-    for (name, root) in audit.take_tables() {
-        audit.table = Some(name);
-        let totals = audit.counted_tree(snapshot, &root);
-        if !root.kind.dropped {
+    let tables = audit.take_tables();
+    for (name, root) in &tables {
+        audit.table = Some(name.clone());
+        let totals = audit.counted_tree(snapshot, root);
+        let is_index = catalog::is_expiry_index(name, root);
+        if !root.kind.dropped && !is_index {
             report.tables += 1;
             report.records += totals.records;
         }
     }
     audit.table = None;
+    if audit.damages.is_empty() && !audit.is_ended {
+        check_expiring(audit, snapshot, &tables);
+    }
 }
 
 /// Checks that the free-space map agrees with the trees, and the named snapshots with both.
-fn check_space(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot, named: &[(Vec<u8>, Reader)]) {
+fn check_space(
+    audit: &mut CheckAudit<'_>,
+    snapshot: &PinnedSnapshot,
+    named: &[(StateKey, Reader)],
+) {
     let mut census = match snapshot.load_space_map() {
         Ok(space) => space.classify(),
         Err(error) => return audit.damage(None, &error.to_string()),
@@ -107,8 +117,8 @@ fn check_space(audit: &mut CheckAudit<'_>, snapshot: &PinnedSnapshot, named: &[(
     // The newest state first: pages alive in it have not died for the older ones.
     let mut named: Vec<_> = named.iter().collect();
     named.sort_by_key(|(_, state)| Reverse(state.transaction()));
-    for (name, state) in named {
-        past.check(name, state);
+    for (key, state) in named {
+        past.check(key, state);
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
         backup::{self, BackupProgress, READING_BACKUP, WRITING_BACKUP, blamed},
         verified_copy::{ValueVerifier, Verified, compare_encoded},
     },
-    read::{reader::Reader, snapshot::PinnedSnapshot},
+    read::{reader::Reader, snapshot::PinnedSnapshot, state_key::StateKey},
     write::rollback::forest,
 };
 use std::{
@@ -81,7 +81,7 @@ impl DeltaHead {
 /// Writes the pages of `state` that copies of `since`, or of a later state, lack. The caller holds
 /// both states and the named snapshots.
 pub(crate) fn write(
-    (state, named): (&PinnedSnapshot, &[(Vec<u8>, Reader)]),
+    (state, named): (&PinnedSnapshot, &[(StateKey, Reader)]),
     since: &PinnedSnapshot,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
@@ -155,7 +155,7 @@ struct YoungPages {
 impl YoungPages {
     fn find(
         state: &PinnedSnapshot,
-        named: &[(Vec<u8>, Reader)],
+        named: &[(StateKey, Reader)],
         since: &PinnedSnapshot,
     ) -> Result<Self> {
         let space = state.load_space_map()?;

@@ -6,6 +6,7 @@ pub(crate) mod check_audit;
 pub(crate) mod check_report;
 pub(crate) mod copy_length;
 pub(crate) mod delta;
+mod expiry_check;
 mod named_state_audit;
 pub(crate) mod page_usage;
 pub(crate) mod page_walk;

@@ -14,7 +14,7 @@ use crate::{
         check_audit::{CheckAudit, is_counted_by},
         check_report::{Damage, PageUse},
     },
-    read::{catalog, prefault::Prefault, snapshot::PinnedSnapshot},
+    read::{catalog, prefault::Prefault, snapshot::PinnedSnapshot, state_key::StateKey},
 };
 use std::collections::HashSet;
 
@@ -29,7 +29,7 @@ pub(super) struct NamedStateAudit<'p, 'a> {
     visited: Vec<bool>,
     /// Pages and values visited in this state so far: the state may use each only once.
     entered: HashSet<PageNumber>,
-    name: &'p [u8],
+    key: Option<&'p StateKey>,
     /// Pages that other states may share. It bounds the work in a forged file with nested extents.
     values_left: u64,
     /// Whether the page entered last was visited before.
@@ -49,7 +49,7 @@ impl<'p, 'a> NamedStateAudit<'p, 'a> {
             transaction: TransactionId(0),
             visited: vec![false; audit.uses.len()],
             entered: HashSet::new(),
-            name: &[],
+            key: None,
             values_left: audit.uses.len() as u64,
             is_known: false,
             last_entered: PageNumber(0),
@@ -59,8 +59,8 @@ impl<'p, 'a> NamedStateAudit<'p, 'a> {
         }
     }
 
-    pub(super) fn check(&mut self, name: &'p [u8], state: &PinnedSnapshot) {
-        self.name = name;
+    pub(super) fn check(&mut self, key: &'p StateKey, state: &PinnedSnapshot) {
+        self.key = Some(key);
         self.transaction = state.transaction();
         self.entered.clear();
         self.walk(state, state.catalog());
@@ -112,8 +112,10 @@ impl<'p, 'a> NamedStateAudit<'p, 'a> {
     }
 
     fn loss_text(&self, detail: &str) -> String {
-        let name = String::from_utf8_lossy(self.name);
-        format!("in the snapshot {name:?}: {detail}")
+        match self.key {
+            Some(key) => format!("in {key}: {detail}"),
+            None => detail.to_owned(),
+        }
     }
 }
 

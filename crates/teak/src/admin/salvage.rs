@@ -9,7 +9,7 @@
 mod choose;
 mod pages;
 
-use crate::read::{named_list, prefault::Prefault};
+use crate::read::{prefault::Prefault, state_key::StateKey};
 use crate::{
     Checksum, Error, Extent, Geometry, KeyRange, PageNumber, Result, TableTypes, TransactionId,
     btree::{
@@ -194,14 +194,14 @@ impl DamagedFile {
         Ok(tables)
     }
 
-    /// The names of named snapshots that can be found. In the losses of their list, the keys are
-    /// names.
-    pub(crate) fn snapshots(&mut self) -> Result<Vec<Vec<u8>>> {
+    /// The named snapshots and prepared transactions that can be found. In the losses of their
+    /// list, the keys are names.
+    pub(crate) fn states(&mut self) -> Result<Vec<StateKey>> {
         let mut names = Vec::new();
         let before = self.losses.listed.len();
         match self.state.named_list() {
             Ok(list) => self.salvage_tree(&list, &mut go_on, &mut |key, _| {
-                names.extend(named_list::name_in(key).map(<[u8]>::to_vec));
+                names.extend(StateKey::of(key));
                 Ok(())
             })?,
             Err(error) => self.losses.add(Loss {
@@ -211,7 +211,7 @@ impl DamagedFile {
                 detail: error.to_string(),
             }),
         }
-        let name = |key: Option<Vec<u8>>| named_list::name_in(&key?).map(<[u8]>::to_vec);
+        let name = |key: Option<Vec<u8>>| Some(StateKey::of(&key?)?.name().to_vec());
         for loss in &mut self.losses.listed[before..] {
             loss.keys = loss.keys.take().map(|keys| KeyRange {
                 low: name(keys.low),

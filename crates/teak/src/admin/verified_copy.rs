@@ -9,7 +9,9 @@
 //! checksums are kept. The pages of the free-space map were compared when it was loaded. For tables
 //! that only a newer version can read, no checksum is known.
 
-use crate::read::{catalog, located::located, reader::Reader, snapshot::PinnedSnapshot};
+use crate::read::{
+    catalog, located::located, reader::Reader, snapshot::PinnedSnapshot, state_key::StateKey,
+};
 use crate::{
     Checksum, Error, Extent, PageNumber, Result, TransactionId,
     alloc::FIRST_PAGE,
@@ -78,7 +80,7 @@ impl PageSource for Verified<'_> {
 /// error names the table.
 pub(crate) fn for_each_checksummed(
     state: &PinnedSnapshot,
-    named: &[(Vec<u8>, Reader)],
+    named: &[(StateKey, Reader)],
     visit: &mut dyn FnMut(ChecksummedExtent) -> Result<bool>,
 ) -> Result<()> {
     tree(state, &state.named_list()?, None, visit)?;
@@ -196,7 +198,7 @@ impl ExpectedPages {
     /// Collects the checksums of all trees. `each` is called periodically, and may end it.
     pub(crate) fn collect(
         state: &PinnedSnapshot,
-        named: &[(Vec<u8>, Reader)],
+        named: &[(StateKey, Reader)],
         uses: CopyUses,
         pages_per_sum: u64,
         each: &mut dyn FnMut() -> Result<()>,
@@ -372,7 +374,7 @@ pub(crate) fn unsound(page: PageNumber) -> Error {
 /// table.
 pub(crate) fn culprit(
     state: &PinnedSnapshot,
-    named: &[(Vec<u8>, Reader)],
+    named: &[(StateKey, Reader)],
     pages: &Range<u64>,
 ) -> Option<Error> {
     let page_size = u64::from(state.record().page_size);

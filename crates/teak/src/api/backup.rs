@@ -2,7 +2,8 @@
 
 use super::{
     Create, Database, Marks, Options, ReadTxn, Sharing, Transaction, codec::Raw,
-    copy::out_of_order, permissions::restrict, sealed::Sealed, unfinished_file::UnfinishedFile,
+    copy::out_of_order, expiring::copy_stored, permissions::restrict, sealed::Sealed,
+    unfinished_file::UnfinishedFile,
 };
 use crate::{
     Durability, Error, Result,
@@ -21,6 +22,7 @@ use std::{
     ops::{ControlFlow, Deref},
     path::Path,
     sync::Arc,
+    time::SystemTime,
 };
 
 /// Progress of a dense copy.
@@ -275,6 +277,10 @@ impl ReadTxn {
                     ControlFlow::Break(()) => Err(Error::cancelled(WRITING_BACKUP)),
                 }
             };
+            if info.options.expiring {
+                copy_stored(self, &mut txn, &info, &mut report)?;
+                continue;
+            }
             if info.options.is_multi() {
                 let table = self.open_multi_table::<Raw, Raw>(&info.name)?;
                 txn.create(&info.name, info.options, info.types.names())?;
@@ -320,6 +326,8 @@ impl ReadTxn {
         Options::new()
             .create(Create::New)
             .sharing(Sharing::Alone)
+            // Nothing expires while it is copied.
+            .clock(|| SystemTime::UNIX_EPOCH)
             .require_name(true)
             .page_size(self.engine().page_size())
             .geometry(state.geometry())
@@ -340,6 +348,12 @@ impl ReadTxn {
             Err(Error::SnapshotNotFound(name)) => {
                 let text = format!(
                     "the snapshot {name:?} was dropped since this transaction began; begin a new one"
+                );
+                Err(Error::InvalidArgument(text))
+            }
+            Err(Error::PreparedNotFound(name)) => {
+                let text = format!(
+                    "the prepared transaction {name:?} was decided since this transaction began; begin a new one"
                 );
                 Err(Error::InvalidArgument(text))
             }

@@ -58,7 +58,10 @@ impl BeginQueue {
         let engine = opening.writable()?;
         let is_first = lock(&self.state).waiting.is_empty();
         let at_once = Some(Duration::ZERO);
-        if is_first && let Some(begun) = WriteTransaction::begin_within(engine, at_once, None)? {
+        if is_first
+            && let Some(begun) =
+                unless_prepared(WriteTransaction::begin_within(engine, at_once, None))?
+        {
             return Ok(Ok(begun));
         }
         let request = Arc::new(BeginRequest {
@@ -105,12 +108,21 @@ impl BeginQueue {
     }
 }
 
+/// A future waits while a transaction is prepared, as for other writers.
+fn unless_prepared(begun: Result<Option<WriteTransaction>>) -> Result<Option<WriteTransaction>> {
+    match begun {
+        Err(Error::TransactionPrepared { .. }) => Ok(None),
+        begun => begun,
+    }
+}
+
 impl BeginRequest {
     /// Begins. `None` if the writer lock was not free for a while.
     fn try_begin(&self) -> Option<Result<WriteTransaction>> {
         let begun = self.opening.writable().and_then(|engine| {
             let (asked, limit) = (self.asked.clone(), Some(CHECK_INTERVAL));
-            let begun = WriteTransaction::begin_asked(engine, asked, limit, None)?;
+            let begun = WriteTransaction::begin_asked(engine, asked, limit, None);
+            let begun = unless_prepared(begun)?;
             // The thread that ends the transaction is another one.
             if begun.is_some() {
                 engine.permit_lock.forget_taker();

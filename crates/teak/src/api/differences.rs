@@ -20,7 +20,7 @@ use crate::{
     },
     instance::engine::Engine,
     maintain::dropped,
-    page::key::KeyOrder,
+    page::{comparison::Comparisons, key::KeyOrder},
     read::{catalog, located::located},
     write::transaction,
 };
@@ -193,8 +193,10 @@ impl<K: Codec, V: Codec, M: Kind> Table<K, V, M> {
             (None, Some(new)) => (new.emptied(), new),
             (Some(old), Some(new)) => (old, new),
         };
-        if old.is_multi() != M::IS_MULTI || new.is_multi() != M::IS_MULTI {
-            return Err(wrong_kind(self.name(), !M::IS_MULTI));
+        for stored in [old.kind.class, new.kind.class] {
+            if stored != M::CLASS {
+                return Err(wrong_kind(self.name(), stored, M::CLASS));
+            }
         }
         let orders = |root: &TreeRoot| (root.order, root.kind.values);
         if orders(&old) != orders(&new) {
@@ -277,10 +279,26 @@ impl ReadTxn {
                 ChangeKind::Removed => TableChange::Dropped,
                 ChangeKind::Changed => TableChange::Changed,
             };
-            if !dropped::is_reserved(walk.key()) {
+            if !dropped::is_reserved(walk.key()) && !self.is_index(older, walk.key())? {
                 tables.push((walk.key().to_vec(), change));
             }
         }
         Ok(tables)
+    }
+
+    /// Whether a name is that of the index of an expiring table, in this state or an older one.
+    fn is_index(&self, older: &Self, name: &[u8]) -> Result<bool> {
+        if !name.starts_with(catalog::EXPIRY_INDEX_START) {
+            return Ok(false);
+        }
+        let no_comparisons = Comparisons::default();
+        for txn in [self, older] {
+            let catalog = txn.snapshot()?.catalog();
+            let entry = catalog::entry(txn.source(), catalog, name, &no_comparisons)?;
+            if let Some(entry) = entry {
+                return Ok(catalog::table_of_index(name, &entry).is_some());
+            }
+        }
+        Ok(false)
     }
 }

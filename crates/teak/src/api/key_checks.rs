@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    btree::{PageSource, TreeRoot},
+    btree::{PageSource, TableClass, TreeRoot},
     page::{key::KeyOrder, max_key_len},
 };
 
@@ -75,7 +75,7 @@ pub(super) fn check_probes(
 ) -> Result<()> {
     match value {
         Some(_) if !root.is_multi() => {
-            return Err(wrong_kind(name, false));
+            return Err(wrong_kind(name, root.kind.class, TableClass::Multi));
         }
         Some(value) => check_value_probe(root, value)?,
         None => {}

@@ -1,4 +1,4 @@
-//! The two kinds of tables, and where they differ.
+//! The kinds of tables, and where they differ.
 
 use super::{
     codec::Codec,
@@ -11,7 +11,7 @@ use crate::{
     Error, Result,
     api::sealed::Sealed as _,
     btree::{
-        TreeRoot,
+        TableClass, TreeRoot,
         cursor::{TreeCursor, parked::ParkedCursor},
         differences::{ChangeKind, DifferenceWalk},
         multi::{
@@ -33,6 +33,11 @@ pub struct Single;
 /// The kind of a [`MultiTable`](crate::MultiTable), in which a key has a sorted set of values.
 #[derive(Debug)]
 pub struct Multi;
+
+/// The kind of the records of an [`ExpiringTable`](crate::ExpiringTable), which reads and changes
+/// them: their values begin with a stamp.
+#[derive(Debug)]
+pub(super) struct Expiring;
 
 /// The kind of a table: [`Single`] or [`Multi`]. Most methods of a table are the
 /// same for both.
@@ -76,7 +81,8 @@ pub(super) type ReadDifference<'t, K, V, M> =
 
 /// The differences between the kinds.
 pub(super) trait TableKind: Sized + 'static {
-    const IS_MULTI: bool;
+    const IS_MULTI: bool = matches!(Self::CLASS, TableClass::Multi);
+    const CLASS: TableClass;
 
     type Cursor<'t>: RangeCursor<'t, Parked = Self::Parked>;
 
@@ -152,7 +158,7 @@ impl Kind for Single {
 }
 
 impl TableKind for Single {
-    const IS_MULTI: bool = false;
+    const CLASS: TableClass = TableClass::Single;
 
     type Cursor<'t> = TreeCursor<'t, SyncPages<'t>>;
     type Parked = ParkedCursor;
@@ -256,6 +262,74 @@ impl TableKind for Single {
     }
 }
 
+impl Kind for Expiring {
+    type Value<'t, V: Codec> = V::Item<'t>;
+    type OwnedValue<V: Codec> = ValueGuard;
+    type Key<K: Codec> = K::Owned;
+}
+
+impl TableKind for Expiring {
+    const CLASS: TableClass = TableClass::Expiring;
+
+    type Cursor<'t> = TreeCursor<'t, SyncPages<'t>>;
+    type Parked = ParkedCursor;
+    type Walk<'t> = DifferenceWalk<'t, SyncPages<'t>>;
+
+    #[inline]
+    fn record<'t, K: Codec, V: Codec>(
+        cursor: &Self::Cursor<'t>,
+    ) -> Result<ReadRecord<'t, K, V, Self>, BoxedError> {
+        Single::record::<K, V>(cursor)
+    }
+
+    #[inline]
+    fn lend<'c, K: Codec, V: Codec>(
+        cursor: &'c Self::Cursor<'_>,
+    ) -> Result<LentRecord<'c, K, V>, BoxedError> {
+        Single::lend::<K, V>(cursor)
+    }
+
+    fn owned_record<K: Codec, V: Codec>(
+        cursor: &Self::Cursor<'_>,
+        txn: &ReadTxn,
+    ) -> Result<OwnedReadRecord<K, V, Self>, BoxedError> {
+        Single::owned_record::<K, V>(cursor, txn)
+    }
+
+    fn key<K: Codec>(cursor: &Self::Cursor<'_>) -> Result<K::Owned, BoxedError> {
+        Single::key::<K>(cursor)
+    }
+
+    fn into_owned<V: Codec>(value: V::Item<'_>) -> V::Owned {
+        V::to_owned(value)
+    }
+
+    fn nth<'t, K: Codec, V: Codec>(
+        state: TreeState<'t>,
+        number: u64,
+    ) -> Result<Option<ReadRecord<'t, K, V, Self>>> {
+        Single::nth::<K, V>(state, number)
+    }
+
+    fn walk<'t>(
+        states: [TreeState<'t>; 2],
+        low: PairBound<'_>,
+        high: PairBound<'_>,
+    ) -> Self::Walk<'t> {
+        Single::walk(states, low, high)
+    }
+
+    fn next_difference<'t, K: Codec, V: Codec>(
+        walk: &mut Self::Walk<'t>,
+    ) -> Result<Option<ReadDifference<'t, K, V, Self>>> {
+        Single::next_difference::<K, V>(walk)
+    }
+
+    fn fault<'w, 't>(walk: &'w Self::Walk<'t>) -> (Source<'t>, &'w TreeRoot, &'w [u8]) {
+        Single::fault(walk)
+    }
+}
+
 impl Kind for Multi {
     type Value<'t, V: Codec> = V::Owned;
     type OwnedValue<V: Codec> = V::Owned;
@@ -263,7 +337,7 @@ impl Kind for Multi {
 }
 
 impl TableKind for Multi {
-    const IS_MULTI: bool = true;
+    const CLASS: TableClass = TableClass::Multi;
 
     type Cursor<'t> = PairCursor<'t, SyncPages<'t>>;
     type Parked = PairPosition;

@@ -23,6 +23,7 @@ mod detached_cursor;
 mod difference;
 mod differences;
 mod entry;
+mod expiring;
 mod feed;
 mod get_or_next;
 mod iter;
@@ -39,12 +40,14 @@ mod order_check;
 mod pages;
 mod permissions;
 mod point;
+mod prepared;
 mod range;
 mod range_cursor;
 mod range_ends;
 mod records;
 mod restore;
 mod salvage;
+mod salvage_target;
 mod sealed;
 mod small_batches;
 #[cfg(feature = "stream")]
@@ -92,7 +95,7 @@ pub use crate::{
     read::verified_bitmap::Verification,
     record::durability::Durability,
     share::names::lock_file_of,
-    write::{marks::Marks, named::SnapshotInfo},
+    write::{marks::Marks, named::SnapshotInfo, prepared::PreparedInfo},
 };
 pub use backup::DenseProgress;
 pub use bounds::Bounds;
@@ -106,6 +109,10 @@ pub use detached_cursor::{DetachedCursor, delete_scope::DeleteScope, insert_mode
 pub use difference::Difference;
 pub use differences::{Differences, TableChange};
 pub use entry::Entry;
+pub use expiring::{
+    ExpiringDifference, ExpiringDifferences, ExpiringIter, ExpiringTable, Expiry, ExpiryOptions,
+    ExpiryStat,
+};
 pub use feed::{ChangeFeed, Changes};
 pub use iter::{Iter, Keys, OwnedIter};
 pub use key_step::KeyStep;

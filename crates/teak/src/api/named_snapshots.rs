@@ -3,8 +3,18 @@
 use super::{Database, ReadTxn, SnapshotInfo, WriteTxn};
 use crate::{Error, Result, TransactionId};
 
-/// The longest name of a snapshot in bytes.
-const SNAPSHOT_NAME_MAX: usize = 255;
+/// The longest name of a snapshot or of a prepared transaction in bytes.
+const STATE_NAME_MAX: usize = 255;
+
+/// Refuses a name of an impossible length. `owner` says what has it.
+pub(super) fn refuse_name(owner: &str, name: &[u8]) -> Result<()> {
+    match name.len() {
+        1..=STATE_NAME_MAX => Ok(()),
+        len => Err(Error::InvalidArgument(format!(
+            "the name of a {owner} has 1 to {STATE_NAME_MAX} bytes, not {len}"
+        ))),
+    }
+}
 
 impl Database {
     /// Lists all named snapshots in the order of their names, and the space each keeps. Reads the
@@ -132,11 +142,7 @@ impl WriteTxn {
     /// than 255 bytes.
     pub fn create_snapshot(&mut self, name: impl AsRef<[u8]>) -> Result<()> {
         let name = name.as_ref();
-        if !(1..=SNAPSHOT_NAME_MAX).contains(&name.len()) {
-            let len = name.len();
-            let text = format!("a snapshot's name has 1 to {SNAPSHOT_NAME_MAX} bytes, not {len}");
-            return Err(Error::InvalidArgument(text));
-        }
+        refuse_name("snapshot", name)?;
         self.whole_mut()?.create_snapshot(name)
     }
 

@@ -8,7 +8,7 @@ use super::{
     sealed::Sealed,
     table_types::{CodecNames, refuse_other_types},
 };
-use crate::{Result, write::transaction::not_found};
+use crate::{Result, btree::TableClass, read::catalog, write::transaction::not_found};
 
 /// A number that no table has and that has no root.
 const NO_NUMBER: usize = usize::MAX;
@@ -45,6 +45,13 @@ pub(super) fn open_unordered<K: Codec, V: Codec, M: Kind>(
 /// number takes memory until the database is closed.
 pub(super) fn number_of<T: Sealed + ?Sized>(txn: &T, name: &[u8]) -> Result<Option<usize>> {
     let engine = txn.engine();
+    if name.starts_with(catalog::EXPIRY_INDEX_START)
+        && let Some(root) = txn.root_of(NO_NUMBER, name)?
+        && root.kind.class == TableClass::Expiring
+    {
+        // The index of a table is none.
+        return Ok(None);
+    }
     if let Some(known) = engine.known_handle(name) {
         return Ok(Some(known));
     }

@@ -5,6 +5,7 @@ mod files;
 
 use crate::{
     Error, Geometry, Result,
+    clock::Clock,
     instance::policies::{ClosePolicy, Settings},
     io::{Access, handle_faults},
     observe::{
@@ -15,7 +16,7 @@ use crate::{
     read::verified_bitmap::Verification,
     record::durability::Durability,
 };
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 pub use crate::{
     instance::policies::Sharing,
@@ -110,6 +111,37 @@ impl Options {
     /// ```
     pub fn handle_faults(mut self, is_handled: bool) -> Self {
         self.handles_faults = is_handled;
+        self
+    }
+
+    /// Sets the clock by which records of an [`ExpiringTable`](crate::ExpiringTable) expire, for
+    /// tests and for applications that have a time of their own. The default is the clock of the
+    /// system. The first opening in a process decides. If the clock is set back, transactions
+    /// continue with the latest time that they have seen, until the database is closed.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("x.teak");
+    /// use std::{sync::{Arc, atomic::{AtomicU64, Ordering}}, time::{Duration, SystemTime}};
+    /// use teak::{ExpiryOptions, Options};
+    /// let seconds = Arc::new(AtomicU64::new(0));
+    /// let clock = Arc::clone(&seconds);
+    /// let database = Options::new()
+    ///     .clock(move || {
+    ///         SystemTime::UNIX_EPOCH + Duration::from_secs(clock.load(Ordering::Relaxed))
+    ///     })
+    ///     .open(&path)?;
+    /// let mut txn = database.begin_write()?;
+    /// let options = ExpiryOptions::new().ttl(Duration::from_secs(60));
+    /// let sessions = txn.create_expiring_table::<&str, u64>("sessions", &options)?;
+    /// sessions.insert(&mut txn, "7f3a", 1)?;
+    /// txn.commit()?;
+    /// seconds.store(60, Ordering::Relaxed);
+    /// assert_eq!(sessions.get(&database.begin_read()?, "7f3a")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.settings.clock = Clock::new(clock);
         self
     }
 

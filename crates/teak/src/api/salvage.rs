@@ -1,20 +1,26 @@
 //! Salvage: saving the readable part of a damaged database.
 
 use super::{
-    Create, Durability, Marks, MultiTable, Options, ReadTxn, Table, Transaction, WriteTxn, backup,
-    codec::Raw, permissions::restrict, table_options::TableOptions,
+    Create, Durability, Marks, Options, Transaction, WriteTxn, backup,
+    expiring::{ExpiringCopy, stored_table},
+    permissions::restrict,
+    salvage_target::{SalvageTarget, is_impossible},
+    table_options::TableOptions,
     unfinished_file::UnfinishedFile,
 };
 use crate::{
     Database, Error, Result, TableTypes, TransactionId,
     admin::salvage::{DamagedFile, FoundTable, Loss},
-    btree::TreeRoot,
-    page::comparison::{Comparison, Comparisons},
-    read::catalog::CatalogEntry,
+    btree::{TableClass, TreeRoot},
+    page::{
+        comparison::{Comparison, Comparisons},
+        stamp::{ExpirySettings, SETTINGS_KEY},
+    },
+    read::catalog::{CatalogEntry, expiry_index_of, table_of_index},
     share::names::refuse_lock_name,
     types::TypeNames,
 };
-use std::{fmt, fs, ops::ControlFlow, path::Path};
+use std::{collections::HashMap, fmt, fs, ops::ControlFlow, path::Path, time::SystemTime};
 
 /// Bytes of records that are collected before they are written.
 const BATCH_BYTES: usize = 4 << 20;
@@ -73,6 +79,8 @@ pub struct SalvageReport {
     pub unordered_tables: Vec<Vec<u8>>,
     /// Names of the named snapshots. None is saved: salvage saves only the newest state.
     pub lost_snapshots: Vec<Vec<u8>>,
+    /// Names of the prepared transactions. None is saved: salvage saves the state that readers see.
+    pub lost_prepared: Vec<Vec<u8>>,
     /// Losses of the list of named snapshots: there may have been snapshots with names in these key
     /// ranges.
     pub snapshot_list_losses: Vec<Loss>,
@@ -81,14 +89,15 @@ pub struct SalvageReport {
 }
 
 impl SalvageReport {
-    /// Whether nothing of the state and no named snapshot was lost. (There may have been newer
-    /// states: see [`SalvageReport::passed_over`].)
+    /// Whether nothing of the state, no named snapshot and no prepared transaction was lost. (There
+    /// may have been newer states: see [`SalvageReport::passed_over`].)
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.catalog_losses.is_empty()
             && self.unknown_tables.is_empty()
             && self.unordered_tables.is_empty()
             && self.lost_snapshots.is_empty()
+            && self.lost_prepared.is_empty()
             && self.snapshot_list_losses.is_empty()
             && self.more_losses == 0
             && self.tables.iter().all(SalvagedTable::is_complete)
@@ -187,6 +196,8 @@ impl Options {
             .flush_after(limits.age)
             .with_comparisons_of(&self.settings()?.comparisons)
             .with_encryption_of(encryption)
+            // Nothing expires while it is copied.
+            .clock(|| SystemTime::UNIX_EPOCH)
             .open(path)?;
         salvage_into(damaged_file, database, progress)
     }
@@ -206,19 +217,22 @@ pub(crate) fn salvage_into(
         unknown_tables: Vec::new(),
         unordered_tables: Vec::new(),
         lost_snapshots: Vec::new(),
+        lost_prepared: Vec::new(),
         snapshot_list_losses: Vec::new(),
         more_losses: 0,
     };
     save_marks(&damaged_file, &database)?;
-    let tables = damaged_file.tables()?;
+    let mut tables = damaged_file.tables()?;
     report.catalog_losses = damaged_file.losses.take();
+    let settings = take_indexes(&mut damaged_file, &mut tables, progress)?;
     for FoundTable { name, entry, types } in tables {
         match entry {
             CatalogEntry::Table(root) => {
+                let settings = settings.get(&expiry_index_of(&name)).copied();
                 let saved = salvage_table(
                     &mut damaged_file,
                     &database,
-                    (name.clone(), &root, &types),
+                    (name.clone(), &root, &types, settings.unwrap_or_default()),
                     progress,
                 );
                 report.tables.push(match saved {
@@ -248,8 +262,7 @@ pub(crate) fn salvage_into(
             CatalogEntry::Dropped(_) => {}
         }
     }
-    report.lost_snapshots = damaged_file.snapshots()?;
-    report.snapshot_list_losses = damaged_file.losses.take();
+    note_lost_states(&mut damaged_file, &mut report)?;
     report.more_losses = damaged_file.losses.more;
     // Last, because the size limits apply to the contents and not to the space that building it
     // takes.
@@ -262,6 +275,19 @@ pub(crate) fn salvage_into(
     Ok(report)
 }
 
+/// Notes the states of other transactions, none of which is saved.
+fn note_lost_states(damaged_file: &mut DamagedFile, report: &mut SalvageReport) -> Result<()> {
+    for key in damaged_file.states()? {
+        let lost = match key.is_prepared() {
+            true => &mut report.lost_prepared,
+            false => &mut report.lost_snapshots,
+        };
+        lost.push(key.name().to_vec());
+    }
+    report.snapshot_list_losses = damaged_file.losses.take();
+    Ok(())
+}
+
 fn save_marks(damaged_file: &DamagedFile, database: &Database) -> Result<()> {
     let marks = damaged_file.marks();
     if marks != Marks::default() {
@@ -272,28 +298,72 @@ fn save_marks(damaged_file: &DamagedFile, database: &Database) -> Result<()> {
     Ok(())
 }
 
+/// Takes out the indexes of expiring tables, which are made again from the records. Returns the
+/// settings of the tables by the names of the indexes, as far as they can be read.
+fn take_indexes(
+    damaged_file: &mut DamagedFile,
+    tables: &mut Vec<FoundTable>,
+    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
+) -> Result<HashMap<Vec<u8>, ExpirySettings>> {
+    let mut found = HashMap::new();
+    let pages_total = damaged_file.page_count();
+    for FoundTable { name, entry, .. } in &*tables {
+        let (Some(_), Some(root)) = (table_of_index(name, entry), entry.root()) else {
+            continue;
+        };
+        let mut progress = |pages_done| {
+            progress(SalvageProgress {
+                pages_done,
+                pages_total,
+            })
+        };
+        damaged_file.records(root, &mut progress, |key, value| {
+            if key == SETTINGS_KEY
+                && let Ok(settings) = ExpirySettings::decode(value)
+            {
+                found.entry(name.clone()).or_insert(settings);
+            }
+            Ok(())
+        })?;
+        // Nothing is lost with an index.
+        damaged_file.losses.take();
+    }
+    tables.retain(|table| table_of_index(&table.name, &table.entry).is_none());
+    Ok(found)
+}
+
 fn salvage_table(
     damaged_file: &mut DamagedFile,
     database: &Database,
-    (name, root, types): (Vec<u8>, &TreeRoot, &TableTypes),
+    (name, root, types, settings): (Vec<u8>, &TreeRoot, &TableTypes, ExpirySettings),
     progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
 ) -> Result<SalvagedTable> {
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
     let options = TableOptions::of_root(root);
+    let mut create = |types: TypeNames<'_>| match options.expiring {
+        true => txn.create_expiring(&name, options, types, &settings),
+        false => txn.create(&name, options, types),
+    };
     // A name may occur twice in a damaged catalog. One table gets the records of both then, and the
     // types of the first.
-    let created = match txn.create(&name, options, types.names()) {
-        Err(Error::TableTypeMismatch { .. }) => txn.create(&name, options, TypeNames::default()),
+    let created = match create(types.names()) {
+        Err(Error::TableTypeMismatch { .. }) => create(TypeNames::default()),
         created => created,
     };
     let drawn = created?.sequence;
-    txn.draw_sequence(&name, root.sequence.saturating_sub(drawn))?;
+    // The numbers of an expiring table are those of its records.
+    if !options.expiring {
+        txn.draw_sequence(&name, root.sequence.saturating_sub(drawn))?;
+    }
     txn.commit()?;
     let txn = database.begin_read()?;
-    let table = match root.is_multi() {
-        true => SalvageTarget::Multi(txn.open_multi_table(&name)?),
-        false => SalvageTarget::Plain(txn.open_table(&name)?),
+    let table = match root.kind.class {
+        TableClass::Multi => SalvageTarget::Multi(txn.open_multi_table(&name)?),
+        TableClass::Single => SalvageTarget::Plain(txn.open_table(&name)?),
+        TableClass::Expiring => {
+            SalvageTarget::Expiring(ExpiringCopy::of(&txn, &name), stored_table(&txn, &name)?)
+        }
     };
     let mut copy = TableSalvage {
         database,
@@ -361,48 +431,6 @@ impl TableSalvage<'_> {
     }
 }
 
-/// The table that receives the saved records.
-enum SalvageTarget {
-    Plain(Table<Raw, Raw>),
-    Multi(MultiTable<Raw, Raw>),
-}
-
-impl SalvageTarget {
-    fn len(&self, txn: &ReadTxn) -> Result<u64> {
-        match self {
-            Self::Plain(table) => table.len(txn),
-            Self::Multi(table) => table.len(txn),
-        }
-    }
-
-    fn insert_many(&self, txn: &mut WriteTxn, records: &[(&[u8], &[u8])]) -> Result<u64> {
-        match self {
-            Self::Plain(table) => table.insert_many(txn, records),
-            Self::Multi(table) => table.insert_many(txn, records),
-        }
-    }
-
-    /// Inserts a record unless the table cannot hold it; such a record is missing from the count.
-    fn put(&self, txn: &mut WriteTxn, key: &[u8], value: &[u8]) -> Result<()> {
-        let inserted = match self {
-            Self::Plain(table) => table.insert(txn, key, value),
-            Self::Multi(table) => table.insert(txn, key, value).map(drop),
-        };
-        match inserted {
-            Err(error) if is_impossible(&error) => Ok(()),
-            inserted => inserted,
-        }
-    }
-}
-
-/// Whether no table can hold such a record.
-fn is_impossible(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::KeyTooLong { .. } | Error::ValueTooLong { .. } | Error::InvalidArgument(_)
-    )
-}
-
 impl fmt::Display for SalvageReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "saved the state of commit {}", self.transaction)?;
@@ -441,6 +469,13 @@ impl fmt::Display for SalvageReport {
         for name in &self.lost_snapshots {
             let name = name.escape_ascii();
             writeln!(f, "snapshot \"{name}\" is lost: no older state was saved")?;
+        }
+        for name in &self.lost_prepared {
+            let name = name.escape_ascii();
+            writeln!(
+                f,
+                "prepared transaction \"{name}\" is lost: only what readers see was saved"
+            )?;
         }
         for loss in &self.snapshot_list_losses {
             writeln!(

@@ -17,6 +17,9 @@ pub trait Sealed {
     fn engine(&self) -> &Arc<Engine>;
     #[doc(hidden)]
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>>;
+    /// The moment at which the transaction looks for expired records, in milliseconds since 1970.
+    #[doc(hidden)]
+    fn now_ms(&self) -> Result<u64>;
     /// The recorded names of a table's types.
     #[doc(hidden)]
     fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>>;

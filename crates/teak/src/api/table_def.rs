@@ -101,9 +101,15 @@ impl<K: Codec, V: Codec, M: Kind> TableDef<'_, K, V, M> {
             true => self.options.multi(),
             false => self.options,
         };
-        if options.is_multi() != M::IS_MULTI {
-            let text =
-                "value options are for multi-value tables; use `MultiTableDef`, or leave them out";
+        if options.class() != M::CLASS {
+            let text = match options.expiring {
+                true => {
+                    "tables whose records expire are created with `WriteTxn::create_expiring_table`"
+                }
+                false => {
+                    "value options are for multi-value tables; use `MultiTableDef`, or leave them out"
+                }
+            };
             return Err(Error::InvalidArgument(text.into()));
         }
         refuse_orders::<K, V>(self.name, options.order, options.value_order)?;

@@ -5,10 +5,11 @@ use super::{
     kind::{Kind, Multi, Single},
     range_cursor::Source,
     sealed::Sealed,
+    table_options::class_text,
 };
 use crate::{
     Error, Result,
-    btree::{RootRef, TreeRoot},
+    btree::{RootRef, TableClass, TreeRoot},
     instance::engine::Engine,
     read::{catalog, located::located},
     write::transaction,
@@ -168,17 +169,13 @@ impl<K, V, M> Table<K, V, M> {
     }
 }
 
-/// The error for a table of the other kind than asked for. `is_multi` says which kind it has.
+/// The error for a table of another kind than asked for.
 #[cold]
-pub(super) fn wrong_kind(name: &[u8], is_multi: bool) -> Error {
-    let text = |is_multi| match is_multi {
-        true => "several values per key (`MultiTable`)",
-        false => "one value per key (`Table`)",
-    };
+pub(super) fn wrong_kind(name: &[u8], stored: TableClass, asked: TableClass) -> Error {
     Error::TableMismatch {
         name: catalog::printable(name),
-        stored: text(is_multi).to_owned(),
-        asked: text(!is_multi).to_owned(),
+        stored: class_text(stored).to_owned(),
+        asked: class_text(asked).to_owned(),
     }
 }
 
@@ -201,16 +198,16 @@ impl<K, V, M: Kind> Table<K, V, M> {
     #[inline(always)]
     pub(super) fn of_this_kind<'t>(&self, root: Option<RootRef<'t>>) -> Result<RootRef<'t>> {
         match root {
-            Some(root) if root.is_multi() == M::IS_MULTI => Ok(root),
-            root => Err(self.missing_table_error(root.is_some())),
+            Some(root) if root.kind.class == M::CLASS => Ok(root),
+            root => Err(self.missing_table_error(root.map(|root| root.kind.class))),
         }
     }
 
     #[cold]
-    fn missing_table_error(&self, exists: bool) -> Error {
-        match exists {
-            true => wrong_kind(&self.name, !M::IS_MULTI),
-            false => transaction::not_found(&self.name),
+    fn missing_table_error(&self, stored: Option<TableClass>) -> Error {
+        match stored {
+            Some(stored) => wrong_kind(&self.name, stored, M::CLASS),
+            None => transaction::not_found(&self.name),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result,
-    btree::{TreeKind, TreeRoot},
+    btree::{TableClass, TreeKind, TreeRoot},
     page::key::KeyOrder,
     read::catalog,
 };
@@ -36,6 +36,8 @@ pub struct TableOptions {
     pub value_order: Option<KeyOrder>,
     /// The length of the values, in a table in which a key has several.
     pub value_size: Option<ValueSize>,
+    /// Whether records expire: only in an [`ExpiringTable`](crate::ExpiringTable).
+    pub expiring: bool,
 }
 
 /// The length of the values of a [`MultiTable`](crate::MultiTable).
@@ -66,6 +68,7 @@ impl TableOptions {
             value_align: 1,
             value_order: None,
             value_size: None,
+            expiring: false,
         }
     }
 
@@ -134,6 +137,14 @@ impl TableOptions {
         self.value_order.is_some() || self.value_size.is_some()
     }
 
+    pub(super) fn class(&self) -> TableClass {
+        match (self.is_multi(), self.expiring) {
+            (true, _) => TableClass::Multi,
+            (false, true) => TableClass::Expiring,
+            (false, false) => TableClass::Single,
+        }
+    }
+
     pub(super) fn to_root(self) -> Result<TreeRoot> {
         if !self.value_align.is_power_of_two() || self.value_align > 16 {
             let text = format!(
@@ -147,6 +158,7 @@ impl TableOptions {
         if let (Some(order), Some(size)) = (self.value_order, self.value_size) {
             self.refuse_impossible_values(order, size)?;
             root.kind = TreeKind {
+                class: TableClass::Multi,
                 values: Some(order),
                 value_size: match size {
                     ValueSize::Bytes(size) => size,
@@ -155,6 +167,9 @@ impl TableOptions {
                 first_decides: size == ValueSize::AsFirst,
                 ..TreeKind::default()
             };
+        }
+        if self.expiring {
+            root.kind.class = TableClass::Expiring;
         }
         Ok(root)
     }
@@ -195,10 +210,7 @@ impl TableOptions {
     /// The options as texts, each of which says one of them.
     fn attributes(self) -> [String; 6] {
         [
-            match self.is_multi() {
-                true => "several values per key (`MultiTable`)".to_owned(),
-                false => "one value per key (`Table`)".to_owned(),
-            },
+            class_text(self.class()).to_owned(),
             format!("keys in the order {:?}", self.order),
             match self.share_prefixes {
                 true => "shared prefixes".to_owned(),
@@ -230,6 +242,16 @@ impl TableOptions {
                 0 => ValueSize::Any,
                 size => ValueSize::Bytes(size),
             }),
+            expiring: root.kind.class == TableClass::Expiring,
         }
+    }
+}
+
+/// How errors name a kind of tables.
+pub(super) fn class_text(class: TableClass) -> &'static str {
+    match class {
+        TableClass::Single => "one value per key (`Table`)",
+        TableClass::Multi => "several values per key (`MultiTable`)",
+        TableClass::Expiring => "records that expire (`ExpiringTable`)",
     }
 }

@@ -14,6 +14,7 @@ use self::read::ReadTxn;
 use super::{
     Marks,
     codec::Codec,
+    expiring::{ExpiringTable, open_expiring},
     open_table::open_table,
     sealed::Sealed,
     table_handle::{MultiTable, Table},
@@ -62,6 +63,22 @@ pub trait Transaction: Sealed {
         open_table(self, name.as_ref())
     }
 
+    /// Opens a table whose records expire. The handle is not tied to this transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TableMismatch`](crate::Error::TableMismatch) for a table of another kind;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::TableTypeMismatch`](crate::Error::TableTypeMismatch) if it has other types;
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the keys do not sort in the
+    /// order of the table; [`Error::Corrupted`](crate::Error::Corrupted).
+    fn open_expiring_table<K: Codec, V: Codec>(
+        &self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<ExpiringTable<K, V>> {
+        open_expiring(self, name.as_ref())
+    }
+
     /// Lists all tables in the order of their names, including those that require a newer version
     /// of Teak: see [`TableInfo::unknown`].
     ///
@@ -95,6 +112,16 @@ impl Transaction for ReadTxn {
         match self.of_held() {
             Some(held) => open_table(&held, name.as_ref()),
             None => open_table(self, name.as_ref()),
+        }
+    }
+
+    fn open_expiring_table<K: Codec, V: Codec>(
+        &self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<ExpiringTable<K, V>> {
+        match self.of_held() {
+            Some(held) => open_expiring(&held, name.as_ref()),
+            None => open_expiring(self, name.as_ref()),
         }
     }
 

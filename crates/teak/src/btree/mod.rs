@@ -43,7 +43,9 @@ pub(crate) mod seek_target;
 pub(crate) mod sort;
 pub(crate) mod walk;
 
-pub(crate) use root::{RootFault, RootRef, TYPE_NAME_MAX, TreeKind, TreeRoot, UnknownTree};
+pub(crate) use root::{
+    RootFault, RootRef, TYPE_NAME_MAX, TableClass, TreeKind, TreeRoot, UnknownTree,
+};
 
 use crate::{
     Checksum, PageNumber, Result, TransactionId,

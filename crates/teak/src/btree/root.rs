@@ -49,9 +49,11 @@ const FIRST_DECIDES: u16 = 16;
 const DROPPED: u16 = 32;
 /// The names of the types of keys and values are recorded after the root.
 const TYPED: u16 = 64;
+/// Records expire: a table whose values begin with a stamp, or its index.
+const EXPIRING: u16 = 128;
 /// The flags that this version understands.
 const KNOWN_FLAGS: u16 =
-    SHARE_PREFIXES | COUNTED | MULTI_VALUE | FIXED | FIRST_DECIDES | DROPPED | TYPED;
+    SHARE_PREFIXES | COUNTED | MULTI_VALUE | FIXED | FIRST_DECIDES | DROPPED | TYPED | EXPIRING;
 
 const UNKNOWN_KIND: &str = "is of a kind that this version does not know";
 
@@ -110,9 +112,25 @@ impl Deref for RootRef<'_> {
     }
 }
 
+/// The kind of a table, which every operation compares with the one that it is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub(crate) enum TableClass {
+    /// A key has one value.
+    #[default]
+    Single,
+    /// A key has a sorted set of values.
+    Multi,
+    /// A key has one value, which begins with a stamp that says when the record expires.
+    Expiring,
+}
+
 /// The attributes of special kinds of trees, beyond those of all trees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct TreeKind {
+    /// [`TableClass::Multi`] if there is an order of values. Nested trees have none, and are
+    /// [`TableClass::Single`].
+    pub(crate) class: TableClass,
     /// A key has a sorted set of values, in this order.
     pub(crate) values: Option<KeyOrder>,
     /// The size of every value of a multi-value tree, 0 where it varies or is not known yet.
@@ -222,7 +240,9 @@ impl TreeRoot {
     /// Whether programs that know only plain tables must not open a database that has had such a
     /// tree.
     pub(crate) fn is_special(&self) -> bool {
-        self.kind.values.is_some() || matches!(self.order, KeyOrder::Custom(_))
+        self.kind.class != TableClass::Single
+            || self.kind.values.is_some()
+            || matches!(self.order, KeyOrder::Custom(_))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -262,6 +282,7 @@ impl TreeRoot {
             (kind.first_decides, FIRST_DECIDES),
             (kind.dropped, DROPPED),
             (kind.typed, TYPED),
+            (kind.class == TableClass::Expiring, EXPIRING),
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set);
         let flags = flags.fold(0, |flags, (_, flag)| flags | flag);
@@ -335,6 +356,11 @@ impl TreeRoot {
             order.ok_or_else(|| unknown("has a key order that this version does not know"))
         };
         let kind = TreeKind {
+            class: match () {
+                () if has(MULTI_VALUE) => TableClass::Multi,
+                () if has(EXPIRING) => TableClass::Expiring,
+                () => TableClass::Single,
+            },
             values: has(MULTI_VALUE).then(|| order(bytes[57])).transpose()?,
             value_size: if has(MULTI_VALUE) { u16_at(60) } else { 0 },
             first_decides: has(FIRST_DECIDES),
@@ -342,6 +368,9 @@ impl TreeRoot {
             dropped: has(DROPPED),
             typed: has(TYPED),
         };
+        if has(EXPIRING) && flags & (MULTI_VALUE | FIXED | DROPPED) != 0 {
+            return Err(PageDamage("the root of a tree contradicts itself").into());
+        }
         let root = Self {
             page: PageNumber(u32_at(0)),
             depth: bytes[4],

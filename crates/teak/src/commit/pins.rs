@@ -67,6 +67,9 @@ impl Committer {
         pins.extend(named.dropped(oldest).filter(|_| !planted!(FreeDropped)));
         let mut live = Arc::clone(named.live());
         planted!(FreeNamed => live = Arc::default());
+        if planted!(FreePrepared) && !named.prepared.is_empty() {
+            live = Arc::default();
+        }
         // After the pins above, since readers may begin with those states too.
         self.published.add_held(&mut pins, &live)?;
         // This process may have lost the reader table meanwhile.

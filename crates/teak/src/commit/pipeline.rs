@@ -23,6 +23,7 @@
 mod build_record;
 mod defer;
 mod journal;
+pub(crate) mod prepare;
 mod space;
 
 use crate::{
@@ -47,7 +48,7 @@ use crate::{
     planted::planted,
     read::{catalog, snapshot::Snapshot},
     record::{Record, durability::Durability},
-    write::transaction::WriteTransaction,
+    write::{prepared::refuse_prepared, transaction::WriteTransaction},
 };
 use build_record::{build_record, build_snapshot};
 use defer::pages_to_defer;
@@ -137,6 +138,9 @@ impl WriteTransaction {
         self.timing.commit_note = CommitNote::begun(&committer.events);
         self.engine.refuse_poisoned()?;
         self.refuse_broken()?;
+        if !self.status.is_deciding {
+            refuse_prepared(&self.pages.writer.named)?;
+        }
         committer.start_for(self.pages.limits.durability)?;
         self.pages.writer.last_durability = Some(self.pages.limits.durability);
         if !self.status.is_merging {
@@ -156,6 +160,10 @@ impl WriteTransaction {
     /// whether no dropped trees are left.
     fn tidy(&mut self) -> Result<bool> {
         let mut has_none_dropped = dropped::has_none_dropped(self);
+        if self.status.is_preparing {
+            // The tables are those of the state that the transaction began with.
+            return Ok(has_none_dropped);
+        }
         let is_changed =
             !self.pages.is_unchanged() || self.tables.open.values().any(|table| table.is_changed);
         if is_changed {
@@ -194,6 +202,14 @@ impl WriteTransaction {
             stopwatch.note(step);
         }
     }
+}
+
+/// Makes the catalog that of the state that this transaction makes, sealed, for a transaction that
+/// is prepared.
+fn write_tables(txn: &mut WriteTransaction) -> Result<()> {
+    dropped::store_parked(txn)?;
+    write_roots(txn)?;
+    seal::seal(&mut txn.pages, &mut txn.catalog)
 }
 
 /// Seals every changed table and writes its root to the catalog.
@@ -385,12 +401,12 @@ fn note_commit(
     let dead_count = deaths.map(|(extent, _)| u64::from(extent.len)).sum();
     let work = mem::take(&mut txn.pages.work);
     let counters = &txn.engine.committer.counters;
-    counters.note_commit(
-        txn.commit_count,
-        (taken_count, dead_count),
-        is_deferred,
-        work,
-    );
+    // The other state of a transaction that is prepared is no commit.
+    let count = match txn.status.is_preparing {
+        true => 1,
+        false => txn.commit_count,
+    };
+    counters.note_commit(count, (taken_count, dead_count), is_deferred, work);
     let bytes = taken_count * txn.engine.file.page_size as u64;
     if let Some(note) = &mut txn.timing.commit_note {
         note.note_bytes(bytes);

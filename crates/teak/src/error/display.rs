@@ -89,6 +89,13 @@ texts! {
          snapshots";
     Error::SnapshotExists(name) =>
         "snapshot {name:?} already exists; drop it first, or choose another name";
+    Error::TransactionPrepared { name } =>
+        "the transaction {name:?} is prepared, and nothing else can be written until it is decided; \
+         commit it or roll it back, with `Database::commit_prepared` and \
+         `Database::rollback_prepared`, or with `teak prepared`";
+    Error::PreparedNotFound(name) =>
+        "there is no prepared transaction {name:?}: it was committed, rolled back, or never prepared; \
+         `Database::prepared` and `teak prepared` list them";
     Error::HeldByReader { process, thread, lag, kept_bytes, .. } =>
         "all reusable space is held by a reader ({kept_bytes} bytes, a lag of {lag} commits, {}, \
          thread {thread}); end that reader, or let the file grow", reader_process(*process);

@@ -109,6 +109,16 @@ pub fn samples() -> Vec<(&'static str, Error)> {
         ),
         ("SnapshotExists", Error::SnapshotExists("monday".to_owned())),
         (
+            "TransactionPrepared",
+            Error::TransactionPrepared {
+                name: "transfer 7".to_owned(),
+            },
+        ),
+        (
+            "PreparedNotFound",
+            Error::PreparedNotFound("transfer 7".to_owned()),
+        ),
+        (
             "HeldByReader",
             Error::HeldByReader {
                 process: Some(3),

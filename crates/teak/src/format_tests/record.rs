@@ -179,7 +179,7 @@ fn features() {
     let known = Features {
         compatible: 0,
         read_only_compatible: NAMED_SNAPSHOTS,
-        incompatible: TABLE_KINDS | JOURNAL,
+        incompatible: TABLE_KINDS | JOURNAL | PREPARED_TRANSACTION,
     };
     assert_eq!(
         KNOWN_FEATURES, known,
@@ -190,6 +190,7 @@ fn features() {
         ["incompatible", "1", "ENCRYPTED"],
         ["incompatible", "2", "TABLE_KINDS"],
         ["incompatible", "4", "JOURNAL"],
+        ["incompatible", "8", "PREPARED_TRANSACTION"],
         ["read-only-compatible", "1", "NAMED_SNAPSHOTS"],
     ];
     let documented = table("table: features");
@@ -199,7 +200,7 @@ fn features() {
             .map(|row| &row[..3])
             .eq(reserved.iter().map(|row| &row[..]))
     );
-    for (bit, is_known) in [(1, false), (2, true), (4, true), (8, false)] {
+    for (bit, is_known) in [(1, false), (2, true), (4, true), (8, true), (16, false)] {
         let mut record = record();
         record.features.incompatible = bit;
         let decoded = Record::decode(&record.encode(8192), 2);

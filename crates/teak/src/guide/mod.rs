@@ -5,6 +5,7 @@
 //! | [`transactions`] | How do I read and write? How long does what I read stay valid? How do I undo a part? Why does a write wait? |
 //! | [`cursors`] | How do I read ranges and prefixes, change a table while walking it, count, and compare two states? |
 //! | [`multi_value`] | How do I give a key several values, and what does that cost? |
+//! | [`expiry`] | How do I let records expire, and bound a cache? When is the space free? |
 //! | [`asynchronous`] | What do I await in an async program? May I hold a transaction across an await? How do I stream a range? |
 //! | [`durability`] | When is a commit on disk? What can a crash take? What do I do after an error? |
 //! | [`operations`] | How do I back up, check, repair, measure, bound and shrink a database? |
@@ -19,6 +20,7 @@ pub mod asynchronous;
 pub mod coming_from;
 pub mod cursors;
 pub mod durability;
+pub mod expiry;
 pub mod multi_value;
 pub mod operations;
 pub mod processes;

@@ -113,6 +113,38 @@
 //! | give up the changes and continue writing | [`WriteTxn::roll_back`] |
 //! | commit now and wait for the disk later | [`WriteTxn::commit_async`] |
 //!
+//! # How do I commit in several databases, or not at all?
+//!
+//! With two-phase commit. [`WriteTxn::prepare`] makes a transaction durable under a name, and
+//! invisible. When all databases have prepared theirs, note the decision somewhere durable, and
+//! have each [commit](Database::commit_prepared), or else [roll back](Database::rollback_prepared). Both
+//! are possible after a crash, in any process, so ask for [`Database::prepared`] when the program
+//! starts, before it writes: until the decision, every other write transaction waits, or fails with
+//! [`Error::TransactionPrepared`] after its timeout.
+//!
+//! ```
+//! use teak::Database;
+//! # let directory = tempfile::tempdir()?;
+//! # let paths = ["debit", "credit"].map(|name| directory.path().join(name));
+//! let databases = paths.map(|path| Database::open(path).unwrap());
+//! for database in &databases {
+//!     // An earlier run has ended before it noted a decision.
+//!     for prepared in database.prepared()? {
+//!         database.rollback_prepared(prepared.name)?;
+//!     }
+//! }
+//! for (database, amount) in databases.iter().zip([-5, 5]) {
+//!     let mut txn = database.begin_write()?;
+//!     txn.create_table::<&str, i64>("accounts")?.insert(&mut txn, "Ada", amount)?;
+//!     txn.prepare("transfer 7")?;
+//! }
+//! // Both are prepared. The decision is noted here.
+//! for database in &databases {
+//!     database.commit_prepared("transfer 7")?;
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What if a read transaction must stay open?
 //!
 //! It keeps the pages that its state uses and later commits replaced; they cannot be reused until

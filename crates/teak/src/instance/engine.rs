@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Result, TransactionId,
+    clock::ExpiryClock,
     io::{Access, ForkGeneration, PageCodec, Storage},
     share::{LockOutcome, WriterLock},
 };
@@ -57,6 +58,7 @@ pub(crate) struct Engine {
     pub(crate) recovery: Recovery,
     pub(crate) readers: Readers,
     pub(crate) tables: TableHandles,
+    pub(crate) expiry: ExpiryClock,
 }
 
 impl Engine {
@@ -119,6 +121,7 @@ impl Engine {
             openings: Openings::default(),
             recovery,
             tables,
+            expiry: ExpiryClock::new(settings.clock.clone()),
             readers: Readers::new(table, shared.clone(), settings.slow_readers.clone()),
             committer: Arc::new(Committer::new(
                 storage,
@@ -142,7 +145,13 @@ impl Engine {
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
-        self.committer.counters.read()
+        let mut metrics = self.committer.counters.read();
+        let state = self.committer.published.newest_here();
+        if let Some(frames) = state.mapping.frames() {
+            let frames = frames.counters();
+            (metrics.decrypted_pages, metrics.evicted_pages) = (frames.loaded, frames.discarded);
+        }
+        metrics
     }
 
     /// The directory of the file, or of temporary files if it is in none.

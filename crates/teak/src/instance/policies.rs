@@ -4,6 +4,7 @@
 use crate::cipher::{Cipher, EncryptionKey};
 use crate::{
     Error, Geometry, Result,
+    clock::Clock,
     io::{FILE_MODE, LogLocation, Mapping, ReadAhead},
     page::comparison::Comparisons,
     record::{FlushLimits, Record},
@@ -46,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,
     pub(crate) encryption: Option<EncryptionSettings>,
+    /// The clock by which records expire.
+    pub(crate) clock: Clock,
 }
 
 /// How a database is encrypted, and with which key.
@@ -117,6 +120,7 @@ impl Default for Settings {
             comparisons: Comparisons::default(),
             read_ahead: ReadAhead::default(),
             encryption: None,
+            clock: Clock::default(),
         }
     }
 }

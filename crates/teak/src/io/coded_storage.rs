@@ -40,7 +40,7 @@ impl CodedStorage {
         let len = inner.len();
         let frames = Frames::reserve(len, reserved_len(len), page_len, limit_bytes)?;
         let range = Arc::clone(frames.address_range());
-        let file = Arc::new(CodedFile::new(inner, codec, frames, page_len));
+        let file = Arc::new(CodedFile::new(inner, codec, frames, page_len)?);
         let mapping = Arc::new(Mapping::coded_file(range, len, Arc::clone(&file)));
         Ok(Self { file, mapping })
     }

@@ -13,6 +13,9 @@ pub(crate) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<boo
     if !mapping.contains(offset, out.len()) {
         return Ok(false);
     }
+    if let Some(read) = mapping.read_encoded(offset, out) {
+        return read.map(|()| true).map_err(Error::io("reading the file"));
+    }
     let prefaulted = mapping.prefault(offset, out.len(), Content::Raw);
     prefaulted.map_err(Error::io("reading the file"))?;
     let fault_count = mapping.faults().count();

@@ -4,14 +4,14 @@
 //! readers borrow [frames](super::frames): the memory of this process that mirrors the file, in
 //! which a page appears when it is first asked for.
 
-use super::{Content, frames::Frames, mapping::Mapping, storage::Storage};
+use super::{Content, frames::Frames, mapping::Mapping, mutex::lock, storage::Storage};
 #[cfg(feature = "encryption")]
 use crate::cipher::Cipher;
 use crate::types::Extent;
 use std::{
     fmt::Debug,
     io::{self, ErrorKind},
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
 /// Turns pages into what the file has instead of them, and back. All bytes of a page or of a value
@@ -91,6 +91,8 @@ pub(super) struct CodedFile {
     pub(super) codec: Arc<dyn PageCodec>,
     pub(super) frames: Frames,
     page_len: usize,
+    /// The mapping of `inner` that was used last.
+    encoded: Mutex<Arc<Mapping>>,
 }
 
 impl CodedFile {
@@ -99,17 +101,27 @@ impl CodedFile {
         codec: Arc<dyn PageCodec>,
         frames: Frames,
         page_len: usize,
-    ) -> Self {
+    ) -> io::Result<Self> {
         assert!(
             page_len.is_power_of_two(),
             "the page size was checked when a record was read"
         );
-        Self {
+        Ok(Self {
+            encoded: Mutex::new(inner.mapping()?),
             inner,
             codec,
             frames,
             page_len,
+        })
+    }
+
+    /// A mapping of the file as it is, with these bytes.
+    fn encoded(&self, offset: u64, len: usize) -> io::Result<Arc<Mapping>> {
+        let mut encoded = lock(&self.encoded);
+        if !encoded.contains(offset, len) {
+            *encoded = self.inner.mapping()?;
         }
+        Ok(Arc::clone(&encoded))
     }
 
     /// Fills the frames of pages, or of a value, unless they are filled.
@@ -122,7 +134,7 @@ impl CodedFile {
     pub(super) fn load(&self, offset: u64, len: usize, content: Content) -> io::Result<()> {
         let first = self.number_of(offset);
         match content {
-            Content::Raw => self.inner.mapping()?.prefault(offset, len, content),
+            Content::Raw => self.encoded(offset, len)?.prefault(offset, len, content),
             Content::Pages => {
                 let count = len.div_ceil(self.page_len) as u32;
                 (first..first + count).try_for_each(|number| self.load_page(number))
@@ -169,7 +181,7 @@ impl CodedFile {
 
     /// Asks the system to begin reading bytes that will be loaded soon. Only a hint.
     pub(super) fn announce(&self, offset: u64, len: u64) {
-        if let Ok(mapping) = self.inner.mapping() {
+        if let Ok(mapping) = self.encoded(offset, len as usize) {
             mapping.announce(offset, len);
         }
     }
@@ -194,7 +206,7 @@ impl CodedFile {
     /// - The system's error.
     /// - `UnexpectedEof` outside of the file.
     pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let mapping = self.inner.mapping()?;
+        let mapping = self.encoded(offset, out.len())?;
         mapping.prefault(offset, out.len(), Content::Raw)?;
         let fault_count = mapping.faults().count();
         if !mapping.copy(offset, out) {
@@ -234,6 +246,11 @@ impl Mapping {
     /// The codec of the file.
     pub(crate) fn codec(&self) -> Option<Arc<dyn PageCodec>> {
         self.coded().map(|file| Arc::clone(&file.codec))
+    }
+
+    /// Reads bytes as they are in the file. `None` without a codec.
+    pub(crate) fn read_encoded(&self, offset: u64, out: &mut [u8]) -> Option<io::Result<()>> {
+        Some(self.coded()?.read(offset, out))
     }
 
     /// Whether the file has a codec.

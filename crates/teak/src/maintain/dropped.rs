@@ -24,13 +24,19 @@
 
 use crate::{
     Error, Result,
-    btree::{PageSource, TreeRoot, cursor::TreeCursor, mutable_tree::Tree, reading::reading, seal},
+    btree::{
+        PageSource, TableClass, TreeRoot, cursor::TreeCursor, mutable_tree::Tree, reading::reading,
+        seal,
+    },
     page::comparison::Comparisons,
     types::TypeNames,
 };
 use crate::{
     instance::dropped_trees::DropBacklog,
-    maintain::empty_tail::policy_of,
+    maintain::{
+        empty_tail::policy_of,
+        expired::{self, ExpiringTables},
+    },
     read::{
         catalog::{self, CatalogEntry},
         snapshot::PinnedSnapshot,
@@ -91,7 +97,8 @@ fn for_each<S: PageSource>(
     })
 }
 
-/// The number of visible tables of a state, and the number of pages still to be released.
+/// The number of visible tables of a state, which are all but dropped trees and indexes of expiring
+/// tables, and the number of pages still to be released.
 pub(crate) fn counts(snapshot: &PinnedSnapshot) -> Result<(u64, u64)> {
     let (mut tables, mut pages) = (snapshot.catalog().records, 0_u64);
     for_each(snapshot, snapshot.catalog(), |Dropped { root, .. }| {
@@ -100,7 +107,8 @@ pub(crate) fn counts(snapshot: &PinnedSnapshot) -> Result<(u64, u64)> {
         pages = pages.saturating_add(of_tree.saturating_add(root.value_pages));
         ControlFlow::Continue(())
     })?;
-    Ok((tables, pages))
+    let indexes = expired::index_count(snapshot, snapshot.catalog())?;
+    Ok((tables.saturating_sub(indexes), pages))
 }
 
 /// Puts the rests of trees that were too large to be released at once into the catalog. No
@@ -136,6 +144,9 @@ fn store_dropped(txn: &mut WriteTransaction, dropped: Dropped) -> Result<()> {
     }
     root.kind.dropped = true;
     root.kind.typed = false;
+    if root.kind.class == TableClass::Expiring {
+        root.kind.class = TableClass::Single;
+    }
     changing(&mut txn.pages, |pages| seal::seal(pages, &mut root))?;
     txn.change_catalog(|pages, catalog| {
         catalog::insert(pages, catalog, &name, &root, TypeNames::default())
@@ -158,8 +169,9 @@ fn first_dropped(txn: &WriteTransaction) -> Result<Option<Dropped>> {
     Ok(first)
 }
 
-/// Whether the state of this transaction is known to have no dropped trees. A finished commit
-/// passes this on to the next transaction.
+/// Whether the state of this transaction is known to have neither dropped trees nor expiring
+/// tables, whose expired records the same step removes. A finished commit passes this on to the
+/// next transaction.
 pub(crate) fn has_none_dropped(txn: &WriteTransaction) -> bool {
     let dropped = &txn.pages.writer.dropped;
     let had_none = dropped.none_in == Some(txn.base.transaction());
@@ -171,7 +183,8 @@ pub(crate) fn note_dropped(txn: &mut WriteTransaction, is_none: bool) {
     txn.pages.writer.dropped.none_in = is_none.then(|| txn.id());
 }
 
-/// Releases some of the trees dropped by earlier transactions. Returns whether none are left.
+/// Releases some of the trees dropped by earlier transactions, and removes some expired records.
+/// Returns whether there are neither dropped trees nor expiring tables any more.
 pub(crate) fn release_some_dropped(txn: &mut WriteTransaction) -> Result<bool> {
     if has_none_dropped(txn) {
         return Ok(true);
@@ -179,6 +192,7 @@ pub(crate) fn release_some_dropped(txn: &mut WriteTransaction) -> Result<bool> {
     if txn.status.is_broken || txn.status.is_compacting || txn.named.revived.is_some() {
         return Ok(false);
     }
+    let expiring = expired::remove_some(txn)?;
     let (limits, taken) = (&txn.engine.policies.drop_limits, txn.pages.taken_count());
     let has_grown = txn.pages.supply.has_grown;
     let budget = policy_of(txn).release_budget(taken, limits, has_grown, txn.commit_count);
@@ -186,7 +200,8 @@ pub(crate) fn release_some_dropped(txn: &mut WriteTransaction) -> Result<bool> {
         return Ok(false);
     }
     let released = release_dropped(txn, budget)?;
-    Ok(released == Released::Nothing && !txn.pages.parked.has_parked)
+    let has_dropped = released != Released::Nothing || txn.pages.parked.has_parked;
+    Ok(!has_dropped && expiring == ExpiringTables::None)
 }
 
 /// Whether no release has failed lately.

@@ -14,6 +14,7 @@
 //! | pages move from the end | with a commit, if the file needs more than the peak, and more than 4/3 of what is in use, plus the threshold; or if leaves of a large table are thin | `move_percent` of what the commit writes, at least 2 to 8 pages (for a merge of small commits, for each of up to 32); a pause after a round that moves less than 1/64 | `empty_tail.rs` |
 //! | holes are punched | at the beginning of a write transaction, if twice as much is free as is kept | peak, threshold and 1/16 of what is in use are kept; 32 MiB at once | `holes.rs` |
 //! | everything moves | by request, or when a database is closed of which more than 8 percent and 256 pages are free | `compaction_plan.rs` chooses; 4,096 pages with each commit, at most 10 s when closing | `compact.rs` |
+//! | expired records are removed | with each commit that changes something, in up to 8 tables | 64 records, and 2 for each that was written to such a table | `expired.rs` |
 //! | dropped trees are released | with each commit, the first 65,536 pages by the transaction that drops the tree | 4 times the pages that the commit takes, 64 to 512, or as many as it takes | `dropped.rs` |
 //!
 //! Small commits are merged into the trees in eights while the file is being made shorter
@@ -28,6 +29,7 @@ pub(crate) mod compact_options;
 pub(crate) mod compaction_plan;
 pub(crate) mod dropped;
 pub(crate) mod empty_tail;
+pub(crate) mod expired;
 pub(crate) mod holes;
 pub(crate) mod policy;
 #[cfg(feature = "encryption")]

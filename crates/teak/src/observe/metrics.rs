@@ -33,6 +33,15 @@ pub struct Metrics {
     pub merges: u64,
     /// Values that were written to pages of their own.
     pub large_values: u64,
+    /// Pages of an encrypted database that were decrypted.
+    pub decrypted_pages: u64,
+    /// Pages among them whose memory was given back.
+    pub evicted_pages: u64,
+    /// Records that were removed because they had expired; see
+    /// [`ExpiringTable`](crate::ExpiringTable).
+    pub expired_records: u64,
+    /// Records that were removed because they were the oldest of a table above its limits.
+    pub evicted_records: u64,
 }
 
 /// Operations of a transaction so far.
@@ -42,6 +51,8 @@ pub(crate) struct WriteWork {
     pub(crate) splits: u64,
     pub(crate) merges: u64,
     pub(crate) large_values: u64,
+    pub(crate) expired_records: u64,
+    pub(crate) evicted_records: u64,
 }
 
 /// Defines the counters, one for each field of [`Metrics`].
@@ -83,7 +94,11 @@ counters!(
     early_pages,
     splits,
     merges,
-    large_values
+    large_values,
+    decrypted_pages,
+    evicted_pages,
+    expired_records,
+    evicted_records
 );
 
 impl Counters {
@@ -102,6 +117,15 @@ impl Counters {
         self.splits.fetch_add(work.splits, Relaxed);
         self.merges.fetch_add(work.merges, Relaxed);
         self.large_values.fetch_add(work.large_values, Relaxed);
+        if work.expired_records | work.evicted_records != 0 {
+            self.note_removed(work);
+        }
+    }
+
+    #[cold]
+    fn note_removed(&self, work: WriteWork) {
+        (self.expired_records).fetch_add(work.expired_records, Relaxed);
+        (self.evicted_records).fetch_add(work.evicted_records, Relaxed);
     }
 
     pub(crate) fn note_flush(&self, bytes: u64) {

@@ -188,7 +188,9 @@ impl Engine {
         self.committer.flush_journaled()?;
         // Pages that the last durable commit used and this one does not are free now.
         writer.space.reclaim(&self.committer.pins(&writer.named)?);
-        cut_all_free(writer, writer.newest.geometry);
+        if writer.named.prepared.is_empty() {
+            cut_all_free(writer, writer.newest.geometry);
+        }
         let page_count = writer.space.page_count();
         // Two records, so that one may be damaged: the earlier records may refer to a longer file.
         let ([one, other], sequence) = {

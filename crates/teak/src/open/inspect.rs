@@ -29,6 +29,8 @@ pub struct FileInfo {
     pub committed: SystemTime,
     /// Whether the database was closed after it, so that no recovery is needed.
     pub was_closed: bool,
+    /// Whether a transaction is prepared, so that nothing else can be written before it is decided.
+    pub has_prepared: bool,
     /// Growth steps and size limits of the file.
     pub geometry: Geometry,
     /// The default durability of commits.
@@ -79,6 +81,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<FileInfo> {
             .checked_add(Duration::from_millis(newest.time_ms))
             .unwrap_or(UNIX_EPOCH),
         was_closed: newest.clean_close,
+        has_prepared: newest.has_prepared(),
         geometry: newest.geometry,
         durability: Durability::from_byte(newest.default_durability),
         unreadable_records,

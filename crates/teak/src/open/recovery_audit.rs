@@ -176,17 +176,15 @@ impl<'r> RecoveryAudit<'r> {
         }
     }
 
-    /// Walks the named snapshots that may not be on the disk. Pages that only they use are not
-    /// listed.
+    /// Walks the named snapshots, and the prepared transaction, that may not be on the disk. Pages
+    /// that only they use are not listed.
     fn walk_named(&mut self, snapshot: &PinnedSnapshot) -> Result<()> {
         self.written = None;
-        for (name, named) in snapshot.all_named()? {
+        for (key, named) in snapshot.all_named()? {
             if named.transaction > self.durable && !planted!(VerifyNoNamed) {
                 let catalog = TreeRoot::decode_of_names(&named.catalog);
-                let catalog = catalog.map_err(|fault| {
-                    let name = String::from_utf8_lossy(&name).into_owned();
-                    fault.at(PageNumber(0), "recovery", &format!("the snapshot {name:?}"))
-                })?;
+                let catalog = catalog
+                    .map_err(|fault| fault.at(PageNumber(0), "recovery", &key.to_string()))?;
                 self.walk(snapshot, &catalog);
             }
         }

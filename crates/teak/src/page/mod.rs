@@ -17,6 +17,7 @@ pub(crate) mod key;
 pub(crate) mod leaf;
 pub(crate) mod print;
 pub(crate) mod set;
+pub(crate) mod stamp;
 pub(crate) mod value;
 
 use crate::{Error, PageNumber};

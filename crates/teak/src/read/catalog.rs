@@ -3,7 +3,7 @@
 use crate::{
     Error, PageNumber, Result,
     btree::{
-        PageSink, PageSource, RootFault, TreeRoot, UnknownTree, cursor::TreeCursor,
+        PageSink, PageSource, RootFault, TableClass, TreeRoot, UnknownTree, cursor::TreeCursor,
         insert::Existing, lookup, mutable_tree::Tree,
     },
     page::{
@@ -13,6 +13,26 @@ use crate::{
     },
     types::TypeNames,
 };
+
+/// Prefix of the names of the indexes of expiring tables. The name of the table follows.
+pub(crate) const EXPIRY_INDEX_START: &[u8] = b"\0expiry\0";
+
+/// The name of the index of an expiring table.
+pub(crate) fn expiry_index_of(name: &[u8]) -> Vec<u8> {
+    [EXPIRY_INDEX_START, name].concat()
+}
+
+/// The name of the expiring table that an entry of the catalog is the index of.
+pub(crate) fn table_of_index<'n>(name: &'n [u8], entry: &CatalogEntry) -> Option<&'n [u8]> {
+    let root = entry.root()?;
+    let table = name.strip_prefix(EXPIRY_INDEX_START);
+    table.filter(|_| is_expiry_index(name, root))
+}
+
+/// Whether a tree is the index of an expiring table.
+pub(crate) fn is_expiry_index(name: &[u8], root: &TreeRoot) -> bool {
+    root.kind.class == TableClass::Expiring && name.starts_with(EXPIRY_INDEX_START)
+}
 
 /// The root of an empty catalog.
 pub(crate) fn empty() -> TreeRoot {

@@ -14,4 +14,5 @@ pub(crate) mod roots;
 pub(crate) mod slow_readers;
 pub(crate) mod snapshot;
 pub(crate) mod snapshot_space;
+pub(crate) mod state_key;
 pub(crate) mod verified_bitmap;

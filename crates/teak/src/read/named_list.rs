@@ -7,12 +7,17 @@
 //! |---|---|
 //! | 0, then the name | the state: transaction (8), time of the commit in milliseconds since 1970 (8), root of the catalog (64); and, if marks were ever set, these (24) and the transaction that set them (8) |
 //! | 1, then the transaction of the state, big-endian (8), then the transaction that dropped it, big-endian (8) | nothing |
+//! | 2, then the name of a prepared transaction | the pages that it took (8), then the state that it makes, as above |
 //!
 //! Dropped snapshots are noted for the next writer, in any process: their pages must stay as long
 //! as a crash could lead back to a state in which the snapshot was not dropped yet. A later change
 //! of the list removes these notes.
 //!
-//! Invariant: the state of every entry is a pin of each writer.
+//! A prepared transaction is a state that readers do not see yet. The state that they see was
+//! written by the same commit, and is the one before. See [`prepare`](crate::write::prepare).
+//!
+//! Invariants: the state of every entry is a pin of each writer. A record whose list has a prepared
+//! transaction has the feature `PREPARED_TRANSACTION`.
 
 use crate::{
     Checksum, Error, Result, TransactionId,
@@ -22,23 +27,24 @@ use crate::{
         reading::{reading, reading_twice},
     },
     page::value::{StoredValue, ValueKind},
-    record::{NAMED_SNAPSHOTS, Record, RecordMarks},
+    record::{NAMED_SNAPSHOTS, PREPARED_TRANSACTION, Record, RecordMarks},
 };
 use crate::{
     read::{
-        catalog::printable,
         prefault::Prefault,
         roots::KnownRoots,
         snapshot::{PinnedSnapshot, Snapshot},
+        state_key::{LIVE, PREPARED, StateKey},
         verified_bitmap::Trust,
     },
     record::record_ref::slot_page,
 };
 use std::sync::Arc;
 
-pub(crate) const LIVE: u8 = 0;
-
 pub(crate) const DROPPED: u8 = 1;
+
+/// Length of the number of pages before the state of a prepared transaction.
+const PAGES_LEN: usize = 8;
 
 pub(crate) const STATE_LEN: usize = 80;
 
@@ -63,6 +69,9 @@ pub(crate) struct NamedPins {
     /// change of the list.
     pub(crate) live: Arc<[TransactionId]>,
     pub(crate) dropped: Vec<DroppedPin>,
+    /// The prepared transactions, whose states are live. There is at most one, unless a file is
+    /// forged.
+    pub(crate) prepared: Vec<StateKey>,
 }
 
 /// A state that had a name.
@@ -109,12 +118,13 @@ impl NamedPins {
     }
 
     /// The pins after adding the states `named`, dropping the states `dropped`, and removing the
-    /// notes `over`.
+    /// notes `over`. `prepared` are the prepared transactions that there are then.
     pub(crate) fn changed(
         &self,
         named: impl Iterator<Item = TransactionId>,
         dropped: Vec<DroppedPin>,
         over: &[DroppedPin],
+        prepared: Vec<StateKey>,
     ) -> Self {
         let mut live = self.live.to_vec();
         for state in named {
@@ -133,6 +143,7 @@ impl NamedPins {
         Self {
             live: live.into(),
             dropped,
+            prepared,
         }
     }
 }
@@ -140,9 +151,11 @@ impl NamedPins {
 /// A change to the list by a transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum NamedChange {
-    /// Creates the name.
-    Create(Vec<u8>, SnapshotSource),
-    Drop(Vec<u8>, NamedSnapshot),
+    /// Creates the name of a snapshot.
+    Create(StateKey, SnapshotSource),
+    /// Creates the name of a prepared transaction, with the number of pages that it took.
+    Prepare(StateKey, NamedSnapshot, u64),
+    Drop(StateKey, NamedSnapshot),
 }
 
 /// The state that gets a name.
@@ -205,17 +218,27 @@ pub(crate) fn damaged(root: &TreeRoot, detail: &'static str) -> Error {
     Error::corrupted(root.page, READING_LIST, detail)
 }
 
-/// The key of a name.
-pub(crate) fn live_key(name: &[u8]) -> Vec<u8> {
-    [&[LIVE], name].concat()
+/// The bytes of the entry of a prepared transaction that took `pages` pages.
+pub(crate) fn encode_prepared(state: &NamedSnapshot, pages: u64) -> Vec<u8> {
+    [&pages.to_le_bytes(), &state.encode()[..]].concat()
 }
 
-/// The name in a key of the list; `None` if the key is a note.
-pub(crate) fn name_in(key: &[u8]) -> Option<&[u8]> {
-    match key {
-        [LIVE, name @ ..] => Some(name),
-        _ => None,
+/// Decodes the entry of a state. The second number is that of the pages that a prepared transaction
+/// took, and otherwise 0.
+fn decode_entry(
+    root: &TreeRoot,
+    key: &StateKey,
+    value: StoredValue<'_>,
+) -> Result<(NamedSnapshot, u64)> {
+    if !key.is_prepared() {
+        return Ok((NamedSnapshot::decode(root, value)?, 0));
     }
+    let Some((pages, bytes)) = value.bytes.split_first_chunk::<PAGES_LEN>() else {
+        let detail = "a prepared transaction is not described as it should be";
+        return Err(damaged(root, detail));
+    };
+    let state = NamedSnapshot::decode(root, StoredValue { bytes, ..value })?;
+    Ok((state, u64::from_le_bytes(*pages)))
 }
 
 /// The root of the list in a record.
@@ -229,16 +252,18 @@ pub(crate) fn root(record: &Record) -> Result<TreeRoot> {
     })
 }
 
-/// Calls `visit` with each named snapshot, in the order of names.
+/// Calls `visit` with each state: first the named snapshots in the order of their names, then the
+/// prepared transaction, with the number of pages that it took.
 pub(crate) fn for_each<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
-    mut visit: impl FnMut(&[u8], NamedSnapshot) -> Result<()>,
+    mut visit: impl FnMut(StateKey, NamedSnapshot, u64) -> Result<()>,
 ) -> Result<()> {
     let mut cursor = TreeCursor::new(source, *root);
     while cursor.next()? {
-        if let Some(name) = name_in(cursor.key()) {
-            visit(name, NamedSnapshot::decode(root, cursor.stored_value())?)?;
+        if let Some(key) = StateKey::of(cursor.key()) {
+            let (state, pages) = decode_entry(root, &key, cursor.stored_value())?;
+            visit(key, state, pages)?;
         }
     }
     Ok(())
@@ -246,12 +271,15 @@ pub(crate) fn for_each<S: PageSource + ?Sized>(
 
 /// All states that must stay according to the list.
 pub(crate) fn pins<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Result<NamedPins> {
-    let (mut live, mut dropped) = (Vec::new(), Vec::new());
+    let (mut live, mut dropped, mut prepared) = (Vec::new(), Vec::new(), Vec::new());
     let mut cursor = TreeCursor::new(source, *root);
     while cursor.next()? {
         match cursor.key() {
-            [LIVE, ..] => {
-                live.push(NamedSnapshot::decode(root, cursor.stored_value())?.transaction)
+            [LIVE | PREPARED, ..] => {
+                let key = StateKey::of(cursor.key()).expect("it is the key of a state");
+                let (state, _) = decode_entry(root, &key, cursor.stored_value())?;
+                live.push(state.transaction);
+                prepared.extend(Some(key).filter(StateKey::is_prepared));
             }
             [DROPPED, states @ ..] => {
                 dropped.push(dropped_pin(states).ok_or_else(|| {
@@ -270,6 +298,7 @@ pub(crate) fn pins<S: PageSource + ?Sized>(source: &S, root: &TreeRoot) -> Resul
     Ok(NamedPins {
         live: live.into(),
         dropped,
+        prepared,
     })
 }
 
@@ -289,33 +318,30 @@ pub(crate) fn dropped_key(pin: &DroppedPin) -> Vec<u8> {
 pub(crate) fn find<S: PageSource + ?Sized>(
     source: &S,
     root: &TreeRoot,
-    name: &[u8],
+    key: &StateKey,
 ) -> Result<Option<NamedSnapshot>> {
     let mut cursor = TreeCursor::new(source, *root);
-    match cursor.seek(&live_key(name))? {
-        Some(true) => NamedSnapshot::decode(root, cursor.stored_value()).map(Some),
+    match cursor.seek(key.bytes())? {
+        Some(true) => decode_entry(root, key, cursor.stored_value()).map(|(state, _)| Some(state)),
         _ => Ok(None),
     }
 }
 
 impl PinnedSnapshot {
-    /// The snapshot with this name in this state.
-    pub(crate) fn named(&self, name: &[u8]) -> Result<NamedSnapshot> {
+    /// The state that this one lists with this key.
+    pub(crate) fn named(&self, key: &StateKey) -> Result<NamedSnapshot> {
         let root = root(&self.record)?;
-        reading_twice(self, || find(self, &root, name))?.ok_or_else(|| not_found(name))
+        reading_twice(self, || find(self, &root, key))?.ok_or_else(|| key.not_found())
     }
 
     /// Refuses a name that this state lists but a search of the same state does not find: the list
     /// is damaged. After this check, a name that is missing in a later state is known to be
     /// dropped.
-    pub(crate) fn refuse_unfindable(&self, name: &[u8], named: &NamedSnapshot) -> Result<()> {
-        match self.named(name) {
+    pub(crate) fn refuse_unfindable(&self, key: &StateKey, named: &NamedSnapshot) -> Result<()> {
+        match self.named(key) {
             Ok(found) if found == *named => Ok(()),
-            Ok(_) | Err(Error::SnapshotNotFound(_)) => {
-                let detail = format!(
-                    "the list has the snapshot {:?}, and a search does not find it there",
-                    printable(name)
-                );
+            Ok(_) | Err(Error::SnapshotNotFound(_) | Error::PreparedNotFound(_)) => {
+                let detail = format!("the list has {key}, and a search does not find it there");
                 Err(Error::corrupted(
                     self.named_list()?.page,
                     READING_LIST,
@@ -331,13 +357,27 @@ impl PinnedSnapshot {
         root(&self.record)
     }
 
-    /// All named snapshots, in the order of names.
-    pub(crate) fn all_named(&self) -> Result<Vec<(Vec<u8>, NamedSnapshot)>> {
+    /// All states that this one lists: named snapshots in the order of their names, and then the
+    /// prepared transaction.
+    pub(crate) fn all_named(&self) -> Result<Vec<(StateKey, NamedSnapshot)>> {
         let root = root(&self.record)?;
         reading(self, || {
             let mut all = Vec::new();
-            for_each(&Prefault(self), &root, |name, named| {
-                all.push((name.to_vec(), named));
+            for_each(&Prefault(self), &root, |key, named, _| {
+                all.push((key, named));
+                Ok(())
+            })?;
+            Ok(all)
+        })
+    }
+
+    /// The prepared transactions, with the number of pages that each took.
+    pub(crate) fn all_prepared(&self) -> Result<Vec<(StateKey, NamedSnapshot, u64)>> {
+        let root = root(&self.record)?;
+        reading(self, || {
+            let mut all = Vec::new();
+            for_each(&Prefault(self), &root, |key, state, pages| {
+                all.extend(key.is_prepared().then_some((key, state, pages)));
                 Ok(())
             })?;
             Ok(all)
@@ -352,10 +392,15 @@ impl PinnedSnapshot {
             false => {
                 let pins = reading(self, || pins(&Prefault(self), &root))?;
                 let newest = pins.counting(None).max();
-                match newest <= Some(self.transaction()) {
-                    true => Ok(pins),
-                    false => Err(damaged(&root, "there is one of a transaction to come")),
+                if newest > Some(self.transaction()) {
+                    return Err(damaged(&root, "there is one of a transaction to come"));
                 }
+                if !pins.prepared.is_empty() && !self.record.has_prepared() {
+                    let detail =
+                        "there is a prepared transaction that the commit record does not note";
+                    return Err(damaged(&root, detail));
+                }
+                Ok(pins)
             }
         }
     }
@@ -387,16 +432,17 @@ impl PinnedSnapshot {
     }
 }
 
-pub(crate) fn not_found(name: &[u8]) -> Error {
-    Error::SnapshotNotFound(printable(name))
-}
-
-/// Stores the root of the list in a record, and sets or clears the feature bit that keeps versions
-/// without named snapshots from writing.
-pub(crate) fn note(record: &mut Record, root: &TreeRoot) {
+/// Stores the root of the list in a record, and sets or clears the feature bits that keep versions
+/// without named snapshots from writing, and versions without prepared transactions from opening
+/// it.
+pub(crate) fn note(record: &mut Record, root: &TreeRoot, pins: &NamedPins) {
     record.snapshots_root = root.encode();
     record.features.read_only_compatible &= !NAMED_SNAPSHOTS;
     if !root.is_empty() {
         record.features.read_only_compatible |= NAMED_SNAPSHOTS;
+    }
+    record.features.incompatible &= !PREPARED_TRANSACTION;
+    if !pins.prepared.is_empty() {
+        record.features.incompatible |= PREPARED_TRANSACTION;
     }
 }

@@ -51,7 +51,10 @@ impl PageSource for Prefault<'_> {
     }
 
     fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
-        let len = self.0.value(extent)?.len();
+        let len = match self.0.mapping.is_coded() {
+            true => extent.len_bytes as usize,
+            false => self.0.value(extent)?.len(),
+        };
         self.prefault(extent.start, len, Content::Value)?;
         self.0.value(extent)
     }

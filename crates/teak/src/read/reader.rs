@@ -7,6 +7,7 @@ use crate::{
         cached_slots::{put_cached, take_cached},
         reader_hold::ReaderHold,
         snapshot::{PinnedSnapshot, Snapshot},
+        state_key::StateKey,
         verified_bitmap::Trust,
     },
 };
@@ -53,11 +54,12 @@ impl Reader {
         Ok(Self { hold: Some(hold) })
     }
 
-    /// Begins to read the state of a named snapshot, with page verification according to `trust`.
-    pub(crate) fn begin_at(engine: &Arc<Engine>, name: &[u8], trust: Trust) -> Result<Self> {
+    /// Begins to read a state that the newest one lists, with page verification according to
+    /// `trust`.
+    pub(crate) fn begin_at(engine: &Arc<Engine>, key: &StateKey, trust: Trust) -> Result<Self> {
         let mut newest = Self::begin(engine)?;
         loop {
-            let named = newest.named(name)?;
+            let named = newest.named(key)?;
             let mut hold = ReaderHold::new(engine)?;
             hold.snapshot = Arc::new(newest.past(&named, trust)?);
             hold.note();
@@ -65,7 +67,7 @@ impl Reader {
             // A thread that drops the snapshot after this check scans the slots later, and finds
             // the pin.
             newest = Self::begin(engine)?;
-            if newest.named(name)? == named {
+            if newest.named(key)? == named {
                 return Ok(Self {
                     hold: Some(Arc::new(hold)),
                 });
@@ -96,11 +98,18 @@ impl Engine {
         Reader::begin(self)
     }
 
+    /// Begins to read the state of a prepared transaction.
+    pub(crate) fn begin_read_prepared(self: &Arc<Self>, name: &[u8]) -> Result<Reader> {
+        self.refuse_closed()?;
+        self.show_memtable()?;
+        Reader::begin_at(self, &StateKey::prepared(name), Trust::Own)
+    }
+
     /// Begins to read the state of a named snapshot.
     pub(crate) fn begin_read_at(self: &Arc<Self>, name: &[u8]) -> Result<Reader> {
         self.refuse_closed()?;
         self.show_memtable()?;
-        Reader::begin_at(self, name, Trust::Own)
+        Reader::begin_at(self, &StateKey::snapshot(name), Trust::Own)
     }
 }
 

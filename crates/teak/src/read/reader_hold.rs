@@ -6,6 +6,7 @@ use crate::{
         PageSource,
         reading::{Faults, IoWaitEstimator},
     },
+    clock::TransactionTime,
     io::{Pinned, thread_id, uptime_ms},
     page::value::ValueExtent,
     share::ReaderSlot,
@@ -27,6 +28,8 @@ pub(crate) struct ReaderHold {
     pub(crate) slot: ReaderSlot,
     /// Number of the last reader that had this hold.
     number: AtomicU64,
+    /// The moment of that reader, if it has read an expiring table.
+    time: TransactionTime,
     // Declared in this order: the state is dropped before the engine.
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) engine: Arc<Engine>,
@@ -50,6 +53,7 @@ impl ReaderHold {
         Ok(Self {
             slot,
             number: AtomicU64::new(engine.readers.table.number(slot)),
+            time: TransactionTime::default(),
             snapshot: engine.committer.published.newest_here(),
             engine: Arc::clone(engine),
         })
@@ -61,6 +65,13 @@ impl ReaderHold {
         let table = &self.engine.readers.table;
         let number = table.note(self.slot, thread_id(), uptime_ms());
         self.number.store(number, Relaxed);
+    }
+
+    /// The moment at which the reader looks for expired records.
+    pub(crate) fn now_ms(&self) -> u64 {
+        // The number of a reader is even: the lowest bit marks cancellations.
+        let owner = self.number.load(Relaxed) | 1;
+        self.time.of(owner, || self.engine.expiry.take())
     }
 
     /// Ends the pin, unless the slot belongs to another process by now, which took this one for

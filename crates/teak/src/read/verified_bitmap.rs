@@ -224,6 +224,9 @@ impl VerifiedBitmap {
             operation,
         } = expected;
         let unreadable = |error| {
+            if pages.is_inherited() {
+                return Error::Forked;
+            }
             let detail = format!("it cannot be read from the file: {error}");
             Error::corrupted(start, operation, detail)
         };

@@ -150,12 +150,20 @@ pub(crate) const JOURNAL: u32 = 4;
 
 /// Pages, values and records are encrypted.
 pub(crate) const ENCRYPTED: u32 = 1;
+/// There is a prepared transaction in the list of named snapshots: an entry of a kind that programs
+/// without support for it cannot verify, and without whose decision nothing may be written.
+pub(crate) const PREPARED_TRANSACTION: u32 = 8;
+
+const _: () = assert!(
+    TABLE_KINDS & JOURNAL == 0 && (TABLE_KINDS | JOURNAL) & PREPARED_TRANSACTION == 0,
+    "each feature has a bit of its own"
+);
 
 /// The features that this code knows.
 pub(crate) const KNOWN_FEATURES: Features = Features {
     compatible: 0,
     read_only_compatible: NAMED_SNAPSHOTS,
-    incompatible: ENCRYPTED | TABLE_KINDS | JOURNAL,
+    incompatible: ENCRYPTED | TABLE_KINDS | JOURNAL | PREPARED_TRANSACTION,
 };
 
 /// The limits at which lazy commits are flushed without a request.
@@ -328,6 +336,11 @@ impl Record {
             0 => self.page_size as usize,
             _ => self.page_size as usize - SEALED_OVERHEAD_LEN,
         }
+    }
+
+    /// Whether there is a prepared transaction, so that nothing else may be written.
+    pub(crate) fn has_prepared(&self) -> bool {
+        self.features.incompatible & PREPARED_TRANSACTION != 0
     }
 
     /// Whether both can be records of one file: its identity and its page layout never change.

@@ -166,7 +166,7 @@ fn faults_are_distinguished() {
     assert_eq!(Record::decode(&[0; 512], 2), Err(RecordFault::NotARecord));
     assert_eq!(Record::decode(&bytes, 1), Err(RecordFault::WrongSlot(2)));
     assert_eq!(changed(20, 9), RecordFault::UnknownVersion(9));
-    assert_eq!(changed(32, 8), RecordFault::UnknownFeatures(8));
+    assert_eq!(changed(32, 16), RecordFault::UnknownFeatures(16));
     assert!(
         matches!(changed(37, 0), RecordFault::Inconsistent(_)),
         "page size"

@@ -6,8 +6,9 @@
 //! reopening survive a power cut, although a flush failed before.
 
 use crate::{
-    Database, Durability, Error, Options, ReadTxn, Result, Transaction, WriteTxn,
+    Database, Durability, EncryptionKey, Error, Options, ReadTxn, Result, Transaction, WriteTxn,
     testing::{self, Fault, SimDisk},
+    transaction_tests::test_kit::{encrypted, is_encrypted},
 };
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -23,7 +24,13 @@ const TABLES: [&str; 3] = ["coins", "blocks", "undo"];
 
 fn options() -> Options {
     // So little memory that leaves are written early.
-    Options::new().write_memory_bytes(64 << 10)
+    let options = Options::new().write_memory_bytes(64 << 10);
+    match is_encrypted() {
+        true => options
+            .encryption_key(EncryptionKey::from_bytes([7; 32]))
+            .decrypted_cache_bytes(100_000),
+        false => options,
+    }
 }
 
 fn key(i: u32) -> Vec<u8> {
@@ -358,7 +365,9 @@ fn call_count(play: Play) -> u64 {
 fn fail_everywhere(play: Play, fault: Fault) {
     let count = call_count(play);
     assert!(count > 100, "{count} calls");
-    for call in 0..count {
+    // Encryption takes time.
+    let step = if is_encrypted() { 5 } else { 1 };
+    for call in (0..count).step_by(step) {
         play_with_fault(play, call, fault);
     }
 }
@@ -381,6 +390,16 @@ fn the_disk_fails_once() {
 #[test]
 fn the_disk_keeps_failing() {
     fail_everywhere(play, Fault::DISK_ERROR.for_ever());
+}
+
+#[test]
+fn the_disk_of_an_encrypted_database_fails_once() {
+    encrypted(the_disk_fails_once);
+}
+
+#[test]
+fn the_disk_of_an_encrypted_database_stays_full() {
+    encrypted(the_disk_stays_full);
 }
 
 #[test]

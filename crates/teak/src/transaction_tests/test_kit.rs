@@ -10,15 +10,16 @@ use crate::{
 };
 use crate::{
     admin::check,
+    cipher::EncryptionKey,
     instance::{
         engine::Engine,
-        policies::{Settings, Sharing},
+        policies::{EncryptionSettings, Settings, Sharing},
     },
     read::snapshot::PinnedSnapshot,
     record::durability::Durability,
     write::transaction::WriteTransaction,
 };
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{cell::Cell, collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 /// The boot in which a test begins, and one after a power cut.
 pub(crate) const BOOT: [u8; 16] = [1; 16];
@@ -32,8 +33,29 @@ pub(crate) const WRITE_MEMORY_BYTES: usize = 1 << 20;
 /// The expected contents of a table.
 pub(crate) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
+thread_local! {
+    static IS_ENCRYPTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a test whose databases are encrypted, with little memory for decrypted pages.
+pub(crate) fn encrypted(test: impl FnOnce()) {
+    IS_ENCRYPTED.set(true);
+    test();
+    IS_ENCRYPTED.set(false);
+}
+
+/// Whether the test that runs has encrypted databases.
+pub(crate) fn is_encrypted() -> bool {
+    IS_ENCRYPTED.get()
+}
+
 fn settings() -> Settings {
+    let encryption = is_encrypted().then(|| EncryptionSettings {
+        cache_bytes: 100_000,
+        ..EncryptionSettings::new(EncryptionKey::from_bytes([7; 32]))
+    });
     Settings {
+        encryption,
         page_size: PAGE_SIZE,
         // Nothing happens except what a test does.
         flush_after: Some(Duration::MAX),

@@ -7,7 +7,7 @@ use crate::{
     observe::recovery::Recovery,
     record::durability::Durability,
     transaction_tests::test_kit::{
-        BOOT, CAPACITY, Model, OTHER_BOOT, assert_clean, create_table, get, insert, key,
+        BOOT, CAPACITY, Model, OTHER_BOOT, assert_clean, create_table, encrypted, get, insert, key,
         new_database, open, remove,
     },
     write::transaction::WriteTransaction,
@@ -351,6 +351,21 @@ fn power_cuts_leave_a_committed_state() {
         }
     }
     println!("{images} images");
+}
+
+#[test]
+fn power_cuts_leave_a_committed_state_of_an_encrypted_database() {
+    encrypted(power_cuts_leave_a_committed_state);
+}
+
+#[test]
+fn random_transactions_of_an_encrypted_database_match_a_map() {
+    encrypted(random_transactions_match_a_map_through_reopening);
+}
+
+#[test]
+fn savepoints_of_an_encrypted_database_roll_back() {
+    encrypted(savepoints_roll_back_to_any_depth);
 }
 
 /// A process that gives each of its short-lived tables a new name has many handles, which must not

@@ -19,6 +19,7 @@ use crate::{
         named_edits::NamedEdits,
         open_table::OpenTables,
         pages::{WritePages, limits::WriteLimits},
+        prepared::{begin_when_decided, refuse_prepared},
         transaction::WriteTransaction,
         transaction_status::TransactionStatus,
         transaction_timing::TransactionTiming,
@@ -58,17 +59,22 @@ impl WriteTransaction {
             // A stale caller fails at once, without waiting for the lock.
             refuse_stale(state, engine.newest())?;
         }
-        let Some(writer) = engine.try_acquire_writer(limit)? else {
-            return Ok(None);
-        };
-        if let Some(state) = state {
-            refuse_stale(state, engine.newest())?;
-        }
         let backlog = match (limit, state) {
             (None, None) => DropBacklog::All,
             _ => DropBacklog::Some,
         };
-        let mut txn = Self::begin_in(engine, writer, backlog)?;
+        let begun = begin_when_decided(engine, limit, |limit| {
+            let Some(writer) = engine.try_acquire_writer(limit)? else {
+                return Ok(None);
+            };
+            if let Some(state) = state {
+                refuse_stale(state, engine.newest())?;
+            }
+            Self::begin_in(engine, writer, backlog).map(Some)
+        })?;
+        let Some(mut txn) = begun else {
+            return Ok(None);
+        };
         assert!(
             state.is_none_or(|state| state <= txn.base.transaction()),
             "after the state that the caller names, only dropped trees are released"
@@ -77,11 +83,17 @@ impl WriteTransaction {
         Ok(Some(txn))
     }
 
+    /// Begins for a thread that has the writer lock.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TransactionPrepared`] while a transaction is prepared.
     pub(crate) fn begin_in(
         engine: &Arc<Engine>,
         writer: HeldWriterLock,
         backlog: DropBacklog,
     ) -> Result<Self> {
+        refuse_prepared(&writer.named)?;
         let mut txn = Self::begin_merged(engine, writer)?;
         release_backlog(&mut txn, backlog)?;
         Ok(txn)

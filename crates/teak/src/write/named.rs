@@ -1,5 +1,5 @@
-//! Creating, dropping and reading named snapshots. See
-//! [`named_list`](crate::read::named_list) for their stored form.
+//! Creating, dropping and reading named snapshots, and writing their list. See
+//! [`named_list`](crate::read::named_list) for its stored form.
 
 use crate::{
     Error, Result, TransactionId,
@@ -12,11 +12,12 @@ use crate::{
     read::{
         catalog::printable,
         named_list::{
-            DroppedPin, NamedChange, NamedSnapshot, SnapshotSource, dropped_key, find, live_key,
-            not_found,
+            DroppedPin, NamedChange, NamedPins, NamedSnapshot, SnapshotSource, dropped_key,
+            encode_prepared, find,
         },
         reader::Reader,
         snapshot::PinnedSnapshot,
+        state_key::StateKey,
         verified_bitmap::Trust,
     },
     write::transaction::{WriteTransaction, changing},
@@ -27,8 +28,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// Readers of named snapshots, with the names.
-pub(crate) type NamedReaders = Vec<(Vec<u8>, Reader)>;
+/// Readers of named snapshots and of the prepared transaction, with the names.
+pub(crate) type NamedReaders = Vec<(StateKey, Reader)>;
 
 /// A named snapshot.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,7 +49,8 @@ pub struct SnapshotInfo {
 }
 
 impl Engine {
-    /// Begins to read the newest state and all named snapshots that it lists.
+    /// Begins to read the newest state and all named snapshots that it lists, and the state of a
+    /// prepared transaction.
     pub(crate) fn begin_read_all(self: &Arc<Self>) -> Result<(Reader, NamedReaders)> {
         self.begin_read_named(&mut Err)
     }
@@ -71,8 +73,9 @@ impl Engine {
         loop {
             let newest = self.begin_read()?;
             match self.hold_each_named(&newest, fault) {
-                // A snapshot was dropped meanwhile, so there is a newer state.
-                Err(Error::SnapshotNotFound(_)) => {}
+                // A snapshot was dropped meanwhile, or a prepared transaction decided, so there
+                // is a newer state.
+                Err(Error::SnapshotNotFound(_) | Error::PreparedNotFound(_)) => {}
                 named => return Ok((newest, named?)),
             }
         }
@@ -96,15 +99,15 @@ impl Engine {
             Err(error @ Error::Corrupted { .. }) => fault(error).map(|()| Vec::new())?,
             all => all?,
         };
-        for (name, named) in all {
+        for (key, named) in all {
             let reader = match held.entry((named.transaction, named.catalog)) {
                 Entry::Occupied(reader) => Ok(reader.get().clone()),
-                Entry::Vacant(slot) => (self.hold_one_named(state, &name, &named))
+                Entry::Vacant(slot) => (self.hold_one_named(state, &key, &named))
                     .map(|reader| slot.insert(reader).clone()),
             };
             match reader {
                 Err(error @ Error::Corrupted { .. }) => fault(error)?,
-                reader => readers.push((name, reader?)),
+                reader => readers.push((key, reader?)),
             }
         }
         Ok(readers)
@@ -113,16 +116,16 @@ impl Engine {
     fn hold_one_named(
         self: &Arc<Self>,
         state: &PinnedSnapshot,
-        name: &[u8],
+        key: &StateKey,
         named: &NamedSnapshot,
     ) -> Result<Reader> {
-        state.refuse_unfindable(name, named)?;
+        state.refuse_unfindable(key, named)?;
         // Callers that want all pages verify their checksums themselves, and there may be many such
         // states.
-        let reader = Reader::begin_at(self, name, Trust::Newest)?;
+        let reader = Reader::begin_at(self, key, Trust::Newest)?;
         match reader.transaction() == named.transaction {
             true => Ok(reader),
-            false => Err(not_found(name)),
+            false => Err(key.not_found()),
         }
     }
 
@@ -140,7 +143,7 @@ impl Engine {
             true => Vec::new(),
             false => newest.space(&pins[..].into())?.kept_alone(&pins),
         };
-        let info = |(name, named): (Vec<u8>, NamedSnapshot)| {
+        let info = |(key, named): (StateKey, NamedSnapshot)| {
             let slot = pins.binary_search(&named.transaction);
             let is_newest = named.transaction == newest.transaction();
             let kept_pages = slot
@@ -148,30 +151,36 @@ impl Engine {
                 .filter(|_| !is_newest)
                 .map_or(0, |index| kept[index]);
             SnapshotInfo {
-                name,
+                name: key.name().to_vec(),
                 transaction: named.transaction,
                 time: UNIX_EPOCH + Duration::from_millis(named.time_ms),
                 kept_pages,
                 kept_bytes: kept_pages * self.file.page_size as u64,
             }
         };
-        Ok(all.into_iter().map(info).collect())
+        let snapshots = all.into_iter().filter(|(key, _)| !key.is_prepared());
+        Ok(snapshots.map(info).collect())
     }
 }
 
 impl WriteTransaction {
     /// The named state as this transaction sees it; `None` for a snapshot that this transaction
     /// creates.
-    fn find_named(&self, name: &[u8]) -> Result<Option<NamedSnapshot>> {
+    fn find_named(&self, key: &StateKey) -> Result<Option<NamedSnapshot>> {
         for change in self.named.changes.iter().rev() {
             match change {
-                NamedChange::Create(created, _) if created == name => return Ok(None),
-                NamedChange::Drop(dropped, _) if dropped == name => return Err(not_found(name)),
+                NamedChange::Create(created, _) if created == key => return Ok(None),
+                NamedChange::Drop(dropped, _) if dropped == key => return Err(key.not_found()),
                 _ => {}
             }
         }
-        let found = reading_twice(&self.pages, || find(&self.pages, &self.named.list, name))?;
-        found.map(Some).ok_or_else(|| not_found(name))
+        self.find_listed(key).map(Some)
+    }
+
+    /// The state that the list has when this transaction begins.
+    pub(crate) fn find_listed(&self, key: &StateKey) -> Result<NamedSnapshot> {
+        let found = reading_twice(&self.pages, || find(&self.pages, &self.named.list, key))?;
+        found.ok_or_else(|| key.not_found())
     }
 
     /// Creates a snapshot of the state that this transaction commits.
@@ -181,12 +190,11 @@ impl WriteTransaction {
             self.named.pins.is_none(),
             "names change before their list is written"
         );
-        match self.find_named(name) {
+        let key = StateKey::snapshot(name);
+        match self.find_named(&key) {
             Err(Error::SnapshotNotFound(_)) => {
-                self.named.changes.push(NamedChange::Create(
-                    name.to_vec(),
-                    SnapshotSource::ThisCommit,
-                ));
+                let change = NamedChange::Create(key, SnapshotSource::ThisCommit);
+                self.named.changes.push(change);
                 Ok(())
             }
             Ok(_) => Err(Error::SnapshotExists(printable(name))),
@@ -201,13 +209,11 @@ impl WriteTransaction {
             self.named.pins.is_none(),
             "names change before their list is written"
         );
-        match self.find_named(name)? {
-            Some(named) => self
-                .named
-                .changes
-                .push(NamedChange::Drop(name.to_vec(), named)),
+        let key = StateKey::snapshot(name);
+        match self.find_named(&key)? {
+            Some(named) => self.named.changes.push(NamedChange::Drop(key, named)),
             None => self.named.changes.retain(
-                |change| !matches!(change, NamedChange::Create(created, _) if created == name),
+                |change| !matches!(change, NamedChange::Create(created, _) if *created == key),
             ),
         }
         Ok(())
@@ -215,7 +221,7 @@ impl WriteTransaction {
 
     /// The state of a named snapshot that existed before this transaction.
     pub(crate) fn committed_named(&self, name: &[u8]) -> Result<NamedSnapshot> {
-        self.find_named(name)?.ok_or_else(|| {
+        self.find_named(&StateKey::snapshot(name))?.ok_or_else(|| {
             let text = "this transaction created the snapshot; commit it first";
             Error::InvalidArgument(text.into())
         })
@@ -259,6 +265,7 @@ impl WriteTransaction {
             marks: self.base.record.marks,
         };
         let changes = std::mem::take(&mut self.named.changes);
+        let prepared = prepared_after(before, &changes);
         let list = &mut self.named.list;
         let (mut live, mut dropped) = (Vec::new(), Vec::new());
         let kept = changing(&mut self.pages, |pages| {
@@ -268,16 +275,20 @@ impl WriteTransaction {
             }
             for change in &changes {
                 match change {
-                    NamedChange::Create(name, source) => {
+                    NamedChange::Create(key, source) => {
                         let named = match source {
                             SnapshotSource::ThisCommit => &made,
                             SnapshotSource::Base => &base,
                         };
-                        put(&mut tree, &live_key(name), &named.encode())?;
+                        put(&mut tree, key.bytes(), &named.encode())?;
                         live.push(named.transaction);
                     }
-                    NamedChange::Drop(name, named) => {
-                        tree.remove(&live_key(name))?;
+                    NamedChange::Prepare(key, state, taken) => {
+                        put(&mut tree, key.bytes(), &encode_prepared(state, *taken))?;
+                        live.push(state.transaction);
+                    }
+                    NamedChange::Drop(key, named) => {
+                        tree.remove(key.bytes())?;
                         let pin = DroppedPin {
                             state: named.transaction,
                             dropped: transaction,
@@ -287,11 +298,24 @@ impl WriteTransaction {
                     }
                 }
             }
-            Ok((pages.writer.named).changed(live.into_iter(), dropped, &over))
+            Ok((pages.writer.named).changed(live.into_iter(), dropped, &over, prepared))
         })?;
         self.named.pins = Some(kept);
         seal::seal(&mut self.pages, &mut self.named.list)
     }
+}
+
+/// The prepared transactions after some changes of the list.
+fn prepared_after(before: &NamedPins, changes: &[NamedChange]) -> Vec<StateKey> {
+    let mut prepared = before.prepared.clone();
+    for change in changes {
+        match change {
+            NamedChange::Prepare(key, ..) => prepared.push(key.clone()),
+            NamedChange::Drop(key, _) => prepared.retain(|other| other != key),
+            NamedChange::Create(..) => {}
+        }
+    }
+    prepared
 }
 
 fn put<S: crate::btree::PageSink>(tree: &mut Tree<'_, S>, key: &[u8], bytes: &[u8]) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Changes of a write transaction to the named snapshots.
 
 use crate::read::named_list::{NamedChange, NamedPins};
-use crate::{Extent, btree::TreeRoot};
+use crate::{Extent, TransactionId, btree::TreeRoot};
 
 /// The list of named snapshots, and the changes to make to it.
 ///
@@ -14,8 +14,9 @@ pub(crate) struct NamedEdits {
     pub(crate) changes: Vec<NamedChange>,
     /// The states that must stay after the changes.
     pub(crate) pins: Option<NamedPins>,
-    /// After a rollback to a named snapshot: the dead pages that are in use again, sorted.
-    pub(crate) revived: Option<Vec<Extent>>,
+    /// After a rollback to a named snapshot: the dead pages that are in use again, sorted, with
+    /// their births.
+    pub(crate) revived: Option<Vec<(Extent, TransactionId)>>,
 }
 
 impl NamedEdits {
@@ -26,5 +27,11 @@ impl NamedEdits {
             pins: None,
             revived: None,
         }
+    }
+
+    /// The dead pages that are in use again, sorted.
+    pub(crate) fn revived_extents(&self) -> Vec<Extent> {
+        let revived = self.revived.iter().flatten();
+        revived.map(|(extent, _)| *extent).collect()
     }
 }

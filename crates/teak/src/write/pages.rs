@@ -242,6 +242,16 @@ impl WritePages {
         self.parked.trees.clear();
     }
 
+    /// Takes the deaths so far. There is no savepoint.
+    pub(crate) fn take_deaths(&mut self) -> Vec<(Extent, TransactionId)> {
+        debug_assert!(
+            self.savepoint_count() == 0,
+            "no savepoint restores deaths that were taken"
+        );
+        self.savepoints.death_floor = 0;
+        std::mem::take(&mut self.deaths)
+    }
+
     /// Notes that committed pages are no longer used.
     pub(crate) fn bury(&mut self, extent: Extent, birth: TransactionId) -> Result<()> {
         if birth >= self.transaction {

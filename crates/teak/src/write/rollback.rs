@@ -1,9 +1,10 @@
 //! Rollback of the database to a named snapshot: its tables become those of that state. Pages that
 //! died since are in use again, unchanged, and pages that were born since die. Nothing is copied.
-//! The states in between stay for named snapshots and readers that use them.
+//! The states in between stay for named snapshots and readers that use them. The commit of a
+//! prepared transaction continues from its state in the same way.
 
 use crate::{
-    Error, Extent, Result, TransactionId,
+    Error, Result, TransactionId,
     btree::{
         PageSource, TreeRoot,
         pages::{Forest, unshared},
@@ -13,7 +14,10 @@ use crate::{
     planted::planted,
 };
 use crate::{
-    read::catalog::{self, CatalogEntry},
+    read::{
+        catalog::{self, CatalogEntry},
+        named_list::NamedSnapshot,
+    },
     write::transaction::WriteTransaction,
 };
 
@@ -31,6 +35,13 @@ impl WriteTransaction {
             return Err(Error::InvalidArgument(text.into()));
         }
         let named = self.committed_named(name)?;
+        self.continue_from(&named)?;
+        self.name_base();
+        Ok(())
+    }
+
+    /// Continues from a state that the list has. No table has been changed yet.
+    pub(crate) fn continue_from(&mut self, named: &NamedSnapshot) -> Result<()> {
         let catalog = TreeRoot::decode_of_names(&named.catalog).map_err(|fault| {
             fault.at(
                 self.named.list.page,
@@ -46,14 +57,13 @@ impl WriteTransaction {
                 forest(pages, named.transaction, &catalog)?,
             )
         })?;
-        let mut revived: Vec<Extent> = died
+        let mut revived: Vec<_> = died
             .into_iter()
-            .map(|page| page.checksummed.extent)
+            .map(|page| (page.checksummed.extent, page.birth))
             .collect();
         revived.sort_unstable();
         planted!(ReviveNothing => revived.clear());
         self.named.revived = Some(revived);
-        self.name_base();
         let born = born
             .into_iter()
             .map(|page| (page.checksummed.extent, page.birth));

@@ -37,7 +37,8 @@ use crate::{
     unique_id::unique_id,
     write::{
         merge::MergeReason,
-        small_commit::{Added, add_to_memtable, flush_log, is_alone, settle_newest},
+        prepared::begin_when_decided,
+        small_commit::{Added, add_to_memtable, flush_and_check, is_alone, settle_newest},
         transaction::{WriteTransaction, not_found},
     },
 };
@@ -69,6 +70,17 @@ impl Begun {
         if engine.committer.events.is_wanted() {
             return Ok(WriteTransaction::begin_within(engine, limit, None)?.map(Self::Whole));
         }
+        begin_when_decided(engine, limit, |limit| {
+            Self::begin_now(engine, limit, durability)
+        })
+    }
+
+    /// Like [`Self::begin`], but does not wait while a transaction is prepared.
+    fn begin_now(
+        engine: &Arc<Engine>,
+        limit: Option<Duration>,
+        durability: Option<Durability>,
+    ) -> Result<Option<Self>> {
         let Some(permit) = engine.try_acquire_permit(limit)? else {
             return Ok(None);
         };
@@ -96,13 +108,6 @@ impl Begun {
         let writer = engine.writer_of(permit)?;
         WriteTransaction::begin_in(engine, writer, backlog).map(Self::Whole)
     }
-}
-
-/// Returns when a durable commit in the log is on the disk.
-fn flush_and_check(engine: &Engine, commit: TransactionId) -> Result<()> {
-    let flushed = flush_log(engine, commit);
-    // Others that have declared this process dead may have recovered before.
-    engine.named(flushed.and_then(|()| engine.committer.refuse_evicted()))
 }
 
 /// A transaction that has changed up to [`SMALL_CHANGES_MAX`] records, or none.
@@ -138,7 +143,8 @@ impl SmallTransaction {
             Some(base) => Some(Arc::clone(base)),
             None => engine.named(engine.committer.base_in_trees())?,
         };
-        let Some(base) = base else {
+        // A whole transaction is refused then.
+        let Some(base) = base.filter(|base| !base.record.has_prepared()) else {
             drop(memtable);
             return Begun::begin_whole(engine, permit, backlog);
         };

@@ -100,6 +100,13 @@ pub(crate) fn add_to_memtable(
     })
 }
 
+/// Returns when a durable commit in the log is on the disk.
+pub(super) fn flush_and_check(engine: &Engine, commit: TransactionId) -> Result<()> {
+    let flushed = flush_log(engine, commit);
+    // Others that have declared this process dead may have recovered before.
+    engine.named(flushed.and_then(|()| engine.committer.refuse_evicted()))
+}
+
 /// Returns when a durable commit that was added to the log is on the disk. The caller holds no
 /// lock.
 ///

@@ -2,7 +2,9 @@
 
 use crate::{
     Error, Result, TableTypes,
-    btree::{PageSource, TYPE_NAME_MAX, TreeRoot, mutable_tree::Tree, reading::reading_twice},
+    btree::{
+        PageSource, TYPE_NAME_MAX, TableClass, TreeRoot, mutable_tree::Tree, reading::reading_twice,
+    },
     page::key::KeyOrder,
     read::catalog::{self, printable},
     types::TypeNames,
@@ -111,9 +113,20 @@ impl WriteTransaction {
         if table.root.is_none() {
             return Ok(false);
         }
+        let is_expiring = is_expiring(table.root.as_ref());
         self.change(handle, name, |tree| tree.clear())?;
         self.forget_table(handle, name)?;
+        if is_expiring && let Some((handle, name)) = self.index_of(name) {
+            self.drop_table(handle, &name)?;
+        }
         Ok(true)
+    }
+
+    /// The handle and the name of the index of an expiring table. An index has none.
+    fn index_of(&self, name: &[u8]) -> Option<(usize, Vec<u8>)> {
+        let index = catalog::expiry_index_of(name);
+        let is_table = !name.starts_with(catalog::EXPIRY_INDEX_START);
+        is_table.then(|| (self.engine.handle(&index), index))
     }
 
     /// Like [`Self::drop_table`], for a table whose comparison is missing.
@@ -154,8 +167,28 @@ impl WriteTransaction {
         let types = TableTypes::from(self.types_of(old)?);
         refuse_long_names(self.pages.page_size(), new, &types.names())?;
         self.forget_table(old_handle, old)?;
-        self.move_entry(new_handle, new, root, types.names())
+        self.move_entry(new_handle, new, root, types.names())?;
+        if is_expiring(Some(&root)) {
+            self.rename_index(old, new)?;
+        }
+        Ok(())
     }
+
+    /// Renames the index of an expiring table.
+    fn rename_index(&mut self, old: &[u8], new: &[u8]) -> Result<()> {
+        let (Some((old_handle, old)), Some((new_handle, new))) =
+            (self.index_of(old), self.index_of(new))
+        else {
+            return Ok(());
+        };
+        let renamed = self.rename_table((old_handle, &old), (new_handle, &new));
+        self.status.is_broken |= renamed.is_err();
+        renamed
+    }
+}
+
+fn is_expiring(root: Option<&TreeRoot>) -> bool {
+    root.is_some_and(|root| root.kind.class == TableClass::Expiring)
 }
 
 /// Refuses names that do not fit into a catalog entry.

@@ -366,6 +366,7 @@ impl WriteTransaction {
                     .map(|root| catalog::CatalogEntry::Table(*root));
                 match entry {
                     catalog::CatalogEntry::Dropped(_) => Ok(()),
+                    entry if catalog::table_of_index(name, &entry).is_some() => Ok(()),
                     entry => visit(name, open.unwrap_or(entry), types),
                 }
             })

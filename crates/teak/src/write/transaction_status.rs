@@ -16,6 +16,12 @@ pub(crate) struct TransactionStatus {
     pub(crate) log_end: Checksum,
     /// Whether a reader begins at the state of this commit when the writer lock is released.
     pub(crate) stays: bool,
+    /// Whether its state is prepared, and its commit keeps the tables of the state before.
+    pub(crate) is_preparing: bool,
+    /// Whether the prepared state has tables of kinds that a record notes.
+    pub(crate) has_special: bool,
+    /// Whether it decides about the prepared transaction.
+    pub(crate) is_deciding: bool,
     /// Whether a change failed halfway.
     pub(crate) is_broken: bool,
     pub(crate) is_ended: bool,

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Result,
     api::{InsertMode, WriteTxn, key_checks::check_key, sealed::Sealed, table_handle::wrong_kind},
-    btree::PageSource,
+    btree::{PageSource, TableClass},
     page::key::KeyOrder,
 };
 use std::mem;
@@ -101,7 +101,11 @@ impl DetachedCursor {
                 table.append(txn, key, value).map(|()| true)?
             }
             (InsertMode::LastValue, CursorTable::Records(table)) => {
-                return Err(wrong_kind(table.name(), false));
+                return Err(wrong_kind(
+                    table.name(),
+                    TableClass::Single,
+                    TableClass::Multi,
+                ));
             }
             (InsertMode::LastValue, CursorTable::Pairs(table)) => {
                 table.append_value(txn, key, value).map(|()| true)?

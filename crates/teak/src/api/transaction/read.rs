@@ -370,6 +370,10 @@ impl Sealed for ReadTxn {
         self.reader.root_of(handle, name)
     }
 
+    fn now_ms(&self) -> Result<u64> {
+        Ok(self.reader.hold().now_ms())
+    }
+
     fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
         self.reader.types_of(name)
     }

@@ -10,8 +10,10 @@ use crate::{
     },
     btree::TreeRoot,
     maintain::dropped,
+    page::stamp::ExpirySettings,
+    read::catalog,
     types::TypeNames,
-    write::transaction,
+    write::{expiring::ExpiringNames, transaction},
 };
 
 impl WriteTxn {
@@ -75,6 +77,9 @@ impl WriteTxn {
         options: TableOptions,
         types: TypeNames<'_>,
     ) -> Result<TreeRoot> {
+        if options.expiring {
+            return self.create_expiring(name, options, types, &ExpirySettings::default());
+        }
         self.check_name(name)?;
         let root = options.to_root()?;
         let len = usize::from(root.kind.value_size);
@@ -82,16 +87,51 @@ impl WriteTxn {
         if len > max {
             return Err(Error::ValueTooLong { len, max });
         }
-        let existing = match self.small() {
-            Some(small) => existing(&Catalog(small), name, options, types)?,
-            None => existing(self, name, options, types)?,
-        };
-        if let Some(root) = existing {
+        if let Some(root) = self.existing(name, options, types)? {
             return Ok(root);
         }
         let handle = self.engine().handle(name);
         self.whole_mut()?.create_table(handle, name, root, types)?;
         Ok(root)
+    }
+
+    /// Opens or creates an expiring table, and returns the root of its records. The settings are
+    /// those of a new one.
+    pub(in crate::api) fn create_expiring(
+        &mut self,
+        name: &[u8],
+        options: TableOptions,
+        types: TypeNames<'_>,
+        settings: &ExpirySettings,
+    ) -> Result<TreeRoot> {
+        self.check_name(name)?;
+        let root = options.to_root()?;
+        let max = crate::page::max_key_len(self.engine().page_size());
+        let max = max - catalog::EXPIRY_INDEX_START.len();
+        if name.len() > max {
+            let len = name.len();
+            return Err(Error::KeyTooLong { len, max });
+        }
+        if let Some(root) = self.existing(name, options, types)? {
+            return Ok(root);
+        }
+        let table = ExpiringNames::new(self.engine(), name);
+        self.whole_mut()?
+            .create_expiring(&table, root, types, settings)?;
+        Ok(root)
+    }
+
+    /// The root of a table, if it exists. It must have these options and types.
+    fn existing(
+        &self,
+        name: &[u8],
+        options: TableOptions,
+        types: TypeNames<'_>,
+    ) -> Result<Option<TreeRoot>> {
+        match self.small() {
+            Some(small) => existing(&Catalog(small), name, options, types),
+            None => existing(self, name, options, types),
+        }
     }
 
     /// Draws from the sequence of a table of any kind, and returns the first number.
@@ -112,6 +152,10 @@ impl WriteTxn {
         }
         if dropped::is_reserved(name) {
             let text = "20-byte names that begin with a zero byte and \"dropped\" are reserved; choose another name";
+            return Err(Error::InvalidArgument(text.into()));
+        }
+        if name.starts_with(catalog::EXPIRY_INDEX_START) {
+            let text = "names that begin with \"expiry\" between two zero bytes are reserved; choose another name";
             return Err(Error::InvalidArgument(text.into()));
         }
         Ok(())

@@ -154,7 +154,7 @@ impl WriteTxn {
     }
 
     /// The whole transaction by value.
-    fn into_whole(self) -> Result<WriteTransaction> {
+    pub(in crate::api) fn into_whole(self) -> Result<WriteTransaction> {
         self.whole()?;
         self.whole.into_inner().ok_or(Error::TransactionBroken)
     }

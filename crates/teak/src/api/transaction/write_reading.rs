@@ -8,7 +8,10 @@ use super::{Transaction, write::WriteTxn};
 use crate::api::sealed::Sealed;
 use crate::{
     Checksum, PageNumber, Result, TransactionId,
-    api::{Marks, MultiTable, Table, codec::Codec, open_table::open_table, table_info::TableInfo},
+    api::{
+        ExpiringTable, Marks, MultiTable, Table, codec::Codec, expiring::open_expiring,
+        open_table::open_table, table_info::TableInfo,
+    },
     btree::{
         PageSource, RootRef,
         reading::{Faults, IoWaitEstimator},
@@ -52,6 +55,10 @@ impl Sealed for WriteTxn {
             Some(small) if !small.is_changed(handle) => small.root_of(handle, name),
             _ => self.whole()?.root_of(handle, name),
         }
+    }
+
+    fn now_ms(&self) -> Result<u64> {
+        Ok(self.whole()?.now_ms())
     }
 
     fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {
@@ -124,6 +131,16 @@ impl Transaction for WriteTxn {
         match self.small() {
             Some(small) => open_table(&Catalog(small), name.as_ref()),
             None => open_table(self, name.as_ref()),
+        }
+    }
+
+    fn open_expiring_table<K: Codec, V: Codec>(
+        &self,
+        name: impl AsRef<[u8]>,
+    ) -> Result<ExpiringTable<K, V>> {
+        match self.small() {
+            Some(small) => open_expiring(&Catalog(small), name.as_ref()),
+            None => open_expiring(self, name.as_ref()),
         }
     }
 
@@ -230,6 +247,10 @@ impl Sealed for Catalog<'_> {
 
     fn root_of(&self, handle: usize, name: &[u8]) -> Result<Option<RootRef<'_>>> {
         self.0.root_of(handle, name)
+    }
+
+    fn now_ms(&self) -> Result<u64> {
+        Ok(self.0.engine().expiry.take())
     }
 
     fn types_of(&self, name: &[u8]) -> Result<TypeNames<'_>> {

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Extent, PageNumber,
     btree::{
-        PageSink, TreeKind, TreeRoot,
+        PageSink, TableClass, TreeKind, TreeRoot,
         bulk::RecordLoader,
         memory::MemoryPages,
         mutable_tree::Tree,
@@ -86,6 +86,7 @@ impl PageKind {
     fn root(self) -> TreeRoot {
         let Self(order, size, first_decides, counted, share_prefixes) = self;
         let kind = TreeKind {
+            class: TableClass::Multi,
             values: Some(order),
             value_size: if first_decides { 0 } else { size },
             first_decides,

@@ -1,6 +1,6 @@
 //! Roots of special kinds: they can be read back, and contradictory ones are refused.
 
-use super::{RootFault, TreeKind, TreeRoot};
+use super::{RootFault, TableClass, TreeKind, TreeRoot};
 use crate::{
     PageNumber,
     page::{
@@ -16,6 +16,7 @@ static DOWNWARDS: Comparison = Comparison::new("downwards", &|a, b| b.cmp(a));
 fn multi(values: KeyOrder, value_size: u16, first_decides: bool) -> TreeRoot {
     TreeRoot {
         kind: TreeKind {
+            class: TableClass::Multi,
             values: Some(values),
             value_size,
             first_decides,
@@ -27,16 +28,45 @@ fn multi(values: KeyOrder, value_size: u16, first_decides: bool) -> TreeRoot {
     }
 }
 
+fn expiring() -> TreeRoot {
+    TreeRoot {
+        kind: TreeKind {
+            class: TableClass::Expiring,
+            ..TreeKind::default()
+        },
+        ..TreeRoot::new(KeyOrder::Bytes, true, true, 0)
+    }
+}
+
+/// The pages that are left of a dropped table are those of any tree.
 #[test]
-fn kinds_survive_a_round_trip() {
-    let known = Comparisons::new(&[&DOWNWARDS]);
-    let dropped = TreeRoot {
+fn an_expiring_root_is_nothing_else() {
+    let flags = |root: &TreeRoot| u16::from_le_bytes([root.encode()[6], root.encode()[7]]);
+    for other in [multi(KeyOrder::Bytes, 0, false), dropped_root()] {
+        let mut bytes = expiring().encode();
+        let both = flags(&expiring()) | flags(&other);
+        bytes[6..8].copy_from_slice(&both.to_le_bytes());
+        assert!(matches!(
+            TreeRoot::decode_entry(&bytes),
+            Err(RootFault::Damaged(_))
+        ));
+    }
+}
+
+fn dropped_root() -> TreeRoot {
+    TreeRoot {
         kind: TreeKind {
             dropped: true,
             ..TreeKind::default()
         },
         ..TreeRoot::new(KeyOrder::ReverseBytes, false, false, 4)
-    };
+    }
+}
+
+#[test]
+fn kinds_survive_a_round_trip() {
+    let known = Comparisons::new(&[&DOWNWARDS]);
+    let dropped = dropped_root();
     // The rest of a nested tree.
     let fixed = TreeRoot {
         key_len: 8,
@@ -53,6 +83,7 @@ fn kinds_survive_a_round_trip() {
         multi(KeyOrder::Custom(&DOWNWARDS), 8, true),
         dropped,
         fixed,
+        expiring(),
     ];
     for root in roots {
         let bytes = root.encode_entry(TypeNames::default());

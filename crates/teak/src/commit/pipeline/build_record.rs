@@ -50,9 +50,11 @@ pub(super) fn build_record(
         space_log: space.log,
         ..txn.pages.writer.newest.without_lists()
     };
-    named_list::note(&mut record, &txn.named.list);
+    let pins = txn.named.pins.as_ref();
+    let pins = pins.unwrap_or(&txn.pages.writer.named);
+    named_list::note(&mut record, &txn.named.list, pins);
     let mut roots = txn.tables.open.values().filter_map(|table| table.root);
-    if roots.any(|root| root.is_special()) {
+    if txn.status.has_special || roots.any(|root| root.is_special()) {
         record.features.incompatible |= TABLE_KINDS;
     }
     if record.journal.is_some() {
@@ -70,7 +72,7 @@ fn note_written(
     last_target: TransactionId,
 ) -> Option<Vec<Extent>> {
     let transaction = txn.id();
-    let taken = union(taken, txn.named.revived.as_deref().unwrap_or_default());
+    let taken = union(taken, &txn.named.revived_extents());
     let written = &mut txn.pages.writer.written;
     written.forget(planted!(VerifyTooLittle => last_target, else flushed));
     let all = written.with(&taken);

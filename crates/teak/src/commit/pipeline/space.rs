@@ -54,10 +54,13 @@ fn change_space(txn: &mut WriteTransaction, extents: &CommitExtents) -> Result<S
     let page_limit = txn.pages.size_limit_pages().min(u64::from(u32::MAX));
     let taken_count = txn.pages.taken_count();
     let geometry = txn.pages.limits.geometry;
+    let revived = txn.named.revived_extents();
     let writer = &mut *txn.pages.writer;
     match txn.status.is_compacting {
         true => cut_all_free(writer, geometry),
         false if txn.pages.supply.has_grown => {}
+        // The decision needs free pages.
+        false if txn.status.is_preparing => {}
         false => cut_long_free(writer, geometry),
     }
     let written = written_pages(taken_count, txn.commit_count);
@@ -70,7 +73,7 @@ fn change_space(txn: &mut WriteTransaction, extents: &CommitExtents) -> Result<S
         transaction,
         taken: &extents.taken,
         deaths: &extents.deaths,
-        revived: txn.named.revived.as_deref().unwrap_or_default(),
+        revived: &revived,
         log_room,
         page_limit,
     })

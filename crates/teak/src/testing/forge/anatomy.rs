@@ -13,7 +13,7 @@ use crate::{
 use std::collections::BTreeSet;
 
 /// Bytes of the value of a named snapshot, without and with marks, and where in it the root of the
-/// catalog stands.
+/// catalog stands. Those of a prepared transaction have its number of pages before.
 const STATE_LENS: [usize; 2] = [80, 112];
 
 pub(super) const STATE_ROOT: usize = 16;

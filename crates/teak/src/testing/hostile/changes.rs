@@ -19,10 +19,22 @@ pub(super) fn refuse(database: &Database) -> Result<()> {
     database.sync()
 }
 
+/// Begins to write. Decides about prepared transactions first, because writers wait for that.
+fn begin(database: &Database) -> Result<WriteTxn> {
+    for info in database.prepared().unwrap_or_default() {
+        let _ = database
+            .open_prepared(&info.name)
+            .and_then(|txn| read_old_state(&txn));
+        let committed = database.commit_prepared(&info.name);
+        committed.or_else(|_| database.rollback_prepared(&info.name))?;
+    }
+    database.begin_write()
+}
+
 /// Changes all tables in all ways, beside a reader, and commits.
 pub(super) fn change(database: &Database) -> Result<()> {
     let reader = database.begin_read()?;
-    let mut txn = database.begin_write()?;
+    let mut txn = begin(database)?;
     for info in known(txn.tables()?) {
         if info.options.is_multi() {
             multi::change(&mut txn, &info.name)?;
@@ -64,17 +76,17 @@ fn read_old_state(reader: &ReadTxn) -> Result<()> {
 
 /// Changes that are given up, then a name that is kept.
 fn rename(database: &Database) -> Result<()> {
-    let mut txn = database.begin_write()?;
+    let mut txn = begin(database)?;
     txn.rename_table("new", "renamed")?;
     txn.abort();
-    let mut txn = database.begin_write()?;
+    let mut txn = begin(database)?;
     txn.rename_table("new", "named")?;
     txn.commit().map(drop)
 }
 
 /// Drops all tables, and commits.
 pub(super) fn drop_all(database: &Database) -> Result<()> {
-    let mut txn = database.begin_write()?;
+    let mut txn = begin(database)?;
     for info in known(txn.tables()?) {
         let _ = txn.nested(|txn| txn.drop_table(&info.name));
     }

@@ -8,7 +8,7 @@ mod counts;
 use crate::{
     Checksum, CompactOptions, Database, DetachedCursor, Direction, Error, MultiTable, Options,
     PageNumber, ReadTxn, Result, Table, Transaction, TransactionId, Verification, WriteTxn,
-    btree::{PageSink, PageSource, TreeKind, TreeRoot, lookup},
+    btree::{PageSink, PageSource, TableClass, TreeKind, TreeRoot, lookup},
     codec::Bytes,
     io::{Storage, sim::SimDisk},
     page::{
@@ -138,6 +138,7 @@ fn plain_root() -> TreeRoot {
 
 fn multi_root() -> TreeRoot {
     let kind = TreeKind {
+        class: TableClass::Multi,
         values: Some(KeyOrder::Bytes),
         ..TreeKind::default()
     };

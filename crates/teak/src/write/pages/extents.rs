@@ -294,6 +294,14 @@ impl WritePages {
         }
     }
 
+    /// Makes sure that the next transactions find `pages` free pages, if this one takes no others.
+    pub(crate) fn reserve(&mut self, pages: u64) -> Result<()> {
+        match self.writer.space.ready_count() >= pages {
+            true => Ok(()),
+            false => self.grow(pages, Fill::Nothing),
+        }
+    }
+
     fn full(&self) -> Error {
         Error::Full {
             limit_bytes: self.size_limit_pages() << self.file.page_shift,

@@ -32,10 +32,12 @@ impl PageSource for WritePages {
             return Ok(&page.bytes);
         }
         let pages = self.file.pages(&self.writer);
-        match pages.bytes(self.offset_of(number), self.file.usable_len) {
-            Some(page) if number.0 >= self.file.first_direct => Ok(page),
-            _ => self.page_of_codec(number),
+        if number.0 >= self.file.first_direct
+            && let Some(page) = pages.bytes(self.offset_of(number), self.file.usable_len)
+        {
+            return Ok(page);
         }
+        self.page_of_codec(number)
     }
 
     fn value(&self, extent: &ValueExtent) -> Result<&[u8]> {
@@ -104,7 +106,10 @@ impl PageSource for WritePages {
         if self.arena().is_written(number) {
             return self.load_own(number, self.file.usable_len, Content::Pages);
         }
-        self.page(number)?;
+        // A frame that is not filled must not be borrowed.
+        if !self.file.mapping.is_coded() {
+            self.page(number)?;
+        }
         self.verified.compare_page(
             self.file.pages(&self.writer),
             self.file.usable_len,
@@ -116,9 +121,12 @@ impl PageSource for WritePages {
 
     #[cold]
     fn check_value(&self, extent: &ValueExtent) -> Result<()> {
-        let value = self.value(extent)?;
         if self.arena().is_written(extent.start) {
-            return self.load_own(extent.start, value.len(), Content::Value);
+            let len = extent.len_bytes as usize;
+            return self.load_own(extent.start, len, Content::Value);
+        }
+        if !self.file.mapping.is_coded() {
+            self.value(extent)?;
         }
         let pages = self.file.pages(&self.writer);
         (self.verified).compare_value(pages, self.file.usable_len, extent, self.base())
@@ -135,13 +143,15 @@ impl WritePages {
     /// A page of a file with a codec, which this transaction may have written early.
     #[cold]
     fn page_of_codec(&self, number: PageNumber) -> Result<&[u8]> {
-        let is_own = || self.arena().is_written(number);
-        if self.file.mapping.is_coded() && is_own() {
+        if !self.file.mapping.is_coded() {
+            return Err(outside(&self.file.mapping, number));
+        }
+        if self.arena().is_written(number) {
             self.load_own(number, self.file.usable_len, Content::Pages)?;
         }
         let pages = self.file.pages(&self.writer);
         match pages.bytes(self.offset_of(number), self.file.usable_len) {
-            Some(page) if number.0 >= FIRST_PAGE && pages.is_coded() => Ok(page),
+            Some(page) if number.0 >= FIRST_PAGE => Ok(page),
             _ => Err(outside(&self.file.mapping, number)),
         }
     }

@@ -251,6 +251,7 @@ typedef enum {
    * A key was given for a database that is not encrypted.
    */
   TEAK_NOT_ENCRYPTED = 66,
+  /**
    * A transaction is prepared: nothing else can be written until it is decided.
    */
   TEAK_TRANSACTION_PREPARED = 67,
@@ -1529,6 +1530,14 @@ typedef struct {
    * Values that were written to pages of their own.
    */
   uint64_t large_values;
+  /**
+   * Pages of an encrypted database that were decrypted.
+   */
+  uint64_t decrypted_pages;
+  /**
+   * Of these, the pages whose memory was given back.
+   */
+  uint64_t evicted_pages;
   /**
    * Records that were removed because they had expired.
    */

@@ -109,6 +109,7 @@ fn header(directory: &Path) -> Result<String> {
     ];
     // Constants that no function names are written as numbers.
     config.export.include = [
+        "teak_cipher",
         "teak_create",
         "teak_access",
         "teak_sharing",

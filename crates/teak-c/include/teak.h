@@ -35,6 +35,11 @@ extern "C" {
 #endif
 
 /**
+ * The bytes of a key.
+ */
+#define TEAK_KEY_LEN 32
+
+/**
  * The bytes of the message of a teak_error.
  */
 #define TEAK_MESSAGE_LEN 1024
@@ -246,6 +251,7 @@ typedef enum {
    * A key was given for a database that is not encrypted.
    */
   TEAK_NOT_ENCRYPTED = 66,
+  /**
    * A transaction is prepared: nothing else can be written until it is decided.
    */
   TEAK_TRANSACTION_PREPARED = 67,
@@ -254,6 +260,25 @@ typedef enum {
    */
   TEAK_PREPARED_NOT_FOUND = 68,
 } teak_code;
+
+/**
+ * The cipher of an encrypted database.
+ */
+typedef enum {
+  /**
+   * In teak_encryption: the default. In teak_db_stat: the database is not encrypted.
+   */
+  TEAK_CIPHER_NONE = 0,
+  /**
+   * AES-256-GCM with a key for each nonce: the fastest choice on processors with instructions
+   * for AES. The default of new databases.
+   */
+  TEAK_CIPHER_AES_256_GCM = 1,
+  /**
+   * XChaCha20-Poly1305: faster on other processors.
+   */
+  TEAK_CIPHER_XCHACHA20_POLY1305 = 2,
+} teak_cipher;
 
 /**
  * Whether a database is created.
@@ -1048,6 +1073,80 @@ typedef struct {
 typedef int (*teak_slow_reader_function)(void *user, const teak_slow_reader *reader);
 
 /**
+ * Writes the key of a database to `key`, which has room for TEAK_KEY_LEN bytes, and returns 0. Any
+ * other number means that there is no key. `database_id` has 16 bytes, which the database and its
+ * copies have in common. It is called while a database is being opened or copied, and must not
+ * call this library.
+ */
+typedef int (*teak_key_function)(void *user, teak_slice database_id, void *key);
+
+/**
+ * The key of an encrypted database, and how a new one is encrypted. Zero is the default of every
+ * field except size. Exactly one source of the key is set: key, key_file, key_env, passphrase,
+ * passphrase_file or on_key. The library overwrites its copies of the key when the database is
+ * closed; the caller overwrites its own.
+ *
+ * ```c
+ * char key_file[4096];
+ * snprintf(key_file, sizeof key_file, "%s.key", path);
+ * check(teak_key_create(key_file, &error));
+ * teak_encryption encryption = {.size = sizeof encryption, .key_file = key_file};
+ * teak_options options = {.size = sizeof options, .encryption = &encryption};
+ * teak_db db;
+ * check(teak_db_open(path, &options, &db, &error));
+ * check(teak_db_close(db, &error));
+ * assert(teak_db_open(path, NULL, &db, &error) == TEAK_KEY_NEEDED);
+ * ```
+ */
+typedef struct {
+  /**
+   * sizeof(teak_encryption).
+   */
+  size_t size;
+  /**
+   * A key of TEAK_KEY_LEN bytes. They must be random, or come from a function that derives keys.
+   */
+  teak_slice key;
+  /**
+   * The path of a file with a key, as teak_key_create makes one, or with its bytes. On Unix only
+   * its owner may have access to it.
+   */
+  const char *key_file;
+  /**
+   * The name of an environment variable with a key: 64 hexadecimal digits.
+   */
+  const char *key_env;
+  /**
+   * A passphrase. Opening takes about a second then, and 64 MiB of memory.
+   */
+  teak_slice passphrase;
+  /**
+   * The path of a file with a passphrase. On Unix only its owner may have access to it.
+   */
+  const char *passphrase_file;
+  /**
+   * Returns the key.
+   */
+  teak_key_function on_key;
+  /**
+   * Passed to on_key, or NULL. Both must stay valid while the process has the database open.
+   */
+  void *key_user;
+  /**
+   * The cipher of a new database: a teak_cipher. An existing database keeps its cipher.
+   */
+  uint32_t cipher;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
+  /**
+   * The bytes of decrypted pages that this process keeps in memory; 0 for 256 MiB.
+   */
+  uint64_t decrypted_cache_bytes;
+} teak_encryption;
+
+/**
  * Options for opening a database. Zero is the default of every field except size.
  *
  * ```c
@@ -1179,6 +1278,10 @@ typedef struct {
    * 1 to leave the lock file when the last process closes the database; 0 to remove it.
    */
   uint32_t leave_lock_file;
+  /**
+   * The key of an encrypted database, with which a new database is encrypted; NULL for none.
+   */
+  const teak_encryption *encryption;
 } teak_options;
 
 /**
@@ -1239,6 +1342,10 @@ typedef struct {
    * The longest key in bytes.
    */
   uint64_t max_key_len;
+  /**
+   * A teak_cipher; TEAK_CIPHER_NONE if the database is not encrypted.
+   */
+  uint64_t cipher;
 } teak_db_stat;
 
 /**
@@ -1423,6 +1530,14 @@ typedef struct {
    * Values that were written to pages of their own.
    */
   uint64_t large_values;
+  /**
+   * Pages of an encrypted database that were decrypted.
+   */
+  uint64_t decrypted_pages;
+  /**
+   * Of these, the pages whose memory was given back.
+   */
+  uint64_t evicted_pages;
   /**
    * Records that were removed because they had expired.
    */
@@ -1845,6 +1960,10 @@ typedef struct {
    * Passed to progress, or NULL.
    */
   void *progress_user;
+  /**
+   * The key of an encrypted database, which the new one gets, too; NULL for none.
+   */
+  const teak_encryption *encryption;
 } teak_salvage_options;
 
 /**
@@ -2288,7 +2407,8 @@ teak_code teak_cursor_nth(teak_cursor cursor, teak_txn txn, uint64_t number, tea
  *
  * Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT,
  * TEAK_IN_USE, TEAK_OPTIONS_DIFFER, TEAK_NETWORK_FILE_SYSTEM, TEAK_CORRUPTED, TEAK_IO,
- * TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW.
+ * TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW, TEAK_KEY_NEEDED, TEAK_WRONG_KEY, TEAK_KEY_UNAVAILABLE,
+ * TEAK_NOT_ENCRYPTED.
  *
  * ```c
  * teak_db db;
@@ -3089,6 +3209,27 @@ teak_code teak_flat_table_draw_sequence(uint64_t txn,
 teak_code teak_flat_table_get_stat(uint64_t txn, uint64_t table, teak_table_stat *stat, teak_error *error);
 
 /**
+ * Changes the key of an encrypted database, which no other process may have open. Only the key in
+ * `encryption` opens it afterwards. Pages are not written again. The cipher of `encryption` does
+ * not matter.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_NOT_ENCRYPTED; TEAK_IN_USE; TEAK_KEY_UNAVAILABLE; those of a commit.
+ */
+teak_code teak_db_change_key(teak_db db, const teak_encryption *encryption, teak_error *error);
+
+/**
+ * Writes a new random key to a new file, as 64 hexadecimal digits. On Unix only this user may read
+ * it. Returns when the file is on the disk.
+ *
+ * Threads: any.
+ *
+ * Errors: TEAK_FILE_EXISTS; TEAK_IO.
+ */
+teak_code teak_key_create(const char *path, teak_error *error);
+
+/**
  * Loads records that are sorted in the order of the table (by key and then by value, if keys have
  * several values). Pages are built from the leaves up, each written once and full. A table that
  * is not empty takes only records after its last one. Stores the number of records in `count`.
@@ -3222,6 +3363,8 @@ teak_code teak_db_backup(teak_db db, const char *path, teak_progress_function pr
 /**
  * Writes a copy that is as small as possible: its pages are full, and none is free.
  *
+ * The copy of an encrypted database is encrypted with the same key.
+ *
  * Threads, errors: as teak_db_backup. `progress` receives a total of 0, because it is not known.
  */
 teak_code teak_db_backup_compact(teak_db db,
@@ -3229,6 +3372,30 @@ teak_code teak_db_backup_compact(teak_db db,
                                  teak_progress_function progress,
                                  void *user,
                                  teak_error *error);
+
+/**
+ * Writes a copy as small as that of teak_db_backup_compact. It is encrypted with this key and
+ * cipher, or not encrypted if `encryption` is NULL. The default cipher is that of the database, if
+ * it is encrypted.
+ *
+ * Threads, errors: as teak_db_backup; TEAK_KEY_UNAVAILABLE.
+ *
+ * ```c
+ * unsigned char key[TEAK_KEY_LEN] = {7}; // of a real key, every byte is random
+ * teak_encryption encryption = {.size = sizeof encryption, .key = {key, sizeof key}};
+ * check(teak_db_backup_compact_encrypted(db, path, &encryption, NULL, NULL, &error));
+ * teak_options options = {.size = sizeof options, .encryption = &encryption};
+ * teak_db copy;
+ * check(teak_db_open(path, &options, &copy, &error));
+ * check(teak_db_close(copy, &error));
+ * ```
+ */
+teak_code teak_db_backup_compact_encrypted(teak_db db,
+                                           const char *path,
+                                           const teak_encryption *encryption,
+                                           teak_progress_function progress,
+                                           void *user,
+                                           teak_error *error);
 
 /**
  * Moves pages from the end of the file to free pages before it, and makes the file as short as
@@ -3864,6 +4031,23 @@ teak_code teak_restore(const char *full,
                        teak_error *error);
 
 /**
+ * teak_restore for backups of an encrypted database, with its key.
+ *
+ * Threads: any.
+ *
+ * Errors: as teak_restore; TEAK_WRONG_KEY, TEAK_KEY_UNAVAILABLE, TEAK_NOT_ENCRYPTED.
+ */
+teak_code teak_restore_encrypted(const char *full,
+                                 const char *const *increments,
+                                 size_t increment_count,
+                                 const char *target,
+                                 const teak_encryption *encryption,
+                                 teak_check_report *report,
+                                 teak_progress_function progress,
+                                 void *user,
+                                 teak_error *error);
+
+/**
  * Copies all readable records of a damaged database into a new one. The damaged file is not
  * changed. It works even if the file cannot be opened as a database. `options` and `report`, whose
  * sizes are set, may be NULL. Returns TEAK_NONE if `progress` ended it.
@@ -3872,7 +4056,8 @@ teak_code teak_restore(const char *full,
  *
  * Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record is
  * readable; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE,
- * TEAK_INVALID_ARGUMENT, TEAK_IO.
+ * TEAK_INVALID_ARGUMENT, TEAK_IO; TEAK_KEY_NEEDED, TEAK_WRONG_KEY, TEAK_KEY_UNAVAILABLE,
+ * TEAK_NOT_ENCRYPTED.
  */
 teak_code teak_salvage(const char *source,
                        const char *target,

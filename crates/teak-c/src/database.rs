@@ -1,6 +1,7 @@
 //! Databases.
 
 use crate::{
+    encryption::cipher_number,
     error::{answer, teak_error},
     failure::Failure,
     ffi::{CallResult, Grows, OK, OutParameter, array_mut, path, teak_slice, whether},
@@ -113,6 +114,8 @@ pub struct teak_db_stat {
     pub readers: u64,
     /// The longest key in bytes.
     pub max_key_len: u64,
+    /// A teak_cipher; TEAK_CIPHER_NONE if the database is not encrypted.
+    pub cipher: u64,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
@@ -133,7 +136,8 @@ fn insert(handle: DatabaseObject) -> Result<teak_db, Failure> {
 ///
 /// Errors: TEAK_FILE_NOT_FOUND, TEAK_FILE_EXISTS, TEAK_NOT_A_DATABASE, TEAK_UNKNOWN_FORMAT,
 /// TEAK_IN_USE, TEAK_OPTIONS_DIFFER, TEAK_NETWORK_FILE_SYSTEM, TEAK_CORRUPTED, TEAK_IO,
-/// TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW.
+/// TEAK_INVALID_ARGUMENT, TEAK_TOO_NEW, TEAK_KEY_NEEDED, TEAK_WRONG_KEY, TEAK_KEY_UNAVAILABLE,
+/// TEAK_NOT_ENCRYPTED.
 ///
 /// ```c
 /// teak_db db;
@@ -393,6 +397,7 @@ pub unsafe extern "C" fn teak_db_get_stat(
         answer(error, || {
             let open = DATABASES.read(db.handle)?;
             let counted = open.database.stat()?;
+            let info = open.database.info();
             let reported = teak_db_stat {
                 size: 0,
                 file_bytes: counted.file_bytes,
@@ -405,7 +410,8 @@ pub unsafe extern "C" fn teak_db_get_stat(
                 durable_transaction: counted.durable_transaction.0,
                 table_count: counted.table_count,
                 readers: counted.readers as u64,
-                max_key_len: open.database.info().max_key_len as u64,
+                max_key_len: info.max_key_len as u64,
+                cipher: cipher_number(info.cipher),
             };
             reported.write_to(stat);
             OK

@@ -2,6 +2,7 @@
 
 use crate::{
     database::{CallDatabase, DATABASES, teak_db},
+    encryption::{for_copy, teak_encryption},
     error::{answer, teak_error},
     failure::Failure,
     ffi::{CallResult, Grows, OK, path, teak_slice},
@@ -133,6 +134,8 @@ pub unsafe extern "C" fn teak_db_backup(
 
 /// Writes a copy that is as small as possible: its pages are full, and none is free.
 ///
+/// The copy of an encrypted database is encrypted with the same key.
+///
 /// Threads, errors: as teak_db_backup. `progress` receives a total of 0, because it is not known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_db_backup_compact(
@@ -151,6 +154,45 @@ pub unsafe extern "C" fn teak_db_backup_compact(
                 .database
                 .begin_read()?
                 .copy_dense(path, &mut |done| progress.report(done.records, 0));
+            progress.outcome(done)
+        })
+    }
+}
+
+/// Writes a copy as small as that of teak_db_backup_compact. It is encrypted with this key and
+/// cipher, or not encrypted if `encryption` is NULL. The default cipher is that of the database, if
+/// it is encrypted.
+///
+/// Threads, errors: as teak_db_backup; TEAK_KEY_UNAVAILABLE.
+///
+/// ```c
+/// unsigned char key[TEAK_KEY_LEN] = {7}; // of a real key, every byte is random
+/// teak_encryption encryption = {.size = sizeof encryption, .key = {key, sizeof key}};
+/// check(teak_db_backup_compact_encrypted(db, path, &encryption, NULL, NULL, &error));
+/// teak_options options = {.size = sizeof options, .encryption = &encryption};
+/// teak_db copy;
+/// check(teak_db_open(path, &options, &copy, &error));
+/// check(teak_db_close(copy, &error));
+/// ```
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_db_backup_compact_encrypted(
+    db: teak_db,
+    path: *const c_char,
+    encryption: *const teak_encryption,
+    progress: teak_progress_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || {
+            let path = self::path(path)?;
+            let open = handle(db)?;
+            let options = for_copy(&open.database, encryption)?;
+            let mut progress = ProgressCallback::new(progress, user);
+            let on_progress = &mut |done: teak::DenseProgress| progress.report(done.records, 0);
+            let state = open.database.begin_read()?;
+            let done = state.copy_dense_with(&options, path, on_progress);
             progress.outcome(done)
         })
     }

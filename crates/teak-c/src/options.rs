@@ -5,6 +5,7 @@ mod to_engine;
 pub(crate) use to_engine::{Comparisons, comparisons, durability};
 
 use crate::{
+    encryption::teak_encryption,
     events::{teak_event_function, teak_slow_reader_function},
     ffi::{Grows, teak_slice},
 };
@@ -226,6 +227,8 @@ pub struct teak_options {
     pub leave_lazy: u32,
     /// 1 to leave the lock file when the last process closes the database; 0 to remove it.
     pub leave_lock_file: u32,
+    /// The key of an encrypted database, with which a new database is encrypted; NULL for none.
+    pub encryption: *const teak_encryption,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.

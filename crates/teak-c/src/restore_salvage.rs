@@ -2,6 +2,7 @@
 
 use crate::{
     database::{DATABASES, teak_db},
+    encryption::{teak_encryption, with_encryption},
     error::{answer, teak_error},
     failure::Failure,
     ffi::{CallResult, Grows, array, path, teak_slice},
@@ -16,7 +17,7 @@ use std::{
     io::{ErrorKind, Read},
     path::Path,
 };
-use teak::{SalvageProgress, SalvageReport};
+use teak::{Options, SalvageProgress, SalvageReport};
 
 /// Writes an incremental backup to a new file. It has the pages of the newest state that a copy of
 /// the state read by `since`, or of a later one, lacks. Usually `since` reads a named snapshot that
@@ -93,37 +94,85 @@ pub unsafe extern "C" fn teak_restore(
     // SAFETY: C's promise.
     unsafe {
         answer(error, || -> CallResult {
-            let (full, target) = (path(full)?, path(target)?);
-            let increments: &[*const c_char] = array(increments, increment_count)?;
-            let mut files = Vec::with_capacity(increments.len());
-            for increment in increments {
-                files.push(open(path(*increment)?)?);
-            }
-            let mut full_file = open(full)?;
-            let mut sources = Vec::new();
-            for file in std::iter::once(&full_file).chain(&files) {
-                let found = file.metadata();
-                sources.push(found.map_err(|error| Failure::unreadable(full, &error))?);
-            }
-            let mut increments: Vec<&mut dyn Read> = Vec::with_capacity(files.len());
-            for file in &mut files {
-                increments.push(file);
-            }
-            let mut progress = ProgressCallback::new(progress, user);
-            let on_progress = &mut |done: teak::RestoreProgress| progress.report(done.bytes, 0);
-            let done = teak::restore(
-                &mut full_file,
-                &mut increments,
-                &sources,
-                target,
-                on_progress,
-            );
-            if let Ok(found) = &done {
-                report_check(found, report);
-            }
-            progress.outcome(done)
+            let backups = (full, array(increments, increment_count)?);
+            let progress = ProgressCallback::new(progress, user);
+            restore(&Options::new(), backups, path(target)?, report, progress)
         })
     }
+}
+
+/// teak_restore for backups of an encrypted database, with its key.
+///
+/// Threads: any.
+///
+/// Errors: as teak_restore; TEAK_WRONG_KEY, TEAK_KEY_UNAVAILABLE, TEAK_NOT_ENCRYPTED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn teak_restore_encrypted(
+    full: *const c_char,
+    increments: *const *const c_char,
+    increment_count: usize,
+    target: *const c_char,
+    encryption: *const teak_encryption,
+    report: *mut teak_check_report,
+    progress: teak_progress_function,
+    user: *mut c_void,
+    error: *mut teak_error,
+) -> teak_code {
+    // SAFETY: C's promise.
+    unsafe {
+        answer(error, || -> CallResult {
+            let backups = (full, array(increments, increment_count)?);
+            let options = with_encryption(Options::new(), encryption)?;
+            let progress = ProgressCallback::new(progress, user);
+            restore(&options, backups, path(target)?, report, progress)
+        })
+    }
+}
+
+/// Restores a backup and its increments.
+///
+/// # Safety
+///
+/// The paths are null or zero-terminated, and the function for the progress matches its type.
+/// `report` is null or points to as many bytes as its size says.
+unsafe fn restore(
+    options: &Options,
+    (full, increments): (*const c_char, &[*const c_char]),
+    target: &Path,
+    report: *mut teak_check_report,
+    mut progress: ProgressCallback,
+) -> CallResult {
+    // SAFETY: the caller's promise.
+    let full = unsafe { path(full) }?;
+    let mut files = Vec::with_capacity(increments.len());
+    for increment in increments {
+        // SAFETY: the caller's promise.
+        files.push(open(unsafe { path(*increment) }?)?);
+    }
+    let mut full_file = open(full)?;
+    let mut sources = Vec::new();
+    for file in std::iter::once(&full_file).chain(&files) {
+        let found = file.metadata();
+        sources.push(found.map_err(|error| Failure::unreadable(full, &error))?);
+    }
+    let mut increments: Vec<&mut dyn Read> = Vec::with_capacity(files.len());
+    for file in &mut files {
+        increments.push(file);
+    }
+    // SAFETY: the caller's promise.
+    let on_progress = &mut |done: teak::RestoreProgress| unsafe { progress.report(done.bytes, 0) };
+    let done = options.restore(
+        &mut full_file,
+        &mut increments,
+        &sources,
+        target,
+        on_progress,
+    );
+    if let Ok(found) = &done {
+        // SAFETY: the caller's promise.
+        unsafe { report_check(found, report) };
+    }
+    progress.outcome(done)
 }
 
 /// The file of a backup.
@@ -204,6 +253,8 @@ pub struct teak_salvage_options {
     pub progress: teak_progress_function,
     /// Passed to progress, or NULL.
     pub progress_user: *mut c_void,
+    /// The key of an encrypted database, which the new one gets, too; NULL for none.
+    pub encryption: *const teak_encryption,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
@@ -219,7 +270,8 @@ unsafe impl Grows for teak_salvage_options {
 ///
 /// Errors: TEAK_FILE_NOT_FOUND; TEAK_FILE_EXISTS; TEAK_NOT_A_DATABASE if no commit record is
 /// readable; TEAK_CORRUPTED if none leads to tables; TEAK_UNKNOWN_FORMAT, TEAK_IN_USE,
-/// TEAK_INVALID_ARGUMENT, TEAK_IO.
+/// TEAK_INVALID_ARGUMENT, TEAK_IO; TEAK_KEY_NEEDED, TEAK_WRONG_KEY, TEAK_KEY_UNAVAILABLE,
+/// TEAK_NOT_ENCRYPTED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn teak_salvage(
     source: *const c_char,
@@ -234,10 +286,14 @@ pub unsafe extern "C" fn teak_salvage(
             let (source, target) = (path(source)?, path(target)?);
             let options = teak_salvage_options::read_from(options)?;
             let comparisons = comparisons(options.comparisons, options.comparison_count)?;
+            let mut engines = with_encryption(Options::new(), options.encryption)?;
+            for comparison in comparisons {
+                engines = engines.comparison(comparison);
+            }
             let mut progress = ProgressCallback::new(options.progress, options.progress_user);
             let on_progress =
                 &mut |done: SalvageProgress| progress.report(done.pages_done, done.pages_total);
-            let done = teak::salvage(source, target, &comparisons, on_progress);
+            let done = engines.salvage(source, target, on_progress);
             let Ok(done) = &done else {
                 return progress.outcome(done);
             };

@@ -114,6 +114,11 @@ fn upkeep() {
     run_with_all_tools(&[of_tests("upkeep.cpp")], &[]);
 }
 
+#[test]
+fn encryption() {
+    run_with_all_tools(&[of_tests("encryption.cpp")], &[]);
+}
+
 /// The flags for stores in LevelDB, if it is installed.
 fn leveldb() -> &'static [&'static str] {
     let is_there = Path::new("/usr/include/leveldb/db.h").exists();

@@ -170,6 +170,11 @@ fn upkeep() {
 }
 
 #[test]
+fn encryption() {
+    of_tests("encryption.c");
+}
+
+#[test]
 fn rescue() {
     of_tests("rescue.c");
 }

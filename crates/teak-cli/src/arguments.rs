@@ -1,10 +1,12 @@
 //! The command line: the subcommands, and the options that all of them have.
 
 use crate::commands::{
-    backup, check, compact, completions, del, diff, dump, export, get, import, load, man, page,
-    prepared, put, readers, restore, salvage, scan, snapshot, stat, table, tables,
+    backup, check, compact, completions, del, diff, dump, export, get, import, key, load, man,
+    page, prepared, put, readers, restore, salvage, scan, snapshot, stat, table, tables,
 };
+use crate::encryption;
 use crate::failure::Failure;
+use crate::key_arguments::KeyArguments;
 use crate::locking::{self, Locking};
 use crate::output::ReportStyle;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -38,6 +40,9 @@ pub(crate) struct Arguments {
     #[arg(long, global = true)]
     no_lock: bool,
 
+    #[command(flatten)]
+    key: KeyArguments,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -65,6 +70,7 @@ enum Command {
     Compact(compact::CompactArguments),
     Salvage(salvage::SalvageArguments),
     Page(page::PageArguments),
+    Key(key::KeyCommandArguments),
     Completions(completions::CompletionsArguments),
     Man(man::ManArguments),
 }
@@ -81,6 +87,7 @@ impl Command {
             | Self::Table(_)
             | Self::Backup(_)
             | Self::Restore(_)
+            | Self::Key(_)
             | Self::Compact(_)
             | Self::Salvage(_) => true,
             Self::Snapshot(arguments) => arguments.is_change(),
@@ -107,6 +114,7 @@ impl Arguments {
             lock_file: self.lock_file,
             is_unlocked: self.no_lock,
         });
+        encryption::set_key(self.key)?;
         let is_change = self.command.is_change();
         let done = match self.command {
             Command::Load(arguments) => load::run(&arguments, style),
@@ -130,6 +138,7 @@ impl Arguments {
             Command::Compact(arguments) => compact::run(&arguments, style),
             Command::Salvage(arguments) => salvage::run(&arguments, style),
             Command::Page(arguments) => page::run(&arguments, style),
+            Command::Key(arguments) => key::run(&arguments, style),
             Command::Completions(arguments) => completions::run(&arguments, Self::command()),
             Command::Man(arguments) => man::run(&arguments, Self::command()),
         };

@@ -8,7 +8,9 @@ pub(crate) use records::{Direction, KeyBound, RecordChange};
 pub(crate) use table::AnyTable;
 
 use crate::common_arguments::WaitArgument;
+use crate::encryption::{self, KeyUse};
 use crate::failure::Failure;
+use crate::key_arguments::EncryptArguments;
 use crate::locking::{Locking, locking};
 use crate::output;
 use crate::outputs;
@@ -37,14 +39,22 @@ fn options() -> Options {
 
 /// Opens a database that must exist, to read it.
 pub(crate) fn open_for_reading(path: &Path) -> Result<Database, Failure> {
+    open_for_copying(path, KeyUse::Always)
+}
+
+/// Opens a database that must exist, to read it. `key_use` says whether a given key must be its
+/// own.
+pub(crate) fn open_for_copying(path: &Path, key_use: KeyUse) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    report_recovery(options().read_only(true).create(Create::Never).open(path)?)
+    let options = options().read_only(true).create(Create::Never);
+    report_recovery(encryption::for_existing(options, path, key_use)?.open(path)?)
 }
 
 /// Opens a database that must exist, to change it.
 pub(crate) fn open_for_writing(path: &Path) -> Result<Database, Failure> {
     outputs::refuse_standard_output(path)?;
-    report_recovery(for_writing()?.create(Create::Never).open(path)?)
+    let options = for_writing()?.create(Create::Never);
+    report_recovery(encryption::for_existing(options, path, KeyUse::Always)?.open(path)?)
 }
 
 /// Options under which commits fail if the file has lost the name that was given.
@@ -70,6 +80,7 @@ pub(crate) fn open_or_create<T>(
     path: &Path,
     page_size_bytes: Option<usize>,
     file_mode: u32,
+    encrypt: EncryptArguments,
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     outputs::refuse_standard_output(path)?;
@@ -77,10 +88,7 @@ pub(crate) fn open_or_create<T>(
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);
     }
-    let (database, is_new) = match options.clone().create(Create::New).open(path) {
-        Err(teak::Error::AlreadyExists(_)) => (report_recovery(options.open(path)?)?, false),
-        created => (created?, true),
-    };
+    let (database, is_new) = opened_or_created(path, &options, encrypt)?;
     let done = work(&database);
     match done {
         Ok(_) => database.close()?,
@@ -94,12 +102,41 @@ pub(crate) fn open_or_create<T>(
     done
 }
 
+/// Opens a database, or creates it. Returns whether it is new.
+fn opened_or_created(
+    path: &Path,
+    options: &Options,
+    encrypt: EncryptArguments,
+) -> Result<(Database, bool), Failure> {
+    let new = encryption::for_new(options.clone(), path, encrypt)?;
+    if let Some(new) = &new {
+        match new.clone().create(Create::New).open(path) {
+            Err(teak::Error::AlreadyExists(_)) => {}
+            created => return Ok((created?, true)),
+        }
+    }
+    // With `--encrypt`, a database that is not encrypted is refused.
+    let existing = match new {
+        Some(new) if encrypt.encrypt => new,
+        Some(_) => encryption::for_existing(options.clone(), path, KeyUse::Always)?,
+        None => {
+            let options = options.clone().create(Create::Never);
+            encryption::for_existing(options, path, KeyUse::Always)?
+        }
+    };
+    match existing.open(path) {
+        Err(teak::Error::NotFound(_)) => Err(encryption::not_to_be_encrypted(path)),
+        opened => Ok((report_recovery(opened?)?, false)),
+    }
+}
+
 /// Removes a database without commits, if no other process has it open.
 fn remove_unused(path: &Path) {
-    let alone = Options::new()
-        .create(Create::Never)
-        .sharing(Sharing::Alone)
-        .open(path);
+    let alone = Options::new().create(Create::Never).sharing(Sharing::Alone);
+    let Ok(alone) = encryption::for_existing(alone, path, KeyUse::Always) else {
+        return;
+    };
+    let alone = alone.open(path);
     let is_unused = |database: &Database| {
         let state = database.begin_read();
         state.is_ok_and(|state| state.id() == TransactionId(0))
@@ -115,10 +152,13 @@ pub(crate) fn create_exclusive(
     path: &Path,
     page_size_bytes: usize,
     file_mode: u32,
+    encrypt: EncryptArguments,
 ) -> Result<Database, Failure> {
     let options = Options::new().require_name(true).create(Create::New);
     let options = options.sharing(Sharing::Alone).file_mode(file_mode);
-    Ok(options.page_size(page_size_bytes).open(path)?)
+    let options = options.page_size(page_size_bytes);
+    let options = encryption::for_new(options, path, encrypt)?;
+    Ok(options.ok_or_else(encryption::refused_key)?.open(path)?)
 }
 
 fn report_recovery(database: Database) -> Result<Database, Failure> {
@@ -282,8 +322,9 @@ pub(crate) fn salvage(
     saved: &Path,
     progress: impl Fn(u64, u64) -> ControlFlow<()>,
 ) -> Result<SalvageReport, Failure> {
+    let options = encryption::for_existing(Options::new(), damaged, KeyUse::Always)?;
     let mut report = |at: teak::SalvageProgress| progress(at.pages_done, at.pages_total);
-    Ok(teak::salvage(damaged, saved, &[], &mut report)?)
+    Ok(options.salvage(damaged, saved, &mut report)?)
 }
 
 /// The numbers of a database's file, all as wide as they come.

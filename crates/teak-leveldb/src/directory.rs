@@ -21,7 +21,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use teak::{Create, Database, KeyOrder, Options, Sharing, TableOptions};
+use teak::{Create, Database, EncryptionKey, KeyOrder, Options, Sharing, TableOptions};
 use teak_foreign::leveldb::LevelDb;
 
 /// The content of `CURRENT`.
@@ -33,6 +33,8 @@ const SHARED_VARIABLE: &str = "TEAK_LEVELDB_SHARED";
 /// two attempts.
 const SHARED_WAIT_MAX: Duration = Duration::from_secs(10);
 const SHARED_PAUSE: Duration = Duration::from_millis(5);
+/// The name of a file with the key of encrypted databases.
+const KEY_FILE_VARIABLE: &str = "TEAK_LEVELDB_KEY_FILE";
 /// A directory of LevelDB is converted when it is opened: `1` removes its files at the end,
 /// `keep` does not.
 const IMPORT_VARIABLE: &str = "TEAK_LEVELDB_IMPORT";
@@ -78,7 +80,7 @@ pub(crate) fn open(directory: &Path, options: OpenOptions) -> Result<Store> {
         Content::Nothing | Content::Unnamed => create(directory, &name, order)?,
         Content::Teak => {}
     }
-    let database = engine_options().create(Create::Never).open(&data)?;
+    let database = engine_options()?.create(Create::Never).open(&data)?;
     let tables = open_tables(&database, &name, order)?;
     // A conversion may have ended before it removed these.
     finish_conversion(&database, directory)?;
@@ -111,7 +113,7 @@ fn lock_with_others(directory: &Path) -> Result<(LockFile, Content)> {
 
 /// Makes an empty database, or completes one.
 fn create(directory: &Path, comparator: &[u8], order: KeyOrder) -> Result<()> {
-    let database = engine_options().open(directory.join(DATA))?;
+    let database = engine_options()?.open(directory.join(DATA))?;
     create_tables(&database, comparator, order)?;
     database.sync()?;
     write_current(directory)
@@ -169,8 +171,17 @@ fn refuse_wrong_existence(name: &Path, is_there: bool, options: &OpenOptions) ->
     }
 }
 
-fn engine_options() -> Options {
-    Options::new().sharing(Sharing::Processes).file_mode(0o644)
+fn engine_options() -> Result<Options> {
+    let options = Options::new().sharing(Sharing::Processes).file_mode(0o644);
+    with_key(options)
+}
+
+/// Adds the key that a variable names. LevelDB's interface has no place for one.
+pub(crate) fn with_key(options: Options) -> Result<Options> {
+    match std::env::var_os(KEY_FILE_VARIABLE).filter(|path| !path.is_empty()) {
+        Some(path) => Ok(options.encryption_key(EncryptionKey::from_file(path)?)),
+        None => Ok(options),
+    }
 }
 
 /// Tells the database its comparison, if it has one.
@@ -224,7 +235,7 @@ fn has_records(data: &Path) -> Result<bool> {
     if !fs::metadata(data).is_ok_and(|found| found.len() > 0) {
         return Ok(false);
     }
-    let database = engine_options().open(data)?;
+    let database = engine_options()?.open(data)?;
     let txn = database.begin_read()?;
     match MAIN.open(&txn) {
         Ok(records) => Ok(!records.is_empty(&txn)?),
@@ -320,7 +331,7 @@ fn convert(directory: &Path, data: &Path, comparator: &[u8]) -> Result<()> {
     }
     // An earlier conversion may have ended early.
     remove_data(directory)?;
-    let database = engine_options().open(data)?;
+    let database = engine_options()?.open(data)?;
     create_tables(&database, comparator, KeyOrder::Bytes)?;
     let tables = open_tables(&database, comparator, KeyOrder::Bytes)?;
     copy(&source, directory, &database, &tables)?;

@@ -2,7 +2,7 @@
 
 use crate::{
     comparator::KeyComparator,
-    directory::{create_for_repair, open_tables, write_current},
+    directory::{create_for_repair, open_tables, with_key, write_current},
     failure::{Failure, Kind, Result},
     files::{DAMAGED, DATA, SAVED, data_files, leveldb_files},
     lock_file::LockFile,
@@ -12,7 +12,7 @@ use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
-use teak::{Comparison, Create, Database, Deletion, KeyOrder, Options, Sharing, Transaction as _};
+use teak::{Create, Database, Deletion, KeyOrder, Options, Sharing, Transaction as _};
 
 /// Removes a database, and its directory if that is empty then. Files with other names stay. It is
 /// no error if there is no directory. Nothing is removed while any program has `data.teak` open.
@@ -82,7 +82,7 @@ fn is_sound(directory: &Path, order: KeyOrder) -> Result<bool> {
 
 /// Opens a file so that no other program can use it. `None` if it is too damaged for that.
 fn open_alone(data: &Path, order: KeyOrder) -> Result<Option<Database>> {
-    match options(order).sharing(Sharing::Alone).open(data) {
+    match options(order)?.sharing(Sharing::Alone).open(data) {
         Ok(database) => Ok(Some(database)),
         Err(error @ teak::Error::InUse(_)) => Err(error.into()),
         // This process has it open in another way.
@@ -93,26 +93,22 @@ fn open_alone(data: &Path, order: KeyOrder) -> Result<Option<Database>> {
     }
 }
 
-fn options(order: KeyOrder) -> Options {
-    let options = Options::new().create(Create::Never);
-    match order {
+fn options(order: KeyOrder) -> Result<Options> {
+    let options = with_key(Options::new().create(Create::Never))?;
+    Ok(match order {
         KeyOrder::Custom(comparison) => options.comparison(comparison),
         _ => options,
-    }
+    })
 }
 
 /// Replaces a damaged file by one with its readable part.
 fn replace_damaged(directory: &Path, comparator: &[u8], order: KeyOrder) -> Result<()> {
     let [data, saved, damaged] = [DATA, SAVED, DAMAGED].map(|name| directory.join(name));
     let _ = fs::remove_file(&saved);
-    let comparisons: Vec<&'static Comparison> = match order {
-        KeyOrder::Custom(comparison) => vec![comparison],
-        _ => Vec::new(),
-    };
     let go_on = &mut |_| ControlFlow::Continue(());
-    let report = teak::salvage(&data, &saved, &comparisons, go_on)?;
+    let report = options(order)?.salvage(&data, &saved, go_on)?;
     // A file without the tables of the library is no repaired database.
-    let database = options(order).sharing(Sharing::Alone).open(&saved)?;
+    let database = options(order)?.sharing(Sharing::Alone).open(&saved)?;
     open_tables(&database, comparator, order)?;
     database.close()?;
     // No program can begin to use the damaged file while the other one gets its name.

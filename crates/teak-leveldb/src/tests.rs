@@ -1,6 +1,7 @@
 //! Databases compared with maps.
 
 mod directories;
+mod encryption;
 
 use crate::{
     comparator::KeyComparator,

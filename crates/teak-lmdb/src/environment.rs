@@ -11,6 +11,7 @@ use crate::{
     registry::{HandleKind, HasRegistry, Registry},
 };
 use std::{
+    env,
     ffi::{CStr, CString, c_uint, c_void},
     fs::File,
     sync::{
@@ -18,7 +19,9 @@ use std::{
         atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
 };
-use teak::{Create, Database, Durability, Error, Geometry, Options, Sharing, Transaction};
+use teak::{
+    Create, Database, Durability, EncryptionKey, Error, Geometry, Options, Sharing, Transaction,
+};
 
 /// LMDB's default for the maximum number of readers.
 const MAX_READERS: c_uint = 126;
@@ -173,6 +176,17 @@ impl Environment {
     }
 }
 
+/// The environment variable with the name of a file with the key of encrypted databases.
+const KEY_FILE_VARIABLE: &str = "TEAK_LMDB_KEY_FILE";
+
+/// Adds the key that a variable names. LMDB's interface has no place for one.
+fn with_key(options: Options) -> CallResult<Options> {
+    match env::var_os(KEY_FILE_VARIABLE).filter(|path| !path.is_empty()) {
+        Some(path) => Ok(options.encryption_key(EncryptionKey::from_file(path)?)),
+        None => Ok(options),
+    }
+}
+
 impl OpenEnvironment {
     fn open(path: &CStr, flags: c_uint, mode: u32, wanted: &RequestedSettings) -> CallResult<Self> {
         let files = Files::new(path, flags)?;
@@ -183,7 +197,7 @@ impl OpenEnvironment {
             true => Create::Never,
             false => Create::IfMissing,
         };
-        let mut options = Options::new()
+        let mut options = with_key(Options::new())?
             .create(create)
             .read_only(is_read_only)
             .flush_on_close(false)

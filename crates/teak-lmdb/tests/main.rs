@@ -4,6 +4,7 @@
 
 mod cursors;
 mod databases;
+mod encryption;
 mod environments;
 mod header;
 mod kit;

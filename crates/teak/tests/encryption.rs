@@ -446,3 +446,40 @@ fn small_commits_of_a_killed_process_are_in_its_encrypted_log() {
     let txn = database.begin_read().unwrap();
     assert_eq!(table.len(&txn).unwrap(), 100);
 }
+
+#[test]
+fn a_dense_copy_gets_the_key_and_the_cipher_that_are_given() {
+    let directory = tempdir().unwrap();
+    let [plain, first, second, third] =
+        ["plain", "first", "second", "third"].map(|name| directory.path().join(name));
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let database = Database::open(&plain).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    table.insert(&mut txn, 1, value(1, 100)).unwrap();
+    txn.commit().unwrap();
+    assert_eq!(database.info().cipher, None);
+    let state = database.begin_read().unwrap();
+    let wanted = options(1).cipher(Cipher::XChaCha20Poly1305);
+    state.copy_dense_with(&wanted, &first, go_on).unwrap();
+
+    // The cipher of the options is that of new databases.
+    let database = options(1).open(&first).unwrap();
+    assert_eq!(database.info().cipher, Some(Cipher::XChaCha20Poly1305));
+    let state = database.begin_read().unwrap();
+    state.copy_dense_with(&options(2), &second, go_on).unwrap();
+    state.copy_dense(&third, go_on).unwrap();
+    let unencrypted = directory.path().join("unencrypted");
+    let none = Options::new();
+    state.copy_dense_with(&none, &unencrypted, go_on).unwrap();
+    for (opened, cipher) in [
+        (options(2).open(&second), Some(Cipher::Aes256Gcm)),
+        (options(1).open(&third), Some(Cipher::XChaCha20Poly1305)),
+        (none.open(&unencrypted), None),
+    ] {
+        let database = opened.unwrap();
+        assert_eq!(database.info().cipher, cipher);
+        let txn = database.begin_read().unwrap();
+        assert_eq!(table.get(&txn, 1).unwrap(), Some(&value(1, 100)[..]));
+    }
+}

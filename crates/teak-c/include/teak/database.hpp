@@ -279,7 +279,8 @@ public:
     detail::place place;
     return detail::done(teak_db_backup_since(raw(), since.raw(), path.c_str(), nullptr, nullptr, place), place);
   }
-  /// Writes a copy that is as small as possible.
+  /// Writes a copy that is as small as possible. That of an encrypted database is encrypted with the
+  /// same key.
   answer<void> backup_compact(const std::string &path) const {
     detail::place place;
     return detail::done(teak_db_backup_compact(raw(), path.c_str(), nullptr, nullptr, place), place);
@@ -287,6 +288,24 @@ public:
   /// Calls a function with the number of records copied, and a total of 0, because it is not known.
   template <class Function> answer<bool> backup_compact(const std::string &path, Function &&progress) const {
     return told<teak_db_backup_compact>(progress, path.c_str());
+  }
+  /// Writes a copy that is as small as possible, encrypted with this key and cipher. The default
+  /// cipher is that of the database, if it is encrypted.
+  answer<void> backup_compact_encrypted(const std::string &path, const encryption &encryption) const {
+    detail::place place;
+    const teak_encryption key = detail::raw(encryption);
+    return detail::done(teak_db_backup_compact_encrypted(raw(), path.c_str(), &key, nullptr, nullptr, place), place);
+  }
+  /// Writes a copy that is as small as possible, and not encrypted, whether the database is or not.
+  answer<void> backup_compact_decrypted(const std::string &path) const {
+    detail::place place;
+    return detail::done(teak_db_backup_compact_encrypted(raw(), path.c_str(), nullptr, nullptr, nullptr, place), place);
+  }
+  /// Changes the key of an encrypted database: see teak_db_change_key.
+  answer<void> change_key(const encryption &encryption) const {
+    detail::place place;
+    const teak_encryption key = detail::raw(encryption);
+    return detail::done(teak_db_change_key(raw(), &key, place), place);
   }
   /// Moves pages from the end of the file to free pages before it, and truncates the file.
   answer<void> compact() const {
@@ -417,6 +436,12 @@ inline answer<bool> delete_database(const std::string &path) {
   return detail::whether(teak_db_delete(path.c_str(), place), place);
 }
 
+/// Writes a new random key to a new file, which only this user may read: see teak_key_create.
+inline answer<void> create_key(const std::string &path) {
+  detail::place place;
+  return detail::done(teak_key_create(path.c_str(), place), place);
+}
+
 /// Advice about an errno of the system; empty for rare ones.
 inline std::string_view remedy(int system_code) noexcept { return bytes_view(teak_remedy(system_code)).text(); }
 
@@ -433,6 +458,20 @@ inline answer<check_report> restore(const std::string &backup, const std::vector
   return detail::given<check_report>(code, place, [&] { return report; });
 }
 
+/// Creates an encrypted database from its backups, with its key: see teak_restore_encrypted.
+inline answer<check_report> restore(const std::string &backup, const std::vector<std::string> &increments,
+                                    const std::string &target, const encryption &encryption) {
+  std::vector<const char *> paths;
+  for (const std::string &increment : increments) paths.push_back(increment.c_str());
+  detail::place place;
+  check_report report = {};
+  report.size = sizeof report;
+  const teak_encryption key = detail::raw(encryption);
+  const teak_code code = teak_restore_encrypted(backup.c_str(), paths.data(), paths.size(), target.c_str(), &key, &report,
+                                                nullptr, nullptr, place);
+  return detail::given<check_report>(code, place, [&] { return report; });
+}
+
 /// Copies all readable records of a damaged database into a new one: see teak_salvage. Nothing if
 /// the function for the progress stopped it.
 inline answer<std::optional<salvage_report>> salvage(const std::string &source, const std::string &target,
@@ -443,6 +482,11 @@ inline answer<std::optional<salvage_report>> salvage(const std::string &source, 
   raw.size = sizeof raw;
   raw.comparisons = comparisons.data();
   raw.comparison_count = comparisons.size();
+  teak_encryption key = {};
+  if (options.encryption_) {
+    key = detail::raw(*options.encryption_);
+    raw.encryption = &key;
+  }
   auto line = options.line_;
   if (line) {
     raw.each_user = &line;

@@ -3,7 +3,7 @@
 #ifndef TEAK_OPTIONS_HPP
 #define TEAK_OPTIONS_HPP
 
-#include <teak/bytes.hpp>
+#include <teak/encryption.hpp>
 
 #include <chrono>
 #include <functional>
@@ -179,6 +179,11 @@ public:
   options &leave_lock_file(bool leaves = true) noexcept { return set(raw_.leave_lock_file, leaves ? 1U : 0U); }
   /// The permissions of files that are created, less the mask of the process.
   options &file_mode(std::uint32_t mode) noexcept { return set(raw_.file_mode, mode); }
+  /// The key of an encrypted database, with which a new database is encrypted.
+  options &encryption(teak::encryption encryption) {
+    encryption_ = std::move(encryption);
+    return *this;
+  }
 
   /// Calls a function object with events: `void (event, std::string_view) noexcept`. It must live
   /// as long as the process has the database open. It is called in the thread that caused the
@@ -238,12 +243,18 @@ private:
     raw.comparison_count = comparisons.size();
     raw.geometry = geometry_ ? &*geometry_ : nullptr;
     raw.lock_file = lock_file_ ? lock_file_->c_str() : nullptr;
+    teak_encryption encryption = {};
+    if (encryption_) {
+      encryption = detail::raw(*encryption_);
+      raw.encryption = &encryption;
+    }
     return use(raw);
   }
 
   teak_options raw_ = {};
   std::optional<teak::geometry> geometry_;
   std::optional<std::string> lock_file_;
+  std::optional<teak::encryption> encryption_;
   detail::comparisons comparisons_;
 };
 
@@ -308,6 +319,11 @@ public:
     comparisons_.add(std::move(name), compare);
     return *this;
   }
+  /// The key of an encrypted database, which the new one gets, too.
+  salvage_options &encryption(teak::encryption encryption) {
+    encryption_ = std::move(encryption);
+    return *this;
+  }
   /// Calls a function with a line of text for each thing that was saved or lost. The function
   /// throws nothing.
   salvage_options &each_line(std::function<void(std::string_view line)> tell) {
@@ -342,6 +358,7 @@ private:
   std::function<void(std::string_view line)> line_;
   std::function<step(std::uint64_t done, std::uint64_t total)> progress_;
   detail::comparisons comparisons_;
+  std::optional<teak::encryption> encryption_;
 };
 
 /// The options for creating a table with one value per key. Fields that are not set have the

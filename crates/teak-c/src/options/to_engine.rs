@@ -5,6 +5,7 @@ use super::{
     teak_options, teak_table_options,
 };
 use crate::{
+    encryption::with_encryption,
     failure::Failure,
     ffi::{array, path, teak_slice},
 };
@@ -124,7 +125,7 @@ impl teak_options {
             )?)
             .size_limit_bytes((self.size_limit_bytes != 0).then_some(self.size_limit_bytes));
         // SAFETY: the caller's promise.
-        options = unsafe { self.with_storage(options) }?;
+        options = unsafe { with_encryption(self.with_storage(options)?, self.encryption) }?;
         // SAFETY: the caller's promise.
         let comparisons = unsafe { comparisons(self.comparisons, self.comparison_count) }?;
         for comparison in &comparisons {

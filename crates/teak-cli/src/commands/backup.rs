@@ -1,9 +1,11 @@
 //! `teak backup`: a copy of a database while others use it, or an increment to one.
 
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
+use crate::encryption::{self, KeyUse};
 use crate::engine;
 use crate::failure::Failure;
 use crate::interruption::Interruption;
+use crate::key_arguments::CopyKeyArguments;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::{printable, shown_path};
@@ -31,6 +33,7 @@ Examples:
   teak backup coins.teak - | zstd > coins.teak.zst
   teak backup coins.teak small.teak --compact
   teak backup coins.teak monday.teak --compact --of monday
+  teak backup coins.teak secret.teak --compact --encrypt --to-key-file secret.key
 
 A full copy, then the changes of each day:
   teak backup coins.teak full.teak --snapshot sunday
@@ -75,6 +78,9 @@ pub(crate) struct BackupArguments {
     /// Write at most this many million bytes a second
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
     max_rate: Option<u64>,
+
+    #[command(flatten)]
+    copy_key: CopyKeyArguments,
 }
 
 #[derive(Default, Serialize)]
@@ -136,7 +142,13 @@ impl BackupArguments {
 /// Writes the records densely; to a pipe through a temporary file, because they are not written in
 /// order.
 fn copy_dense(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOutput, Failure> {
-    let database = engine::open_for_reading(&arguments.database.path)?;
+    let key_use = match arguments.copy_key.encrypt {
+        // The key may be meant for the copy.
+        true => KeyUse::IfEncrypted,
+        false => KeyUse::Always,
+    };
+    let database = engine::open_for_copying(&arguments.database.path, key_use)?;
+    let options = encryption::for_copy(&database, &arguments.copy_key)?;
     let of = arguments.of.as_deref().map(OsStr::as_encoded_bytes);
     let state = engine::begin_read(&database, of)?;
     let limiter = RateLimiter::new(arguments.max_rate);
@@ -149,12 +161,12 @@ fn copy_dense(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOu
         interruption.go_on()
     };
     let copied = match arguments.is_to_pipe() {
-        false => state.copy_dense(&arguments.target, &mut progress)?,
+        false => state.copy_dense_with(&options, &arguments.target, &mut progress)?,
         true => {
             let scratch = tempfile::Builder::new().prefix("teak-backup-").tempdir();
             let scratch = scratch.map_err(failed("creating a temporary directory"))?;
             let path = scratch.path().join("copy");
-            let copied = state.copy_dense(&path, &mut progress)?;
+            let copied = state.copy_dense_with(&options, &path, &mut progress)?;
             drop(interruption);
             let mut copy = File::open(&path).map_err(failed("opening the copy"))?;
             let sent = send(&mut copy, &RateLimiter::new(arguments.max_rate));
@@ -206,6 +218,10 @@ impl RateLimiter {
 
 /// Copies all pages, or those that have changed.
 fn copy_pages(arguments: &BackupArguments, bar: &ProgressBar) -> Result<BackupOutput, Failure> {
+    if arguments.copy_key.new_key.source()?.is_some() {
+        let text = "a copy of pages has the key of its database; add --compact for another one";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let name = arguments.snapshot.as_deref().map(OsStr::as_encoded_bytes);
     let database = match name {
         Some(_) => engine::open_for_writing(&arguments.database.path)?,

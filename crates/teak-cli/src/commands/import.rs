@@ -63,7 +63,12 @@ fn make(
     let progress = ImportProgress::new(plan.records());
     let started = Instant::now();
     let file_mode = outputs::mode_of(source.path.metadata().ok().as_ref(), &arguments.database);
-    let database = engine::create_exclusive(&staging.path(), page_size_bytes, file_mode)?;
+    let database = engine::create_exclusive(
+        &staging.path(),
+        page_size_bytes,
+        file_mode,
+        arguments.encrypt,
+    )?;
     let copied = copy::run(source, &plan, &database, &progress)?;
     let copy_seconds = started.elapsed().as_secs_f64();
     verify::run(source, &plan, &database, &progress)?;

@@ -11,6 +11,7 @@ mod expiry;
 pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod import;
+pub(crate) mod key;
 pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod page;

@@ -5,6 +5,7 @@ use crate::common_arguments::{
 };
 use crate::engine;
 use crate::failure::Failure;
+use crate::key_arguments::EncryptArguments;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::Header;
@@ -62,6 +63,9 @@ pub(crate) struct PutArguments {
 
     #[command(flatten)]
     key_format: KeyFormatArgument,
+
+    #[command(flatten)]
+    encrypt: EncryptArguments,
 }
 
 #[derive(Serialize)]
@@ -84,7 +88,8 @@ pub(crate) fn run(arguments: &PutArguments, style: ReportStyle) -> Result<(), Fa
     let path = &arguments.database.path;
     let source = arguments.value_file.as_deref().and_then(outputs::input);
     let file_mode = outputs::mode_of(source.as_ref(), path);
-    let (replaced, transaction) = engine::open_or_create(path, None, file_mode, put)?;
+    let (replaced, transaction) =
+        engine::open_or_create(path, None, file_mode, arguments.encrypt, put)?;
     match style {
         ReportStyle::Text => Ok(()),
         ReportStyle::Json => output::print_json(&PutOutput {

@@ -1,5 +1,6 @@
 //! `teak restore`: makes a database from a copy and its increments, and checks it.
 
+use crate::encryption::{self, KeyUse};
 use crate::failure::Failure;
 use crate::interruption::Interruption;
 use crate::output::{self, ReportStyle};
@@ -12,7 +13,7 @@ use std::cell::Cell;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use teak::RestoreProgress;
+use teak::{Options, RestoreProgress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,10 +72,11 @@ pub(crate) fn run(arguments: &RestoreArguments, style: ReportStyle) -> Result<()
     let Some(copy) = sources.next() else {
         return Err(Failure::Usage("there is no backup to restore".to_owned()));
     };
+    let options = encryption::for_existing(Options::new(), &backups[0], KeyUse::Always)?;
     let bar = ProgressBar::new(0).with_style(bar_style());
     let total_bytes = total_bytes(backups);
     let interruption = Interruption::begin_unless(backups.iter().any(|backup| is_pipe(backup)));
-    let restored = teak::restore(
+    let restored = options.restore(
         copy,
         &mut sources.collect::<Vec<_>>(),
         &attributes,
@@ -155,6 +157,12 @@ fn explain(error: teak::Error, backups: &[PathBuf], index: usize) -> Failure {
         teak::Error::NotADatabase { reason, .. } => {
             let path = path(0);
             return teak::Error::NotADatabase { path, reason }.into();
+        }
+        teak::Error::KeyNeeded(_) => teak::Error::KeyNeeded(path(0)).into(),
+        teak::Error::NotEncrypted(_) => teak::Error::NotEncrypted(path(0)).into(),
+        teak::Error::WrongKey { reason, .. } => {
+            let path = Some(path(0));
+            teak::Error::WrongKey { path, reason }.into()
         }
         // The output exists already.
         teak::Error::Io {

@@ -7,6 +7,7 @@ use crate::commands::tables::{self, TableReport};
 use crate::common_arguments::DatabaseArgument;
 use crate::engine::{self, FileStat};
 use crate::failure::Failure;
+use crate::key_arguments::cipher_name;
 use crate::output::{self, ReportStyle, counted};
 use crate::text::shown_path;
 use clap::Args;
@@ -15,7 +16,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use teak::Transaction as _;
-use teak::{Database, Geometry, Marks, PageUse, ReadTxn, SnapshotInfo, TableInfo};
+use teak::{Cipher, Database, Geometry, Marks, PageUse, ReadTxn, SnapshotInfo, TableInfo};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +43,7 @@ pub(crate) struct StatArguments {
 struct StatOutput {
     file_bytes: u64,
     page_size: u64,
+    encryption: Option<&'static str>,
     page_count: u64,
     used_pages: u64,
     free_pages: u64,
@@ -94,6 +96,7 @@ struct DatabaseFacts {
     kinds: Vec<PageUse>,
     snapshots: Vec<SnapshotInfo>,
     marks: Marks,
+    cipher: Option<Cipher>,
     data_bytes: Option<u64>,
 }
 
@@ -125,6 +128,7 @@ fn facts(database: &Database, arguments: &StatArguments) -> Result<DatabaseFacts
         kinds: database.page_kinds()?,
         snapshots: database.snapshots()?,
         marks: txn.marks(),
+        cipher: database.info().cipher,
         data_bytes,
     })
 }
@@ -168,6 +172,7 @@ fn report(facts: &DatabaseFacts) -> StatOutput {
     StatOutput {
         file_bytes: stat.file_bytes,
         page_size: facts.stat.page_size_bytes,
+        encryption: facts.cipher.map(cipher_name),
         page_count: stat.page_count,
         used_pages: stat.used_pages,
         free_pages: stat.free_pages,
@@ -208,6 +213,9 @@ fn write_report(name: &str, facts: &DatabaseFacts, output: &mut impl Write) -> i
         "  transaction {}, durable up to {}",
         stat.transaction, stat.durable_transaction
     )?;
+    if let Some(cipher) = facts.cipher {
+        writeln!(output, "  encrypted with {}", cipher_name(cipher))?;
+    }
     writeln!(output, "  {}", counted(stat.readers, "reader"))?;
     if !facts.snapshots.is_empty() {
         let count = counted(engine::wide(facts.snapshots.len()), "named snapshot");

@@ -3,6 +3,7 @@
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
+use crate::key_arguments::EncryptArguments;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::{Header, Order, TableKind, ValueKind};
@@ -73,6 +74,9 @@ struct CreateArguments {
     /// All values have the length of the first one
     #[arg(long, requires = "multi")]
     fixed_values: bool,
+
+    #[command(flatten)]
+    encrypt: EncryptArguments,
 }
 
 #[derive(Args)]
@@ -149,7 +153,8 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
     };
     let create = |database: &Database| engine::change(database, arguments.table.wait, create);
     let path = &arguments.table.database.path;
-    let ((), transaction) = engine::open_or_create(path, None, outputs::NEW_MODE, create)?;
+    let ((), transaction) =
+        engine::open_or_create(path, None, outputs::NEW_MODE, arguments.encrypt, create)?;
     Ok(transaction)
 }
 

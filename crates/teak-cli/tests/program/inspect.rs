@@ -270,6 +270,7 @@ fn help_completions_and_manual_pages_are_there() {
         "restore",
         "check",
         "page",
+        "key",
         "completions",
         "man",
     ] {

@@ -6,6 +6,7 @@ mod access;
 mod change;
 mod damage;
 mod diff;
+mod encryption;
 mod hidden;
 mod import;
 mod increments;

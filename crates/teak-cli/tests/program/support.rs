@@ -140,7 +140,7 @@ impl Held {
 }
 
 impl ProgramOutput {
-    fn new(output: Output) -> Self {
+    pub(crate) fn new(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).expect("standard output is UTF-8"),

@@ -16,7 +16,7 @@ use crate::{
         PageSource, TreeRoot,
         walk::{self, Finding, PageRole, Visitor},
     },
-    io::{Access, Create, FILE_MODE, FileSharing, FileStorage, Storage},
+    io::{Access, Create, FILE_MODE, FileSharing, FileStorage, Mapping, Storage},
     page::{
         comparison::Comparisons,
         value::{StoredValue, ValueKind},
@@ -161,6 +161,10 @@ impl DamagedFile {
 
     pub(crate) fn page_size(&self) -> usize {
         self.state.record().page_size as usize
+    }
+
+    pub(crate) fn mapping(&self) -> &Mapping {
+        &self.state.mapping
     }
 
     pub(crate) fn geometry(&self) -> Geometry {

@@ -12,6 +12,7 @@ use crate::{
         delta,
     },
     btree::TreeRoot,
+    instance::policies::EncryptionSettings,
     io::{directory_of, flush_directory, rename_new},
     write::named::NamedReaders,
 };
@@ -211,9 +212,42 @@ impl ReadTxn {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        let target = target.as_ref();
+        let own = self.engine().file.encryption();
+        let mapping = &self.snapshot()?.mapping;
+        let own = own.map(|own| own.for_copy_of(mapping));
+        self.copy_dense_named(own, target.as_ref(), progress)
+    }
+
+    /// Writes a dense copy, like [`ReadTxn::copy_dense`], that is encrypted with the key of
+    /// `options`, or not encrypted if they have none. Of the options, only the key and the cipher
+    /// matter. So a database gets another cipher, is encrypted, or is decrypted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyUnavailable`] if the key of `options` cannot be fetched;
+    /// [`Error::AlreadyExists`] if `target` exists; [`Error::UnknownFormat`] if a table requires a
+    /// newer version of Teak; [`Error::ComparisonMissing`]; [`Error::Cancelled`] if `progress`
+    /// breaks; any error of reading the source or of writing the copy, such as
+    /// [`Error::Corrupted`], [`Error::SnapshotLost`] or [`Error::Io`].
+    pub fn copy_dense_with(
+        &self,
+        options: &Options,
+        target: impl AsRef<Path>,
+        progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
+    ) -> Result<DenseProgress> {
+        let encryption = options.encryption().cloned();
+        self.copy_dense_named(encryption, target.as_ref(), progress)
+    }
+
+    /// Writes a dense copy, and gives it its name.
+    fn copy_dense_named(
+        &self,
+        encryption: Option<EncryptionSettings>,
+        target: &Path,
+        progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
+    ) -> Result<DenseProgress> {
         let unfinished = UnfinishedFile::new(target)?;
-        let copied = self.copy_dense_to(&unfinished.path(), progress);
+        let copied = self.copy_dense_to(encryption, &unfinished.path(), progress);
         let copied = copied.map_err(|error| unfinished.renamed(error, target))?;
         let sources = self.engine().file_metadata()?;
         restrict(&unfinished.path(), &sources).map_err(|error| error.at(target))?;
@@ -223,10 +257,11 @@ impl ReadTxn {
 
     fn copy_dense_to(
         &self,
+        encryption: Option<EncryptionSettings>,
         path: &Path,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        let copy = self.create_alike(path)?;
+        let copy = self.create_alike(encryption, path)?;
         let mut txn = copy.begin_write()?;
         txn.set_durability(Durability::Lazy);
         let mut copied = DenseProgress::default();
@@ -281,7 +316,11 @@ impl ReadTxn {
     }
 
     /// Creates a new database with the options of the one that is read.
-    fn create_alike(&self, path: &Path) -> Result<Database> {
+    fn create_alike(
+        &self,
+        encryption: Option<EncryptionSettings>,
+        path: &Path,
+    ) -> Result<Database> {
         let state = self.snapshot()?;
         let (durability, limits) = state.defaults();
         Options::new()
@@ -296,7 +335,7 @@ impl ReadTxn {
             .flush_after_bytes(limits.bytes)
             .flush_after(limits.age)
             .with_comparisons_of(state.comparisons())
-            .with_encryption_of(self.engine().file.encryption())
+            .with_encryption_of(encryption)
             .open(path)
     }
 

@@ -3,6 +3,8 @@
 use super::{Metrics, ReadTxn, Recovery, WarmUp, Warmed, begin_queue::BeginQueue};
 #[cfg(doc)]
 use crate::Error;
+#[cfg(feature = "encryption")]
+use crate::cipher::Cipher;
 use crate::{
     Geometry, Result, TransactionId, admin::warm_up, instance::opening::Opening, maintain::dropped,
     observe::slow_reader::ReaderInfo, page::max_key_len,
@@ -93,6 +95,9 @@ pub struct DatabaseInfo {
     /// thread is about to flush them. A program that flushes at moments of its own asks this before
     /// it calls [`Database::sync`]. `true` after a failed flush, whose error `sync` returns.
     pub is_flush_due: bool,
+    /// The cipher of an encrypted database. `None` if the database is not encrypted.
+    #[cfg(feature = "encryption")]
+    pub cipher: Option<Cipher>,
 }
 
 impl Database {
@@ -203,6 +208,8 @@ impl Database {
             writer_process: readable.ok().and_then(|engine| engine.writer_process()),
             // After a failed flush, `sync` returns the error.
             is_flush_due: writable.is_ok_and(|engine| engine.is_flush_due().unwrap_or(true)),
+            #[cfg(feature = "encryption")]
+            cipher: engine.file.cipher(),
         }
     }
 

@@ -185,6 +185,8 @@ impl Options {
         progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
     ) -> Result<SalvageReport> {
         let (durability, limits) = damaged_file.defaults();
+        let encryption = self.encryption().cloned();
+        let encryption = encryption.map(|given| given.for_copy_of(damaged_file.mapping()));
         let database = Options::new()
             .create(Create::New)
             .require_name(true)
@@ -193,7 +195,7 @@ impl Options {
             .flush_after_bytes(limits.bytes)
             .flush_after(limits.age)
             .with_comparisons_of(&self.settings()?.comparisons)
-            .with_encryption_of(self.encryption().cloned())
+            .with_encryption_of(encryption)
             // Nothing expires while it is copied.
             .clock(|| SystemTime::UNIX_EPOCH)
             .open(path)?;

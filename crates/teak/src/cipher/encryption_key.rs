@@ -65,6 +65,26 @@ impl EncryptionKey {
         key_file::read(path.as_ref()).map(|key| Self::of(KeySource::Bytes(key)))
     }
 
+    /// Makes a new random key, and writes it to a new file in hexadecimal digits. Returns when the
+    /// file is on disk. On Unix only this user may read it. A file is never overwritten.
+    ///
+    /// ```
+    /// # use teak::EncryptionKey;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("coins.key");
+    /// EncryptionKey::create_file(&path)?;
+    /// let key = EncryptionKey::from_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists) or
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn create_file(path: impl AsRef<Path>) -> Result<Self> {
+        key_file::create(path.as_ref()).map(|key| Self::of(KeySource::Bytes(key)))
+    }
+
     /// Reads a key from an environment variable: 64 hexadecimal digits.
     ///
     /// The environment of a process can be read by its user and by root, and child processes
@@ -86,6 +106,19 @@ impl EncryptionKey {
     #[must_use]
     pub fn from_passphrase(passphrase: impl Into<Vec<u8>>) -> Self {
         Self::of(KeySource::Passphrase(Zeroizing::new(passphrase.into())))
+    }
+
+    /// Reads a passphrase from a file of at most 4,096 bytes. A line break at its end does not
+    /// count.
+    ///
+    /// On Unix only the owner may have access to the file. If root owns it, its group may read it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyUnavailable`](crate::Error::KeyUnavailable) if the file cannot be read, is empty
+    /// or too long, or is open to others.
+    pub fn from_passphrase_file(path: impl AsRef<Path>) -> Result<Self> {
+        key_file::read_passphrase(path.as_ref()).map(|text| Self::of(KeySource::Passphrase(text)))
     }
 
     /// A key that `callback` returns whenever a database is opened: from a key management service,

@@ -97,6 +97,65 @@ fn a_file_that_others_may_use_is_refused() {
 }
 
 #[test]
+fn a_created_file_is_private_and_never_overwritten() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("coins.key");
+    let key = EncryptionKey::create_file(&path).unwrap();
+    let content = fs::read(&path).unwrap();
+    assert_eq!(content.len(), 65);
+    assert_eq!(
+        bytes_of(&EncryptionKey::from_file(&path).unwrap()),
+        bytes_of(&key)
+    );
+    let refused = EncryptionKey::create_file(&path);
+    assert!(matches!(refused, Err(Error::AlreadyExists(_))));
+    assert_eq!(fs::read(&path).unwrap(), content);
+    let other = EncryptionKey::create_file(directory.path().join("other.key")).unwrap();
+    assert_ne!(bytes_of(&other), bytes_of(&key));
+    let refused = EncryptionKey::create_file(directory.path().join("none/coins.key"));
+    assert!(matches!(refused, Err(Error::Io { .. })));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn a_passphrase_in_a_file_ends_before_the_line_break() {
+    let directory = tempfile::tempdir().unwrap();
+    let longest = "p".repeat(4096);
+    for (content, expected) in [
+        ("six words", "six words"),
+        ("six words\n", "six words"),
+        ("six words\r\n", "six words"),
+        (" six\nwords\n\n", " six\nwords\n"),
+        (&longest, &longest),
+    ] {
+        let path = private_file(&directory, content.as_bytes());
+        let key = EncryptionKey::from_passphrase_file(path).unwrap();
+        let KeySource::Passphrase(passphrase) = key.source() else {
+            panic!("not a passphrase: {key:?}");
+        };
+        assert_eq!(&passphrase[..], expected.as_bytes());
+    }
+    let too_long = "secret".repeat(1000);
+    for (content, reason) in [
+        ("", "has no passphrase"),
+        ("\n", "has no passphrase"),
+        ("\r\n", "has no passphrase"),
+        (&too_long, "is too long"),
+    ] {
+        let path = private_file(&directory, content.as_bytes());
+        let error = EncryptionKey::from_passphrase_file(path).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(reason), "{error}");
+        assert!(!error.contains("secret"), "{error}");
+    }
+}
+
+#[test]
 fn a_variable_has_digits() {
     let refused = |name: &str| EncryptionKey::from_env(name).unwrap_err().to_string();
     let error = refused("TEAK_TEST_KEY_THAT_IS_NOT_SET");

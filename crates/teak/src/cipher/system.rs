@@ -1,11 +1,17 @@
-//! Requests to the system: random bytes, and the permissions of files with keys.
+//! Requests to the system: random bytes, and the creation and the permissions of files with keys.
 
 use crate::{
     error::{Error, Result},
-    io::{permissions_of, random_id},
+    io::{create_new, directory_of, flush_directory, permissions_of, random_id, remove_file},
 };
-use std::fs::Metadata;
+use std::{
+    fs::Metadata,
+    io::{ErrorKind, Write},
+    path::Path,
+};
 use zeroize::Zeroize;
+
+const CREATING: &str = "creating the file with the key";
 
 /// Random bytes from the system. `N` is a multiple of 4.
 pub(super) fn random<const N: usize>() -> Result<[u8; N]> {
@@ -16,6 +22,25 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N]> {
         id.zeroize();
     }
     Ok(bytes)
+}
+
+/// Creates a file that only this user may use, and returns when it is on disk.
+///
+/// # Errors
+///
+/// [`Error::AlreadyExists`], and [`Error::Io`]; no file is left then.
+pub(super) fn create_private_file(path: &Path, content: &[u8]) -> Result<()> {
+    let mut file = create_new(path, 0o600).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_path_buf()),
+        _ => Error::io(CREATING)(error).at(path),
+    })?;
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    let written = written.and_then(|()| flush_directory(directory_of(path)));
+    written.map_err(|error| {
+        // The error that is reported is the first one.
+        let _ = remove_file(path);
+        Error::io(CREATING)(error).at(path)
+    })
 }
 
 /// The permissions of a file, if they let others than its owner and the administrator use it: any

@@ -65,13 +65,13 @@ texts! {
     Error::KeyUnavailable { reason } =>
         "there is no key for the database: {reason}; correct that, or give another key";
     Error::KeyNeeded(path) =>
-        "{} is encrypted; give its key by `Options::encryption_key`", shown(path);
+        "{} is encrypted; give its key (`Options::encryption_key`, `teak --key-file`)", shown(path);
     Error::EncryptionNotBuilt(path) =>
         "{} is encrypted, and this program was built without encryption; build it with the \
          feature `encryption` of the crate `teak`", shown(path);
     Error::NotEncrypted(path) =>
         "{} is not encrypted, but a key was given; open it without a key, or copy it to an \
-         encrypted database", shown(path);
+         encrypted database (`teak backup --compact --encrypt`)", shown(path);
     Error::OptionsDiffer { option } =>
         "this process has the database open with another `{option}`; use the same value, or that \
          handle or a clone of it";

@@ -1,5 +1,7 @@
 //! The file of an open database.
 
+#[cfg(feature = "encryption")]
+use crate::cipher::Cipher;
 use crate::{instance::policies::EncryptionSettings, io::Storage, record::Record, sync::lock};
 use std::{
     path::{Path, PathBuf},
@@ -38,6 +40,12 @@ impl DatabaseFile {
             usable_len: record.usable_page_len(),
             has_reported_lost_name: AtomicBool::new(false),
         }
+    }
+
+    /// The cipher of the file, if it is encrypted.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn cipher(&self) -> Option<Cipher> {
+        self.storage.mapping().ok()?.cipher()
     }
 
     /// How the database is encrypted, and with which key.

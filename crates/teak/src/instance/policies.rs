@@ -5,7 +5,7 @@ use crate::cipher::{Cipher, EncryptionKey};
 use crate::{
     Error, Geometry, Result,
     clock::Clock,
-    io::{FILE_MODE, LogLocation, ReadAhead},
+    io::{FILE_MODE, LogLocation, Mapping, ReadAhead},
     page::comparison::Comparisons,
     record::{FlushLimits, Record},
 };
@@ -71,12 +71,27 @@ impl EncryptionSettings {
             cache_bytes: 256 << 20,
         }
     }
+
+    /// The same key, and the cipher of a file.
+    pub(crate) fn for_copy_of(self, mapping: &Mapping) -> Self {
+        Self {
+            cipher: mapping.cipher().unwrap_or(self.cipher),
+            ..self
+        }
+    }
 }
 
 /// Not built.
 #[cfg(not(feature = "encryption"))]
 #[derive(Clone, Debug)]
 pub(crate) enum EncryptionSettings {}
+
+#[cfg(not(feature = "encryption"))]
+impl EncryptionSettings {
+    pub(crate) fn for_copy_of(self, _mapping: &Mapping) -> Self {
+        self
+    }
+}
 
 impl Default for Settings {
     fn default() -> Self {

@@ -92,8 +92,8 @@ pub(crate) use source::SourceStorage;
 pub(crate) use storage::{Content, Fill, Storage};
 pub(crate) use sys::{
     Access, Failure, FileAt, FileId, FilePermissions, FileSharing, Limit, Links, TRUNCATES_MAPPED,
-    create_private_directory, free_bytes, id_of, limit as system_limit, open, permissions_of,
-    process_namespace, remove_file, set_permissions, sleep_on, wake_all, wake_one,
+    create_new, create_private_directory, free_bytes, id_of, limit as system_limit, open,
+    permissions_of, process_namespace, remove_file, set_permissions, sleep_on, wake_all, wake_one,
 };
 pub(crate) use system::refuse_file_len;
 pub(crate) use temporary::TemporaryFile;

@@ -5,6 +5,8 @@
 //! which a page appears when it is first asked for.
 
 use super::{Content, frames::Frames, mapping::Mapping, mutex::lock, storage::Storage};
+#[cfg(feature = "encryption")]
+use crate::cipher::Cipher;
 use crate::types::Extent;
 use std::{
     fmt::Debug,
@@ -15,6 +17,10 @@ use std::{
 /// Turns pages into what the file has instead of them, and back. All bytes of a page or of a value
 /// are in place; the codec uses those that are reserved at their end.
 pub(crate) trait PageCodec: Send + Sync + Debug {
+    /// The cipher of the codec.
+    #[cfg(feature = "encryption")]
+    fn cipher(&self) -> Cipher;
+
     /// Encodes a page of the transaction `birth`.
     fn seal_page(&self, number: u32, birth: u64, page: &mut [u8]);
 
@@ -325,5 +331,11 @@ impl Mapping {
     /// refuses are returned unchanged: they are no record.
     pub(crate) fn opened_record(&self, bytes: Vec<u8>) -> Vec<u8> {
         opened(self.coded().map(|file| &*file.codec), bytes)
+    }
+
+    /// The cipher of the file, if it is encrypted.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn cipher(&self) -> Option<Cipher> {
+        self.coded().map(|file| file.codec.cipher())
     }
 }

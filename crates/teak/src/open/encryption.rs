@@ -3,7 +3,7 @@
 use crate::{
     Error, Result,
     cipher::{
-        KEY_BLOCK_LEN, KeyBlock, LOG_OVERHEAD_LEN, PAGE_TRAILER_LEN, PageCipher,
+        Cipher, KEY_BLOCK_LEN, KeyBlock, LOG_OVERHEAD_LEN, PAGE_TRAILER_LEN, PageCipher,
         RECORD_OVERHEAD_LEN, key_block_of,
     },
     instance::policies::EncryptionSettings,
@@ -28,6 +28,7 @@ const _: () = assert!(
 /// The cipher of an open database, and the description of its keys in each record.
 #[derive(Debug)]
 struct DatabaseCipher {
+    algorithm: Cipher,
     cipher: PageCipher,
     key_block: Mutex<[u8; KEY_BLOCK_LEN]>,
 }
@@ -35,6 +36,10 @@ struct DatabaseCipher {
 const REFUSED: &str = "it is not authentic: it was damaged, or changed by somebody without the key";
 
 impl PageCodec for DatabaseCipher {
+    fn cipher(&self) -> Cipher {
+        self.algorithm
+    }
+
     fn reserved_len(&self) -> u16 {
         PAGE_TRAILER_LEN as u16
     }
@@ -165,6 +170,7 @@ fn cipher_of(sealed: &[u8], encryption: &EncryptionSettings) -> Result<DatabaseC
     let decoded = KeyBlock::decode(&key_block).map_err(unusable)?;
     let cipher = decoded.open(&encryption.key, Record::database_id_of(sealed))?;
     Ok(DatabaseCipher {
+        algorithm: decoded.cipher(),
         cipher,
         key_block: Mutex::new(key_block),
     })
@@ -183,6 +189,7 @@ pub(crate) fn first_record(
     record.reserved_per_page = PAGE_TRAILER_LEN as u16;
     let (block, cipher) = KeyBlock::create(encryption.cipher, &encryption.key, record.database_id)?;
     let codec = DatabaseCipher {
+        algorithm: encryption.cipher,
         cipher,
         key_block: Mutex::new(block.encode()),
     };

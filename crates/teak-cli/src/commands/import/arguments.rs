@@ -1,6 +1,7 @@
 //! The command line of `teak import`.
 
 use crate::common_arguments::DEFAULT_TABLE;
+use crate::key_arguments::EncryptArguments;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -55,4 +56,7 @@ pub(crate) struct ImportArguments {
     /// possible; 4096 for LevelDB]
     #[arg(long, value_name = "BYTES")]
     pub(super) page_size: Option<usize>,
+
+    #[command(flatten)]
+    pub(super) encrypt: EncryptArguments,
 }

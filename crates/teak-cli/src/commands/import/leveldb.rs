@@ -109,7 +109,12 @@ impl LevelDbImport<'_> {
         let page_size_bytes = arguments.page_size.unwrap_or(PAGE_SIZE_BYTES);
         let current = self.path.join("CURRENT").metadata();
         let file_mode = outputs::mode_of(current.ok().as_ref(), &arguments.database);
-        let database = engine::create_exclusive(&self.staging.path(), page_size_bytes, file_mode)?;
+        let database = engine::create_exclusive(
+            &self.staging.path(),
+            page_size_bytes,
+            file_mode,
+            arguments.encrypt,
+        )?;
         let copied = self.copy(&database)?;
         let copy_seconds = started.elapsed().as_secs_f64();
         verify::check(&database, &self.progress)?;

@@ -1,6 +1,7 @@
 //! The command line of `teak load`.
 
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
+use crate::key_arguments::EncryptArguments;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
@@ -81,6 +82,9 @@ pub(crate) struct LoadArguments {
     /// The page size of a new database: a power of two from 4096 to 65536
     #[arg(long, value_name = "BYTES")]
     pub(super) page_size: Option<usize>,
+
+    #[command(flatten)]
+    pub(super) encrypt: EncryptArguments,
 }
 
 /// The format of an input.

@@ -304,7 +304,10 @@ pub(crate) fn compare_encoded(
     bytes: &[u8],
     next: &mut VecDeque<ChecksummedExtent>,
 ) -> Result<()> {
-    let Some(checksummed) = next.pop_front_if(|next| next.extent.start == page) else {
+    if next.front().is_none_or(|next| next.extent.start != page) {
+        return Ok(());
+    }
+    let Some(checksummed) = next.pop_front() else {
         return Ok(());
     };
     let found = match checksummed.is_value {

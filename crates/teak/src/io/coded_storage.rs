@@ -85,11 +85,13 @@ impl CodedStorage {
     /// when they are read.
     fn show(&self, first: u32, pages: &[&[u8]]) {
         let frames = &self.file.frames;
-        // SAFETY: no snapshot can see pages that are being written (invariant 1 of ARCHITECTURE.md),
-        // so nobody borrows them.
-        match frames.is_over_limit() {
-            true => unsafe { frames.forget(first, pages.len() as u32) },
-            false => unsafe { frames.store(first, pages) },
+        if frames.is_over_limit() {
+            // SAFETY: no snapshot can see pages that are being written (invariant 1 of
+            // ARCHITECTURE.md), so nobody borrows them.
+            unsafe { frames.forget(first, pages.len() as u32) };
+        } else {
+            // SAFETY: likewise.
+            unsafe { frames.store(first, pages) };
         }
     }
 

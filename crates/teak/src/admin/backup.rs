@@ -236,7 +236,7 @@ pub(crate) fn records(record: &Record, mapping: &Mapping, page_count: u64) -> Ve
     pages
 }
 
-/// Appends a page to `chunk` as it is in the file, and returns it there.
+/// Appends a page of the file to `chunk`, and returns it there. It is not decoded.
 pub(crate) fn add_page<'c>(
     state: &PinnedSnapshot,
     number: PageNumber,

@@ -2,6 +2,7 @@
 
 mod encryption;
 mod files;
+mod salvage;
 
 use crate::{
     Error, Geometry, Result,

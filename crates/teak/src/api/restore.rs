@@ -88,7 +88,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// Those of [`restore`](crate::restore()); [`Error::WrongKey`].
+    /// [`Error::WrongKey`]; any error of [`restore`](crate::restore()).
     pub fn restore(
         &self,
         full: &mut dyn Read,

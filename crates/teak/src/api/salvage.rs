@@ -1,12 +1,10 @@
 //! Salvage: saving the readable part of a damaged database.
 
 use super::{
-    Create, Durability, Marks, Options, Transaction, WriteTxn, backup,
+    Durability, Marks, Options, Transaction, WriteTxn,
     expiring::{ExpiringCopy, stored_table},
-    permissions::restrict,
     salvage_target::{SalvageTarget, is_impossible},
     table_options::TableOptions,
-    unfinished_file::UnfinishedFile,
 };
 use crate::{
     Database, Error, Result, TableTypes, TransactionId,
@@ -17,10 +15,9 @@ use crate::{
         stamp::{ExpirySettings, SETTINGS_KEY},
     },
     read::catalog::{CatalogEntry, expiry_index_of, table_of_index},
-    share::names::refuse_lock_name,
     types::TypeNames,
 };
-use std::{collections::HashMap, fmt, fs, ops::ControlFlow, path::Path, time::SystemTime};
+use std::{collections::HashMap, fmt, ops::ControlFlow, path::Path};
 
 /// Bytes of records that are collected before they are written.
 const BATCH_BYTES: usize = 4 << 20;
@@ -148,59 +145,6 @@ pub fn salvage(
     let comparisons = Comparisons::new(comparisons);
     let options = Options::new().with_comparisons_of(&comparisons);
     options.salvage(source, target, progress)
-}
-
-impl Options {
-    /// Like [`salvage`](crate::salvage()), for an encrypted database too: the new one has the same
-    /// key. Of the options only the key and custom orders matter.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`salvage`](crate::salvage()); [`Error::WrongKey`].
-    pub fn salvage(
-        &self,
-        source: impl AsRef<Path>,
-        target: impl AsRef<Path>,
-        progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
-    ) -> Result<SalvageReport> {
-        let (source, target) = (source.as_ref(), target.as_ref());
-        refuse_lock_name(target, &[source])?;
-        let comparisons = self.settings()?.comparisons;
-        let damaged_file = DamagedFile::open(source, comparisons, self.encryption())?;
-        let unfinished = UnfinishedFile::new(target)?;
-        let saved = self.salvage_to(damaged_file, &unfinished.path(), progress);
-        let report = saved.map_err(|error| unfinished.renamed(error, target))?;
-        let sources = fs::metadata(source).map_err(|error| {
-            Error::io("reading the attributes of the damaged file")(error).at(source)
-        })?;
-        restrict(&unfinished.path(), &[sources]).map_err(|error| error.at(target))?;
-        backup::name(&unfinished.path(), target)?;
-        Ok(report)
-    }
-
-    fn salvage_to(
-        &self,
-        damaged_file: DamagedFile,
-        path: &Path,
-        progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
-    ) -> Result<SalvageReport> {
-        let (durability, limits) = damaged_file.defaults();
-        let encryption = self.encryption().cloned();
-        let encryption = encryption.map(|given| given.for_copy_of(damaged_file.mapping()));
-        let database = Options::new()
-            .create(Create::New)
-            .require_name(true)
-            .page_size(damaged_file.page_size())
-            .durability(durability)
-            .flush_after_bytes(limits.bytes)
-            .flush_after(limits.age)
-            .with_comparisons_of(&self.settings()?.comparisons)
-            .with_encryption_of(encryption)
-            // Nothing expires while it is copied.
-            .clock(|| SystemTime::UNIX_EPOCH)
-            .open(path)?;
-        salvage_into(damaged_file, database, progress)
-    }
 }
 
 /// Copies the readable part into a new database, and closes it.

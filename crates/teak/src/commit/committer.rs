@@ -17,7 +17,10 @@ use crate::{
         wakers::DueWakers,
     },
     io::{Storage, Worker},
-    observe::{events::Events, metrics::Counters},
+    observe::{
+        events::Events,
+        metrics::{Counters, Metrics},
+    },
     process::writer_lock::CrossProcessWriterLock,
     read::{published::Published, snapshot::Snapshot},
     record::FlushLimits,
@@ -84,6 +87,15 @@ impl Committer {
             wakers: DueWakers::default(),
             background: BackgroundThread::new(limits),
         }
+    }
+
+    pub(crate) fn metrics(&self) -> Metrics {
+        let mut metrics = self.counters.read();
+        if let Some(frames) = self.published.newest_here().mapping.frames() {
+            let frames = frames.counters();
+            (metrics.decrypted_pages, metrics.evicted_pages) = (frames.loaded, frames.discarded);
+        }
+        metrics
     }
 
     /// Gives memory of decoded pages back, if they take too much.

@@ -145,13 +145,7 @@ impl Engine {
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
-        let mut metrics = self.committer.counters.read();
-        let state = self.committer.published.newest_here();
-        if let Some(frames) = state.mapping.frames() {
-            let frames = frames.counters();
-            (metrics.decrypted_pages, metrics.evicted_pages) = (frames.loaded, frames.discarded);
-        }
-        metrics
+        self.committer.metrics()
     }
 
     /// The directory of the file, or of temporary files if it is in none.

@@ -51,19 +51,20 @@ pub(crate) struct Settings {
     pub(crate) clock: Clock,
 }
 
-/// How a database is encrypted, and with which key.
-#[cfg(feature = "encryption")]
+/// How a database is encrypted, and with which key. Without the feature nobody makes one.
 #[derive(Clone, Debug)]
 pub(crate) struct EncryptionSettings {
+    #[cfg(feature = "encryption")]
     pub(crate) key: EncryptionKey,
     /// Of a new database.
+    #[cfg(feature = "encryption")]
     pub(crate) cipher: Cipher,
     /// The memory that decrypted pages may take.
     pub(crate) cache_bytes: u64,
 }
 
-#[cfg(feature = "encryption")]
 impl EncryptionSettings {
+    #[cfg(feature = "encryption")]
     pub(crate) fn new(key: EncryptionKey) -> Self {
         Self {
             key,
@@ -72,24 +73,17 @@ impl EncryptionSettings {
         }
     }
 
-    /// The same key, and the cipher of a file.
-    pub(crate) fn for_copy_of(self, mapping: &Mapping) -> Self {
+    /// This key, with the cipher of a file.
+    #[cfg_attr(
+        not(feature = "encryption"),
+        allow(unused_variables, clippy::needless_update)
+    )]
+    pub(crate) fn for_copy_of(self, file: &Mapping) -> Self {
         Self {
-            cipher: mapping.cipher().unwrap_or(self.cipher),
+            #[cfg(feature = "encryption")]
+            cipher: file.cipher().unwrap_or(self.cipher),
             ..self
         }
-    }
-}
-
-/// Not built.
-#[cfg(not(feature = "encryption"))]
-#[derive(Clone, Debug)]
-pub(crate) enum EncryptionSettings {}
-
-#[cfg(not(feature = "encryption"))]
-impl EncryptionSettings {
-    pub(crate) fn for_copy_of(self, _mapping: &Mapping) -> Self {
-        self
     }
 }
 

@@ -124,8 +124,7 @@ impl Wal {
         })
     }
 
-    /// Begins again, with entries that follow a commit in the trees. `codec` encrypts them, if there
-    /// is one.
+    /// Begins again, with entries that follow a commit in the trees. `codec` encrypts them.
     pub(crate) fn begin(&mut self, record: &Record, codec: Option<Arc<dyn PageCodec>>) {
         self.codec = codec;
         assert!(!self.is_pending(), "a merge had all entries written");

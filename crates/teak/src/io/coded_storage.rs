@@ -4,7 +4,8 @@ use super::{
     file::LostName,
     frames::Frames,
     mapping::Mapping,
-    page_codec::{CodedFile, PageCodec},
+    mutex::lock,
+    page_codec::{CodedFile, Content, EncodedBytes, PageCodec},
     storage::{Fill, Storage},
     writable::WritableMapping,
 };
@@ -13,7 +14,7 @@ use std::{
     borrow::Cow,
     fs::Metadata,
     io::{self, IoSlice},
-    sync::Arc,
+    sync::{Arc, Mutex},
     thread,
 };
 
@@ -29,8 +30,58 @@ const BIRTH_AT: usize = 8;
 /// A file of encoded pages. Its mapping shows them decoded.
 #[derive(Debug)]
 pub(crate) struct CodedStorage {
+    inner: Arc<dyn Storage>,
     file: Arc<CodedFile>,
     mapping: Arc<Mapping>,
+}
+
+/// The encoded file.
+#[derive(Debug)]
+struct EncodedFile {
+    storage: Arc<dyn Storage>,
+    /// The mapping that was used last.
+    mapping: Mutex<Arc<Mapping>>,
+}
+
+impl EncodedFile {
+    /// A mapping with these bytes, if they are in the file.
+    fn mapping_of(&self, offset: u64, len: usize) -> io::Result<Arc<Mapping>> {
+        let mut mapping = lock(&self.mapping);
+        if !mapping.contains(offset, len) {
+            *mapping = self.storage.mapping()?;
+        }
+        Ok(Arc::clone(&mapping))
+    }
+}
+
+impl EncodedBytes for EncodedFile {
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let mapping = self.mapping_of(offset, out.len())?;
+        mapping.prefault(offset, out.len(), Content::Raw)?;
+        let fault_count = mapping.faults().count();
+        if !mapping.copy(offset, out) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        match mapping.faults().are_more_than(fault_count) {
+            false => Ok(()),
+            true => Err(mapping.faults().last().1),
+        }
+    }
+
+    fn prefault(&self, offset: u64, len: usize) -> io::Result<()> {
+        let mapping = self.mapping_of(offset, len)?;
+        mapping.prefault(offset, len, Content::Raw)
+    }
+
+    fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
+        self.mapping_of(offset, len)?.lock(offset, len)
+    }
+
+    fn announce(&self, offset: u64, len: u64) {
+        if let Ok(mapping) = self.mapping_of(offset, len as usize) {
+            mapping.announce(offset, len);
+        }
+    }
 }
 
 impl CodedStorage {
@@ -43,13 +94,25 @@ impl CodedStorage {
         let len = inner.len();
         let frames = Frames::reserve(len, reserved_len(len), page_len, limit_bytes)?;
         let range = Arc::clone(frames.address_range());
-        let file = Arc::new(CodedFile::new(inner, codec, frames, page_len)?);
+        let encoded = Box::new(EncodedFile {
+            mapping: Mutex::new(inner.mapping()?),
+            storage: Arc::clone(&inner),
+        });
+        let file = Arc::new(CodedFile {
+            encoded,
+            codec,
+            frames,
+        });
         let mapping = Arc::new(Mapping::coded_file(range, len, Arc::clone(&file)));
-        Ok(Self { file, mapping })
+        Ok(Self {
+            inner,
+            file,
+            mapping,
+        })
     }
 
     fn refresh_len(&self) {
-        self.mapping.set_file_len(self.file.inner.len());
+        self.mapping.set_file_len(self.inner.len());
     }
 
     /// Encodes pages into `out`, one after the other. Many are shared between two threads.
@@ -73,6 +136,11 @@ impl CodedStorage {
 
     fn encode_all(&self, page_len: usize, pages: &[(PageNumber, &[u8])], out: &mut [u8]) {
         for ((number, page), out) in pages.iter().zip(out.chunks_exact_mut(page_len)) {
+            assert_eq!(
+                page.len() + usize::from(self.file.codec.reserved_len()),
+                page_len,
+                "a page leaves room for what the codec adds"
+            );
             out[..page.len()].copy_from_slice(page);
             out[page.len()..].fill(0);
             let birth = page[BIRTH_AT..].first_chunk().copied();
@@ -115,47 +183,47 @@ fn reserved_len(len: u64) -> u64 {
 
 impl Storage for CodedStorage {
     fn len(&self) -> u64 {
-        self.file.inner.len()
+        self.inner.len()
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.refuse_long(bytes)?;
-        let set = self.file.inner.set_len(bytes);
+        let set = self.inner.set_len(bytes);
         self.refresh_len();
         set
     }
 
     fn grow(&self, bytes: u64, fill: Fill) -> io::Result<()> {
         self.refuse_long(bytes)?;
-        let grown = self.file.inner.grow(bytes, fill);
+        let grown = self.inner.grow(bytes, fill);
         self.refresh_len();
         grown
     }
 
     fn grow_ahead(&self, bytes: u64) {
-        self.file.inner.grow_ahead(bytes);
+        self.inner.grow_ahead(bytes);
     }
 
     fn refresh(&self, has_same_blocks: bool) -> io::Result<()> {
-        let refreshed = self.file.inner.refresh(has_same_blocks);
+        let refreshed = self.inner.refresh(has_same_blocks);
         self.refresh_len();
         refreshed
     }
 
     fn refuse_cut(&self) -> io::Result<()> {
-        self.file.inner.refuse_cut()
+        self.inner.refuse_cut()
     }
 
     fn lost_name(&self) -> Option<LostName> {
-        self.file.inner.lost_name()
+        self.inner.lost_name()
     }
 
     fn metadata(&self) -> io::Result<Option<Metadata>> {
-        self.file.inner.metadata()
+        self.inner.metadata()
     }
 
     fn write(&self, offset: u64, parts: &[IoSlice<'_>]) -> io::Result<()> {
-        self.file.inner.write(offset, parts)
+        self.inner.write(offset, parts)
     }
 
     fn write_pages(&self, page_len: usize, pages: &[(PageNumber, &[u8])]) -> io::Result<()> {
@@ -184,6 +252,10 @@ impl Storage for CodedStorage {
         birth: TransactionId,
     ) -> io::Result<()> {
         let page_len = self.file.frames.page_len();
+        assert!(
+            value.len() <= pages_len && pages_len.is_multiple_of(page_len),
+            "a large value has whole pages, with room for it"
+        );
         let first = (offset / page_len as u64) as u32;
         let mut pages = vec![0; pages_len];
         pages[..value.len()].copy_from_slice(value);
@@ -210,11 +282,11 @@ impl Storage for CodedStorage {
     }
 
     fn begin_write_back(&self) {
-        self.file.inner.begin_write_back();
+        self.inner.begin_write_back();
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.file.inner.flush()
+        self.inner.flush()
     }
 
     fn mapping(&self) -> io::Result<Arc<Mapping>> {
@@ -223,15 +295,15 @@ impl Storage for CodedStorage {
     }
 
     fn secure(&self, offset: u64, len: u64) -> io::Result<bool> {
-        self.file.inner.secure(offset, len)
+        self.inner.secure(offset, len)
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<bool> {
-        self.file.inner.punch(offset, len)
+        self.inner.punch(offset, len)
     }
 
     fn next_data(&self, offset: u64) -> io::Result<u64> {
-        self.file.inner.next_data(offset)
+        self.inner.next_data(offset)
     }
 
     fn writable(&self) -> io::Result<Option<Arc<WritableMapping>>> {

@@ -19,9 +19,16 @@
 //! 5. *Prefetch.* A prefetch does not access memory as far as the program can tell. It never
 //!    faults, whatever the address.
 
+mod coded;
+
 use super::{
-    Content, address_range::AddressRange, faults::Faults, fetched::FetchedParts,
-    forks::ForkGeneration, io_wait::IoWaitEstimator, page_codec::CodedFile, pinned::Pinned,
+    address_range::AddressRange,
+    faults::Faults,
+    fetched::FetchedParts,
+    forks::ForkGeneration,
+    io_wait::IoWaitEstimator,
+    page_codec::{CodedFile, Content},
+    pinned::Pinned,
     sys::Advice,
 };
 use std::{
@@ -107,10 +114,6 @@ impl Mapping {
             coded: Some(file),
             ..Self::new(frames, file_len)
         }
-    }
-
-    pub(super) fn coded(&self) -> Option<&CodedFile> {
-        self.coded.as_deref()
     }
 
     #[cold]
@@ -226,7 +229,7 @@ impl Mapping {
     /// Asks the system to begin reading bytes that will be accessed soon. Only a hint.
     pub(crate) fn announce(&self, offset: u64, len: u64) {
         if let Some(coded) = &self.coded {
-            return coded.announce(offset, len);
+            return coded.encoded.announce(offset, len);
         }
         self.address_range.announce(offset, len);
     }
@@ -235,7 +238,7 @@ impl Mapping {
     /// in memory, notes that reads wait for the disk.
     pub(crate) fn announce_all(&self, ranges: impl Iterator<Item = (u64, u64)>) {
         if let Some(coded) = &self.coded {
-            return ranges.for_each(|(offset, len)| coded.announce(offset, len));
+            return ranges.for_each(|(offset, len)| coded.encoded.announce(offset, len));
         }
         for (index, (offset, len)) in ranges.enumerate() {
             if index < RESIDENCY_CHECKS_MAX && self.address_range.is_absent(offset) {
@@ -260,7 +263,7 @@ impl Mapping {
     /// - `UnexpectedEof` outside of the file.
     pub(crate) fn lock(&self, offset: u64, len: usize) -> io::Result<()> {
         if let Some(coded) = &self.coded {
-            return coded.inner.mapping()?.lock(offset, len);
+            return coded.encoded.lock(offset, len);
         }
         // The last system page may be in the file only in part.
         self.prefault(offset, len, Content::Raw)?;
@@ -302,7 +305,7 @@ impl Mapping {
     #[must_use]
     pub(crate) fn copy(&self, offset: u64, out: &mut [u8]) -> bool {
         if let Some(coded) = &self.coded {
-            return coded.read(offset, out).is_ok();
+            return coded.encoded.read(offset, out).is_ok();
         }
         if !self.is_readable(offset, out.len()) {
             return match self.fetched_bytes(offset, out.len()) {

@@ -86,10 +86,10 @@ pub(crate) use lock_header::{LOCK_MAGIC, LockMode};
 pub(crate) use log_storage::{BLOCK_LEN, HALF_LEN, LogLocation, LogPart, LogStorage};
 pub(crate) use mapping::{Mapping, prefetch, prefetch_lines};
 pub(crate) use memory::{LINE, Memory};
-pub(crate) use page_codec::{EntryKind, PageCodec, opened};
+pub(crate) use page_codec::{Content, EntryKind, PageCodec, opened};
 pub(crate) use pinned::Pinned;
 pub(crate) use source::SourceStorage;
-pub(crate) use storage::{Content, Fill, Storage};
+pub(crate) use storage::{Fill, Storage};
 pub(crate) use sys::{
     Access, Failure, FileAt, FileId, FilePermissions, FileSharing, Limit, Links, TRUNCATES_MAPPED,
     create_new, create_private_directory, free_bytes, id_of, limit as system_limit, open,

@@ -4,15 +4,55 @@
 //! readers borrow [frames](super::frames): the memory of this process that mirrors the file, in
 //! which a page appears when it is first asked for.
 
-use super::{Content, frames::Frames, mapping::Mapping, mutex::lock, storage::Storage};
+use super::frames::Frames;
 #[cfg(feature = "encryption")]
 use crate::cipher::Cipher;
-use crate::types::Extent;
 use std::{
     fmt::Debug,
     io::{self, ErrorKind},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
+
+/// The kind of some bytes of a file, which decides how a file with a codec shows them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    /// Bytes that are not decoded.
+    Raw,
+    /// Pages with headers.
+    Pages,
+    /// A large value.
+    Value,
+}
+
+/// The encoded bytes of a file.
+pub(super) trait EncodedBytes: Send + Sync + Debug {
+    /// Copies bytes of the file.
+    ///
+    /// # Errors
+    ///
+    /// - The system's error.
+    /// - `UnexpectedEof` outside of the file.
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
+
+    /// Brings bytes into memory.
+    ///
+    /// # Errors
+    ///
+    /// - The system's error.
+    /// - `UnexpectedEof` outside of the file.
+    fn prefault(&self, offset: u64, len: usize) -> io::Result<()>;
+
+    /// Keeps bytes in memory.
+    ///
+    /// # Errors
+    ///
+    /// - The system's error.
+    /// - `UnexpectedEof` outside of the file.
+    fn lock(&self, offset: u64, len: usize) -> io::Result<()>;
+
+    /// Asks the system to begin reading bytes that will be needed soon. Only a hint.
+    fn announce(&self, offset: u64, len: u64);
+}
 
 /// Turns pages into what the file has instead of them, and back. All bytes of a page or of a value
 /// are in place; the codec uses those that are reserved at their end.
@@ -87,43 +127,12 @@ pub(crate) enum EntryKind {
 /// A file with a codec, and its frames.
 #[derive(Debug)]
 pub(super) struct CodedFile {
-    pub(super) inner: Arc<dyn Storage>,
+    pub(super) encoded: Box<dyn EncodedBytes>,
     pub(super) codec: Arc<dyn PageCodec>,
     pub(super) frames: Frames,
-    page_len: usize,
-    /// The mapping of `inner` that was used last.
-    encoded: Mutex<Arc<Mapping>>,
 }
 
 impl CodedFile {
-    pub(super) fn new(
-        inner: Arc<dyn Storage>,
-        codec: Arc<dyn PageCodec>,
-        frames: Frames,
-        page_len: usize,
-    ) -> io::Result<Self> {
-        assert!(
-            page_len.is_power_of_two(),
-            "the page size was checked when a record was read"
-        );
-        Ok(Self {
-            encoded: Mutex::new(inner.mapping()?),
-            inner,
-            codec,
-            frames,
-            page_len,
-        })
-    }
-
-    /// A mapping of the file as it is, with these bytes.
-    fn encoded(&self, offset: u64, len: usize) -> io::Result<Arc<Mapping>> {
-        let mut encoded = lock(&self.encoded);
-        if !encoded.contains(offset, len) {
-            *encoded = self.inner.mapping()?;
-        }
-        Ok(Arc::clone(&encoded))
-    }
-
     /// Fills the frames of pages, or of a value, unless they are filled.
     ///
     /// # Errors
@@ -134,9 +143,9 @@ impl CodedFile {
     pub(super) fn load(&self, offset: u64, len: usize, content: Content) -> io::Result<()> {
         let first = self.number_of(offset);
         match content {
-            Content::Raw => self.encoded(offset, len)?.prefault(offset, len, content),
+            Content::Raw => self.encoded.prefault(offset, len),
             Content::Pages => {
-                let count = len.div_ceil(self.page_len) as u32;
+                let count = (len as u64).div_ceil(self.page_len()) as u32;
                 (first..first + count).try_for_each(|number| self.load_page(number))
             }
             Content::Value => {
@@ -145,7 +154,7 @@ impl CodedFile {
                 // the same bytes.
                 unsafe {
                     self.frames.load(first, count, |pages| {
-                        self.read(offset, pages)?;
+                        self.encoded.read(offset, pages)?;
                         (self.codec.open_value(first, len, pages)).map_err(refused)
                     })
                 }
@@ -158,7 +167,7 @@ impl CodedFile {
         // bytes.
         unsafe {
             self.frames.load(number, 1, |page| {
-                self.read(u64::from(number) * self.page_len as u64, page)?;
+                (self.encoded).read(u64::from(number) * self.page_len(), page)?;
                 self.codec.open_page(number, page).map_err(refused)
             })
         }
@@ -174,48 +183,46 @@ impl CodedFile {
     ) {
         let count = match content {
             Content::Value => self.value_page_count(len),
-            _ => len.div_ceil(self.page_len) as u32,
+            _ => (len as u64).div_ceil(self.page_len()) as u32,
         };
         (self.frames).note_if_hot(self.number_of(offset), count, note);
     }
 
-    /// Asks the system to begin reading bytes that will be loaded soon. Only a hint.
-    pub(super) fn announce(&self, offset: u64, len: u64) {
-        if let Ok(mapping) = self.encoded(offset, len as usize) {
-            mapping.announce(offset, len);
-        }
-    }
-
     fn number_of(&self, offset: u64) -> u32 {
         debug_assert!(
-            offset.is_multiple_of(self.page_len as u64),
+            offset.is_multiple_of(self.page_len()),
             "pages are decoded as a whole"
         );
-        (offset / self.page_len as u64) as u32
+        (offset / self.page_len()) as u32
     }
 
     fn value_page_count(&self, value_len: usize) -> u32 {
         let len = value_len as u64 + self.codec.value_trailer_len(value_len as u64);
-        len.div_ceil(self.page_len as u64) as u32
+        let count = len.div_ceil(self.page_len());
+        assert!(
+            u32::try_from(count).is_ok(),
+            "the value is inside of the file, which has fewer pages"
+        );
+        count as u32
     }
 
-    /// Reads bytes as they are in the file.
+    /// Reads a value from page `start` on, without its frames.
     ///
     /// # Errors
     ///
     /// - The system's error.
-    /// - `UnexpectedEof` outside of the file.
-    pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let mapping = self.encoded(offset, out.len())?;
-        mapping.prefault(offset, out.len(), Content::Raw)?;
-        let fault_count = mapping.faults().count();
-        if !mapping.copy(offset, out) {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
-        match mapping.faults().are_more_than(fault_count) {
-            false => Ok(()),
-            true => Err(mapping.faults().last().1),
-        }
+    /// - `InvalidData` if the codec refuses the bytes.
+    pub(super) fn read_value(&self, start: u32, len: usize) -> io::Result<Vec<u8>> {
+        let pages_len = u64::from(self.value_page_count(len)) * self.page_len();
+        let mut pages = vec![0; pages_len as usize];
+        (self.encoded).read(u64::from(start) * self.page_len(), &mut pages)?;
+        (self.codec.open_value(start, len, &mut pages)).map_err(refused)?;
+        pages.truncate(len);
+        Ok(pages)
+    }
+
+    fn page_len(&self) -> u64 {
+        self.frames.page_len() as u64
     }
 }
 
@@ -228,114 +235,4 @@ pub(crate) fn opened(codec: Option<&dyn PageCodec>, bytes: Vec<u8>) -> Vec<u8> {
 
 fn refused(reason: &'static str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, reason)
-}
-
-impl Mapping {
-    /// Runs `note` if these bytes may be borrowed without asking again. Always so without a codec.
-    pub(crate) fn note_if_loaded(
-        &self,
-        (offset, len, content): (u64, usize, Content),
-        note: impl FnOnce(),
-    ) {
-        match self.coded() {
-            Some(file) => file.note_if_loaded(offset, len, content, note),
-            None => note(),
-        }
-    }
-
-    /// The codec of the file.
-    pub(crate) fn codec(&self) -> Option<Arc<dyn PageCodec>> {
-        self.coded().map(|file| Arc::clone(&file.codec))
-    }
-
-    /// Reads bytes as they are in the file. `None` without a codec.
-    pub(crate) fn read_encoded(&self, offset: u64, out: &mut [u8]) -> Option<io::Result<()>> {
-        Some(self.coded()?.read(offset, out))
-    }
-
-    /// Whether the file has a codec.
-    pub(crate) fn is_coded(&self) -> bool {
-        self.coded().is_some()
-    }
-
-    /// The bytes at the end of each page that are not shown.
-    pub(crate) fn reserved_len(&self) -> u16 {
-        self.coded().map_or(0, |file| file.codec.reserved_len())
-    }
-
-    /// These pages are about to be rewritten. The caller has cleared their bits.
-    ///
-    /// # Safety
-    ///
-    /// Nobody borrows the pages, and nobody will before they are written.
-    pub(crate) unsafe fn forget(&self, extent: Extent) {
-        if let Some(file) = self.coded() {
-            // SAFETY: the caller's promise.
-            unsafe { file.frames.forget(extent.start.0, extent.len) };
-        }
-    }
-
-    /// Another process may have rewritten pages. `clear` clears all bits.
-    ///
-    /// # Safety
-    ///
-    /// Nobody borrows a page that was rewritten.
-    pub(crate) unsafe fn distrust_all(&self, clear: impl FnOnce()) {
-        match self.coded() {
-            // SAFETY: the caller's promise.
-            Some(file) => unsafe { file.frames.distrust_all(clear) },
-            None => clear(),
-        }
-    }
-
-    /// The frames, if the file has a codec.
-    pub(crate) fn frames(&self) -> Option<&Frames> {
-        self.coded().map(|file| &file.frames)
-    }
-
-    /// The bytes to write for an encoded commit record.
-    pub(crate) fn sealed_record(&self, image: Vec<u8>) -> Vec<u8> {
-        match self.coded() {
-            Some(file) => file.codec.seal_record(&image),
-            None => image,
-        }
-    }
-
-    /// Decodes a page, which was copied from the file, without a frame.
-    ///
-    /// # Errors
-    ///
-    /// Why the bytes cannot be those of this page.
-    pub(crate) fn decode_page(&self, number: u32, page: &mut [u8]) -> Result<(), &'static str> {
-        self.coded()
-            .map_or(Ok(()), |file| file.codec.open_page(number, page))
-    }
-
-    /// Reads a value from page `start` on, without its frames.
-    ///
-    /// # Errors
-    ///
-    /// As of [`Self::prefault`].
-    pub(crate) fn read_value(&self, start: u32, len: usize) -> io::Result<Vec<u8>> {
-        let Some(file) = self.coded() else {
-            return Err(ErrorKind::Unsupported.into());
-        };
-        let mut pages = vec![0; file.value_page_count(len) as usize * file.page_len];
-        file.read(u64::from(start) * file.page_len as u64, &mut pages)?;
-        (file.codec.open_value(start, len, &mut pages)).map_err(refused)?;
-        pages.truncate(len);
-        Ok(pages)
-    }
-
-    /// An encoded commit record, from the bytes that were written for it. Bytes that the codec
-    /// refuses are returned unchanged: they are no record.
-    pub(crate) fn opened_record(&self, bytes: Vec<u8>) -> Vec<u8> {
-        opened(self.coded().map(|file| &*file.codec), bytes)
-    }
-
-    /// The cipher of the file, if it is encrypted.
-    #[cfg(feature = "encryption")]
-    pub(crate) fn cipher(&self) -> Option<Cipher> {
-        self.coded().map(|file| file.codec.cipher())
-    }
 }

@@ -14,17 +14,6 @@ use std::{
 /// The most parts of one write, which bounds its bookkeeping.
 const WRITE_PARTS_MAX: usize = 512;
 
-/// What bytes of a file are, which decides how an encrypted file shows them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Content {
-    /// Bytes as they are in the file.
-    Raw,
-    /// Pages with headers.
-    Pages,
-    /// A large value.
-    Value,
-}
-
 /// The initial content of the new part when a file grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fill {
@@ -118,7 +107,8 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     ///
-    /// Those of [`Self::write`].
+    /// - `InvalidInput` if the pages reach past [`Storage::len`].
+    /// - The system's error. Some of the bytes may have been written.
     fn write_pages(&self, page_len: usize, pages: &[(PageNumber, &[u8])]) -> io::Result<()> {
         let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
         for extent in pages.chunk_by(in_a_row) {
@@ -136,7 +126,8 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     ///
-    /// Those of [`Self::write`].
+    /// - `InvalidInput` if the pages reach past [`Storage::len`].
+    /// - The system's error. Some of the bytes may have been written.
     fn write_value(
         &self,
         offset: u64,
@@ -148,7 +139,7 @@ pub(crate) trait Storage: Send + Sync + std::fmt::Debug {
         self.write(offset, &[IoSlice::new(value), IoSlice::new(&rest)])
     }
 
-    /// What is written for an encoded commit record: the same bytes, or the record encrypted.
+    /// The bytes to write for an encoded commit record. They are the same without a codec.
     fn sealed_record<'r>(&self, image: &'r [u8]) -> Cow<'r, [u8]> {
         Cow::Borrowed(image)
     }

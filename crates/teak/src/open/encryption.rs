@@ -110,7 +110,9 @@ impl PageCodec for DatabaseCipher {
 ///
 /// # Errors
 ///
-/// Those of [`codec_of`].
+/// - [`Error::WrongKey`] if the key does not open the file.
+/// - [`Error::NotEncrypted`] if there is a key, and the file is not encrypted.
+/// - Errors of the source of the key.
 pub(crate) fn decrypted(
     storage: Arc<dyn Storage>,
     path: &Path,

@@ -17,10 +17,10 @@ use crate::{Checksum, Extent, PageNumber, TransactionId};
 /// Length of the description of a large value.
 pub(crate) const VALUE_EXTENT_LEN: usize = 32;
 
-/// An encrypted value has a tag for each chunk of this length, and the number of its key, its birth
+/// An encrypted value has a MAC for each chunk of this length, and the number of its key, its birth
 /// and a part of the nonce at its end.
 const VALUE_CHUNK_LEN: u64 = 4096;
-const VALUE_TAG_LEN: u64 = 16;
+const VALUE_MAC_LEN: u64 = 16;
 const VALUE_NONCE_LEN: u64 = 24;
 
 /// Length of the root of a tree, as stored in a leaf or in a commit record.
@@ -109,7 +109,7 @@ impl ValueExtent {
 }
 
 /// The number of pages of a large value, where pages have `usable_len` usable bytes. If pages
-/// reserve bytes, the value is followed by tags, one for each chunk, and the last one's nonce.
+/// reserve bytes, the value is followed by MACs, one for each chunk, and the last one's nonce.
 pub(crate) fn value_page_count(len_bytes: u64, usable_len: usize) -> u64 {
     let page_len = page_len(usable_len);
     let trailer_len = match usable_len == page_len {
@@ -121,7 +121,7 @@ pub(crate) fn value_page_count(len_bytes: u64, usable_len: usize) -> u64 {
 
 /// The length of what follows a large value whose pages are encrypted.
 pub(crate) const fn value_trailer_len(len_bytes: u64) -> u64 {
-    len_bytes.div_ceil(VALUE_CHUNK_LEN) * VALUE_TAG_LEN + VALUE_NONCE_LEN
+    len_bytes.div_ceil(VALUE_CHUNK_LEN) * VALUE_MAC_LEN + VALUE_NONCE_LEN
 }
 
 /// The value of a record, before a large one is loaded.

@@ -26,7 +26,7 @@ pub(crate) struct FrameEviction {
     writers: AtomicU64,
 }
 
-/// Who may borrow frames that are cooling.
+/// The possible borrowers of frames that are cooling.
 #[derive(Debug)]
 struct Borrowers {
     /// `None` if they could not be listed.
@@ -80,7 +80,7 @@ impl FrameEviction {
         }
         let forget = |first, count| verified.forget_everywhere(Extent::new(first, count));
         if frames.is_over_limit() && frames.cool(forget) {
-            // Whoever is not found from here on finds the bits cleared.
+            // A borrower that is not found from here on finds the bits cleared.
             fence(SeqCst);
             *cooling = Some(Borrowers {
                 readers: readers_in(table),

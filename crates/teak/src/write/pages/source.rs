@@ -156,8 +156,8 @@ impl WritePages {
         }
     }
 
-    /// Ensures that a page or a value is shown that this transaction has written to the file. No bit
-    /// is set for it, because the pages may be written once more.
+    /// Ensures that a page or a value is shown that this transaction has written to the file. No
+    /// bit is set for it, because the pages may be written once more.
     pub(super) fn load_own(&self, start: PageNumber, len: usize, content: Content) -> Result<()> {
         let loaded = self
             .file

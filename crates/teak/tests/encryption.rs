@@ -232,7 +232,19 @@ fn only_the_key_opens_an_encrypted_database() {
         options(1).open(&plain),
         Err(Error::NotEncrypted(_))
     ));
+    let _open = options(1).open(&path).unwrap();
+    // Openings beside the first one are refused likewise.
+    assert!(matches!(Database::open(&path), Err(Error::KeyNeeded(_))));
+    assert!(matches!(
+        options(2).open(&path),
+        Err(Error::WrongKey { .. })
+    ));
     options(1).open(&path).unwrap();
+    let _open = Database::open(&plain).unwrap();
+    assert!(matches!(
+        options(1).open(&plain),
+        Err(Error::NotEncrypted(_))
+    ));
 }
 
 #[test]

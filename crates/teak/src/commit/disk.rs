@@ -124,6 +124,10 @@ impl CommitDisk {
     pub(crate) fn write_encoded(&self, slot: u8, record: &[u8]) -> WriteOutcome {
         self.assert_record(slot, record);
         let record = self.storage.sealed_record(record);
+        debug_assert!(
+            record.len() <= self.page_size,
+            "a record fits its slot, also if it is encrypted"
+        );
         self.note_bytes(record.len() as u64);
         self.storage
             .write(self.offset_of(slot), &[IoSlice::new(&record)])

@@ -1,7 +1,10 @@
 //! The file of an open database.
 
 #[cfg(feature = "encryption")]
-use crate::cipher::Cipher;
+use crate::{
+    Error, Result,
+    cipher::{Cipher, KeyBlock},
+};
 use crate::{instance::policies::EncryptionSettings, io::Storage, record::Record, sync::lock};
 use std::{
     path::{Path, PathBuf},
@@ -56,6 +59,30 @@ impl DatabaseFile {
     /// Notes another key.
     pub(crate) fn set_encryption(&self, encryption: EncryptionSettings) {
         *lock(&self.encryption) = Some(encryption);
+    }
+
+    /// Refuses a key that does not open the file.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn refuse_other_key(
+        &self,
+        database_id: [u8; 16],
+        asked: Option<&EncryptionSettings>,
+    ) -> Result<()> {
+        let path = || self.path.to_path_buf();
+        let mapping = self
+            .storage
+            .mapping()
+            .map_err(Error::io("mapping the file"))?;
+        match (mapping.codec(), asked) {
+            (None, None) => Ok(()),
+            (None, Some(_)) => Err(Error::NotEncrypted(path())),
+            (Some(_), None) => Err(Error::KeyNeeded(path())),
+            (Some(codec), Some(asked)) => {
+                let block = KeyBlock::decode(&codec.key_description());
+                let block = block.map_err(|reason| Error::unknown_format(reason.to_owned()))?;
+                block.open(&asked.key, database_id).map(drop)
+            }
+        }
     }
 
     /// Whether the application still has to be notified that the file has lost its name. Returns

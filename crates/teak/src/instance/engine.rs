@@ -256,6 +256,8 @@ impl Engine {
             let option = "comparison";
             return Err(Error::OptionsDiffer { option });
         }
+        #[cfg(feature = "encryption")]
+        (self.file).refuse_other_key(newest.record.database_id, asked.encryption.as_ref())?;
         self.policies.refuse_other(newest.geometry(), asked)?;
         // Closing a read-only opening flushes nothing.
         if access == Access::ReadWrite && asked.on_close != self.policies.on_close {

@@ -93,6 +93,7 @@ impl CodedStorage {
     ) -> io::Result<Self> {
         let len = inner.len();
         let frames = Frames::reserve(len, reserved_len(len), page_len, limit_bytes)?;
+        assert!(frames.len() >= len, "each page of the file has a frame");
         let range = Arc::clone(frames.address_range());
         let encoded = Box::new(EncodedFile {
             mapping: Mutex::new(inner.mapping()?),
@@ -228,6 +229,15 @@ impl Storage for CodedStorage {
 
     fn write_pages(&self, page_len: usize, pages: &[(PageNumber, &[u8])]) -> io::Result<()> {
         let in_a_row = |a: &(PageNumber, &[u8]), b: &(PageNumber, &[u8])| a.0.0 + 1 == b.0.0;
+        assert_eq!(
+            page_len,
+            self.file.frames.page_len(),
+            "frames have the length of pages"
+        );
+        debug_assert!(
+            pages.is_sorted_by(|a, b| a.0 < b.0),
+            "each page is written once, in the order of the file"
+        );
         let mut buffer = vec![0; pages.len().min(WRITE_PAGES_MAX) * page_len];
         for together in pages.chunks(WRITE_PAGES_MAX) {
             self.encode(page_len, together, &mut buffer);
@@ -278,7 +288,12 @@ impl Storage for CodedStorage {
     }
 
     fn sealed_record<'r>(&self, image: &'r [u8]) -> Cow<'r, [u8]> {
-        Cow::Owned(self.file.codec.seal_record(image))
+        let sealed = self.file.codec.seal_record(image);
+        debug_assert!(
+            sealed.len() >= image.len() && sealed.len() <= self.file.frames.page_len(),
+            "an encrypted record is longer, and fits its slot"
+        );
+        Cow::Owned(sealed)
     }
 
     fn begin_write_back(&self) {

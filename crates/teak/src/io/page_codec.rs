@@ -141,6 +141,7 @@ impl CodedFile {
     /// - `InvalidData` if the codec refuses the bytes.
     /// - `UnexpectedEof` outside of the file.
     pub(super) fn load(&self, offset: u64, len: usize, content: Content) -> io::Result<()> {
+        debug_assert!(len > 0, "something is loaded");
         let first = self.number_of(offset);
         match content {
             Content::Raw => self.encoded.prefault(offset, len),

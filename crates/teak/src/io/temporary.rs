@@ -81,6 +81,11 @@ impl Write for TemporaryFile {
         };
         let bytes = &bytes[..bytes.len().min(PART_LEN_MAX)];
         let sealed = codec.seal_entry(EntryKind::Temporary, self.part, bytes);
+        debug_assert_eq!(
+            sealed.len(),
+            bytes.len() + codec.entry_added_len(),
+            "an entry becomes longer by what the codec says"
+        );
         self.file.write_all(&(sealed.len() as u32).to_le_bytes())?;
         self.file.write_all(&sealed)?;
         self.part += 1;
@@ -100,6 +105,10 @@ impl Read for TemporaryFile {
         if self.returned == self.decoded.len() && !self.read_part(&*codec)? {
             return Ok(0);
         }
+        debug_assert!(
+            self.returned <= self.decoded.len(),
+            "no more is returned than was decoded"
+        );
         let rest = &self.decoded[self.returned..];
         let len = rest.len().min(out.len());
         out[..len].copy_from_slice(&rest[..len]);

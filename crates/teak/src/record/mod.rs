@@ -362,6 +362,10 @@ pub(crate) fn seal(image: &[u8]) -> Vec<u8> {
 pub(crate) fn unseal(mut image: Vec<u8>) -> Vec<u8> {
     image[FLAGS_AT] &= !SEALED;
     let len = u32::from_le_bytes(*image[CHECKED_FROM..].first_chunk().expect("a whole record"));
+    assert!(
+        (CHECKED_FROM..=image.len()).contains(&(len as usize)),
+        "the image has all bytes of the record"
+    );
     let checksum = Checksum::of(&image[CHECKED_FROM..len as usize]);
     image[CHECKSUM_AT..CHECKED_FROM].copy_from_slice(&checksum.0.to_le_bytes());
     image

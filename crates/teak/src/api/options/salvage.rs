@@ -1,6 +1,6 @@
 //! Salvage with options: of encrypted databases.
 
-use super::Options;
+use super::{Create, Options};
 use crate::{
     Error, Result,
     admin::salvage::DamagedFile,
@@ -10,7 +10,6 @@ use crate::{
         salvage::{SalvageProgress, SalvageReport, salvage_into},
         unfinished_file::UnfinishedFile,
     },
-    io::Create,
     share::names::refuse_lock_name,
 };
 use std::{fs, ops::ControlFlow, path::Path, time::SystemTime};

@@ -52,6 +52,11 @@ pub(super) fn build_record(
     };
     let pins = txn.named.pins.as_ref();
     let pins = pins.unwrap_or(&txn.pages.writer.named);
+    debug_assert!(
+        record.space_log.len()
+            <= Record::log_room(len_max, record.written.as_ref().map_or(0, Vec::len)),
+        "the lists of a record leave room for what encryption adds"
+    );
     named_list::note(&mut record, &txn.named.list, pins);
     let mut roots = txn.tables.open.values().filter_map(|table| table.root);
     if txn.status.has_special || roots.any(|root| root.is_special()) {

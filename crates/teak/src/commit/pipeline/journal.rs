@@ -43,6 +43,10 @@ pub(super) fn change_journal(txn: &mut WriteTransaction) -> Result<()> {
         None => (page_count * page_size / JOURNAL_PART).min(JOURNAL_BYTES_MAX),
         Some(bytes) => bytes,
     };
+    debug_assert!(
+        txn.journal.is_none() || txn.base.record.reserved_per_page == 0,
+        "an encrypted database has no journal"
+    );
     // Entries would have parts of pages in clear.
     let bytes = match txn.base.record.reserved_per_page {
         0 => bytes,

@@ -113,6 +113,10 @@ impl WritePages {
 
     /// Forgets what was read from pages that are about to be rewritten.
     pub(super) fn forget(&self, extent: Extent) {
+        debug_assert!(
+            extent.start.0 >= FIRST_PAGE,
+            "commit records are not pages that are taken"
+        );
         if self.file.mapping.is_coded() {
             self.verified.forget_everywhere(extent);
             // SAFETY: the transaction has taken these pages, which no snapshot can see.

@@ -159,6 +159,10 @@ impl WritePages {
     /// Ensures that a page or a value is shown that this transaction has written to the file. No
     /// bit is set for it, because the pages may be written once more.
     pub(super) fn load_own(&self, start: PageNumber, len: usize, content: Content) -> Result<()> {
+        debug_assert!(
+            self.file.mapping.is_coded(),
+            "other pages that were written are in the mapping"
+        );
         let loaded = self
             .file
             .mapping

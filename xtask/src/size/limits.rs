@@ -24,7 +24,7 @@ pub(super) const LINES_PER_ASSERTION: &[(&str, usize)] = &[
     ("alloc", 39),
     ("commit", 40),
     ("io", 70),
-    ("record", 43),
+    ("record", 41),
     ("share", 39),
     ("write", 53),
 ];

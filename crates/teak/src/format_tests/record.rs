@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     commit::journal::entry::{JournalEntry, RECORD},
-    record::{FlushLimits, JOURNAL, JournalPages},
+    record::{ENCRYPTED, FlushLimits, JOURNAL, JournalPages, seal},
 };
 use std::time::Duration;
 
@@ -169,6 +169,7 @@ fn record_flags() {
                 ..plain.clone()
             }),
         ),
+        ("SEALED", seal(&plain.encode(8192))[23].into()),
     ];
     assert_eq!(flags("table: record flags"), in_code.into());
     assert_eq!(flags_of(plain), 0);
@@ -179,14 +180,13 @@ fn features() {
     let known = Features {
         compatible: 0,
         read_only_compatible: NAMED_SNAPSHOTS,
-        incompatible: TABLE_KINDS | JOURNAL | PREPARED_TRANSACTION,
+        incompatible: ENCRYPTED | TABLE_KINDS | JOURNAL | PREPARED_TRANSACTION,
     };
     assert_eq!(
         KNOWN_FEATURES, known,
         "the document says that no other is known"
     );
-    // The other flag is not in the code yet, and must not change.
-    let reserved = [
+    let documented_bits = [
         ["incompatible", "1", "ENCRYPTED"],
         ["incompatible", "2", "TABLE_KINDS"],
         ["incompatible", "4", "JOURNAL"],
@@ -198,9 +198,9 @@ fn features() {
         documented
             .iter()
             .map(|row| &row[..3])
-            .eq(reserved.iter().map(|row| &row[..]))
+            .eq(documented_bits.iter().map(|row| &row[..]))
     );
-    for (bit, is_known) in [(1, false), (2, true), (4, true), (8, true), (16, false)] {
+    for (bit, is_known) in [(1, true), (2, true), (4, true), (8, true), (16, false)] {
         let mut record = record();
         record.features.incompatible = bit;
         let decoded = Record::decode(&record.encode(8192), 2);

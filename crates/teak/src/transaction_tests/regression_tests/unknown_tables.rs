@@ -81,7 +81,7 @@ fn assert_others_work(engine: &Arc<Engine>) {
 /// pages are kept, while other tables are read and written.
 #[test]
 fn a_table_of_a_newer_version_does_not_affect_others() {
-    for (at, byte) in [(ORDER, 9), (FLAGS, 3 | 128), (FLAGS + 1, 0x80)] {
+    for (at, byte) in [(ORDER, 9), (FLAGS + 1, 0x01), (FLAGS + 1, 0x80)] {
         let (disk, engine) = with_unknown(at, byte, TransactionId(2));
         engine.close().unwrap();
         drop(engine);

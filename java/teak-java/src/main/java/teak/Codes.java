@@ -34,7 +34,7 @@ final class Codes {
                 case NO_SPACE_LEFT, QUOTA_EXCEEDED -> new DiskFullException(code, text);
                 default -> new StorageException(code, text);
             };
-            case 33, 45, 53 -> new NotFoundException(code, text);
+            case 33, 45, 53, 68 -> new NotFoundException(code, text);
             case 34, 46, 54, 55 -> new ExistsException(code, text);
             case 35, 36, 37, 40, 41, 42, 63, 64, 65, 66 -> new OpenException(code, text);
             case 38, 58 -> new CorruptionException(code, text, error.page());
@@ -42,7 +42,7 @@ final class Codes {
             case 43, 44, 48 -> new SnapshotException(code, text);
             case 47, 49 -> new DiskFullException(code, text);
             case 19, 60 -> new ReadOnlyException(code, text);
-            case 61 -> new TransactionException(code, text);
+            case 61, 67 -> new TransactionException(code, text);
             case 62 -> new CancelledException(code, text);
             case 18, 20, 21, 50, 51, 52, 56, 57, 59 -> new InvalidArgumentException(code, text);
             default -> new TeakException(code, text);
@@ -54,7 +54,7 @@ final class Codes {
             case BUSY -> "Wait until the other call has returned, or use a transaction per thread.";
             case 19, 60 -> "Begin a write transaction of a database that is open for writing.";
             case 32 -> "See the message for what the system refused.";
-            case 33, 45, 53 -> "Check the name, or create it first.";
+            case 33, 45, 53, 68 -> "Check the name, or create it first.";
             case 34, 46, 54 -> "Choose another name, or remove what is there.";
             case 55 -> "Open the table with the options that it was created with.";
             case 35, 36, 37, 40, 41, 42, 63, 64, 65, 66 ->
@@ -68,6 +68,7 @@ final class Codes {
             case 49 -> "Remove records, free space on the disk, or raise the size limit.";
             case 61 -> "Roll the transaction back, and repeat it.";
             case 62 -> "Repeat the operation.";
+            case 67 -> "Commit the prepared transaction, or roll it back.";
             case 22 -> "Report this error, and roll the transaction back.";
             default -> "Correct the argument that the message names.";
         };

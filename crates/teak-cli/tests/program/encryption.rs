@@ -359,3 +359,22 @@ fn the_key_of_a_database_changes() {
     let run = dir.run(&["key", "change", "plain.teak", "--to-key-file", "b.key"]);
     run.fails(4, "plain.teak is not encrypted");
 }
+
+#[test]
+fn processes_share_an_encrypted_database() {
+    let dir = with_database();
+    let key = teak::EncryptionKey::from_file(dir.path("a.key")).expect("a key");
+    let options = teak::Options::new().encryption_key(key);
+    let database = options.open(dir.path("x.teak")).expect("a database");
+    use teak::Transaction as _;
+    let before = database.begin_read().expect("a reader").id();
+    let key = ["--key-file", "a.key"];
+    dir.succeed(&[&["put", "x.teak", "k", "another text"], &key[..]].concat());
+    assert_eq!(value(&dir, "x.teak", &key), "another text\n");
+    dir.run(&["get", "x.teak", "k"]).fails(4, "is encrypted");
+    let wrong = ["get", "x.teak", "k", "--key-file", "b.key"];
+    dir.run(&wrong).fails(4, "does not open");
+    assert!(database.begin_read().expect("a reader").id() > before);
+    let checked = database.check(&mut |_| std::ops::ControlFlow::Continue(()));
+    assert!(checked.expect("a check").is_clean());
+}

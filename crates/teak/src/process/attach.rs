@@ -8,7 +8,7 @@
 use crate::{
     Error, Result, TransactionId,
     io::{FileId, FileSharing, LockFile, LockMode, Storage, process_namespace},
-    record::{Record, SLOT_COUNT},
+    record::{Record, RecordFault, SLOT_COUNT},
     share::{Membership, REGION_LEN, Region, SharedLock, entry_index_of},
 };
 use crate::{
@@ -260,6 +260,7 @@ impl Attach {
         }
         let region = self.region();
         let began = Instant::now();
+        let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
         loop {
             if began.elapsed() > PUBLISHING {
                 return Err(no_record());
@@ -268,6 +269,11 @@ impl Attach {
             let Some((bytes, _)) = region.record(visible) else {
                 continue;
             };
+            let bytes = mapping.opened_record(bytes);
+            let decoded = Record::decode(&bytes, Record::slot_of(&bytes));
+            if matches!(decoded, Err(RecordFault::Encrypted(_))) && !mapping.is_coded() {
+                return Err(Error::KeyNeeded(request.path.clone()));
+            }
             let found = record_of_visible(&bytes, TransactionId(visible))
                 .and_then(|record| refuse_another_file(storage, &record).map(|()| record))
                 .map_err(|error| error.at(self.lock_file().path()))

@@ -106,12 +106,17 @@ impl Mapping {
     ///
     /// - The system's error.
     /// - `InvalidData` if the codec refuses the bytes.
+    /// - `UnexpectedEof` outside of the file.
     /// - `Unsupported` without a codec.
     pub(crate) fn read_value(&self, start: u32, len: usize) -> io::Result<Vec<u8>> {
         let Some(file) = self.coded() else {
             return Err(ErrorKind::Unsupported.into());
         };
-        file.read_value(start, len)
+        let offset = u64::from(start) * file.frames.page_len() as u64;
+        match self.contains(offset, len) {
+            true => file.read_value(start, len),
+            false => Err(ErrorKind::UnexpectedEof.into()),
+        }
     }
 
     /// An encoded commit record, from the bytes that were written for it. Bytes that the codec

@@ -76,7 +76,8 @@ fn campaigns(error: Planted) -> impl Iterator<Item = &'static str> {
         Planted::FreeAcknowledged | Planted::PunchPending => {
             Some("crash --images 6000 --seed 3 --workload flush")
         }
-        Planted::FreeDropped => Some("crash --images 12000 --seed 3 --workload faults"),
+        Planted::FreeDropped => Some("crash --images 12000 --seed 2 --workload named"),
+        Planted::LogReused => Some("crash --images 30000 --seed 3 --workload small"),
         Planted::RedoDead => Some("crash --images 30000 --seed 1 --workload journal"),
         _ => None,
     };

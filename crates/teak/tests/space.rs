@@ -7,6 +7,7 @@ use std::{
     ops::ControlFlow,
     path::Path,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use teak::{
     CheckReport, CompactOptions, Database, Durability, Error, Geometry, Options, Recovery, Result,
@@ -727,7 +728,7 @@ fn compacting_ends_at_the_requested_length() {
 
     // The total per commit, and the pauses.
     let database = bloated(&directory.path().join("other.teak"));
-    let pause = std::time::Duration::from_millis(20);
+    let pause = Duration::from_millis(20);
     let options = CompactOptions::new()
         .max_moved_bytes(400 << 10)
         .max_commit_bytes(100 << 10)
@@ -926,7 +927,10 @@ fn a_quickly_growing_file_respects_its_limit_and_is_truncated_on_close() {
 #[test]
 fn lazy_commits_do_not_move_pages_they_need_again() {
     let (_directory, path) = temporary_path();
-    let options = Options::new().durability(Durability::Lazy);
+    let options = Options::new()
+        .durability(Durability::Lazy)
+        .memtable(false)
+        .flush_after(Duration::MAX);
     let database = options.open(&path).unwrap();
     let table = fill(&database, 0..20_000, 100).unwrap();
     let mut random = Rng::with_seed(8);

@@ -80,7 +80,8 @@ fn make_one(name: &'static str, page_size: usize, make: MakeSeed, is_closed: boo
     let disk = SimDisk::new(CAPACITY);
     let options = Options::new()
         .page_size(page_size)
-        .flush_after(Duration::MAX);
+        .flush_after(Duration::MAX)
+        .clock(|| SystemTime::UNIX_EPOCH + Duration::from_secs(1));
     let database = testing::open(&disk, &options, true, BOOT)?;
     let mut builder = SeedBuilder {
         earlier: disk.process_crash(),

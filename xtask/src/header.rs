@@ -110,6 +110,7 @@ fn header(directory: &Path) -> Result<String> {
     // Constants that no function names are written as numbers.
     config.export.include = [
         "teak_cipher",
+        "teak_compression",
         "teak_create",
         "teak_access",
         "teak_sharing",

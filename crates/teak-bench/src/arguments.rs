@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Kinds(Kinds),
     /// Scan and look up records of a file that is not in memory, with and without read-ahead.
     Cold(Cold),
+    /// Load, look up and change records that compress well or not at all, in compressed databases.
+    Compression(CompressionArguments),
     /// Create a database, commit once and drop it: in memory, in a temporary file, on the disk.
     Opening(OpeningArguments),
     /// Read all records, and short ranges, in loops over typed records as users write them.
@@ -132,6 +134,21 @@ pub(crate) struct Cold {
     /// Rounds of each; the figure is their median.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
+
+    #[command(flatten)]
+    pub(crate) paths: RunPaths,
+}
+
+/// Arguments of `compression`.
+#[derive(Debug, Args)]
+pub(crate) struct CompressionArguments {
+    /// Records of each data set.
+    #[arg(long, default_value_t = 300_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) records: u64,
+
+    /// Lookups of a round.
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) gets: u32,
 
     #[command(flatten)]
     pub(crate) paths: RunPaths,

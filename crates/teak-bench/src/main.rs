@@ -15,6 +15,7 @@
 //! cargo run --release -p teak-bench -- kinds
 //! cargo run --release -p teak-bench -- kinds --only many --many 10000000 --engines teak
 //! cargo run --release -p teak-bench -- cold
+//! cargo run --release -p teak-bench --features leveldb,rocksdb -- compression
 //! cargo run --release -p teak-bench -- opening
 //! cargo run --release -p teak-bench --features heed,redb,fjall -- typed
 //! cargo run --release -p teak-bench -- backup --bytes 1000000000
@@ -127,14 +128,6 @@
 //! durable and lazy: its time, the bytes passed to write calls, and the bytes of pages made dirty.
 //! Teak has a line for each memory budget of `--write-mib`; the others have no such budget.
 //!
-//! # Measurements of `cold`
-//!
-//! Two tables of records like those of `quick`, one loaded in key order and one at random, 10,000
-//! per transaction. Before each round the database is opened with another setting of
-//! `Options::read_ahead`, and the file is dropped from the system's memory. Then all records are
-//! scanned, or some looked up at random. `bytes read` are the bytes that the disk read, as the
-//! system counts them.
-//!
 //! # Measurements of `kinds`
 //!
 //! Nanoseconds per operation, median (fastest..slowest) of `--repeat` rounds, all engines in turns,
@@ -243,6 +236,7 @@ mod children;
 mod cold;
 mod commits;
 mod compare;
+mod compression;
 mod data;
 mod engines;
 mod environment;
@@ -311,6 +305,9 @@ fn main() -> Result<()> {
             in_directory(&kinds.paths, |directory| run_kinds(&kinds, directory))
         }
         Command::Cold(cold) => in_directory(&cold.paths, |directory| run_cold(&cold, directory)),
+        Command::Compression(work) => in_directory(&work.paths, |directory| {
+            write_figures(&work.paths, &compression::run_and_print(&work, directory)?)
+        }),
         Command::Opening(opening) => {
             in_directory(&opening.paths, |directory| run_opening(&opening, directory))
         }

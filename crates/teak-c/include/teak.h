@@ -1140,10 +1140,6 @@ typedef struct {
    * Zero.
    */
   uint32_t reserved;
-  /**
-   * The bytes of decrypted pages that this process keeps in memory; 0 for 256 MiB.
-   */
-  uint64_t decrypted_cache_bytes;
 } teak_encryption;
 
 /**
@@ -1282,6 +1278,19 @@ typedef struct {
    * The key of an encrypted database, with which a new database is encrypted; NULL for none.
    */
   const teak_encryption *encryption;
+  /**
+   * The compression of a new database: a teak_compression. An existing database is what it is.
+   */
+  uint32_t compression;
+  /**
+   * The level of TEAK_COMPRESSION_ZSTD, from 1 to 19; 0 for 3.
+   */
+  uint32_t compression_level;
+  /**
+   * The bytes of decoded pages of an encrypted or compressed database that this process keeps in
+   * memory; 0 for 256 MiB.
+   */
+  uint64_t decoded_cache_bytes;
 } teak_options;
 
 /**
@@ -1346,6 +1355,14 @@ typedef struct {
    * A teak_cipher; TEAK_CIPHER_NONE if the database is not encrypted.
    */
   uint64_t cipher;
+  /**
+   * A teak_compression; TEAK_COMPRESSION_NONE if the database is not compressed.
+   */
+  uint64_t compression;
+  /**
+   * The level of TEAK_COMPRESSION_ZSTD; otherwise 0.
+   */
+  uint64_t compression_level;
 } teak_db_stat;
 
 /**

@@ -7,7 +7,7 @@ use crate::{
     ffi::{CallResult, Grows, OK, OutParameter, array_mut, path, teak_slice, whether},
     handles::HandleTable,
     names::OpenDatabase,
-    options::teak_options,
+    options::{compression_numbers, teak_options},
     teak_code,
     tickets::{self, teak_ticket},
 };
@@ -116,6 +116,10 @@ pub struct teak_db_stat {
     pub max_key_len: u64,
     /// A teak_cipher; TEAK_CIPHER_NONE if the database is not encrypted.
     pub cipher: u64,
+    /// A teak_compression; TEAK_COMPRESSION_NONE if the database is not compressed.
+    pub compression: u64,
+    /// The level of TEAK_COMPRESSION_ZSTD; otherwise 0.
+    pub compression_level: u64,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
@@ -412,6 +416,8 @@ pub unsafe extern "C" fn teak_db_get_stat(
                 readers: counted.readers as u64,
                 max_key_len: info.max_key_len as u64,
                 cipher: cipher_number(info.cipher),
+                compression: compression_numbers(info.compression)[0],
+                compression_level: compression_numbers(info.compression)[1],
             };
             reported.write_to(stat);
             OK

@@ -73,8 +73,6 @@ pub struct teak_encryption {
     pub cipher: u32,
     /// Zero.
     pub reserved: u32,
-    /// The bytes of decrypted pages that this process keeps in memory; 0 for 256 MiB.
-    pub decrypted_cache_bytes: u64,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
@@ -83,27 +81,23 @@ unsafe impl Grows for teak_encryption {
 }
 
 impl teak_encryption {
-    /// Adds the key, the cipher and the size of the cache to options.
+    /// Adds the key and the cipher to options.
     ///
     /// # Safety
     ///
     /// The pointers are null or valid, and the function matches its type.
     unsafe fn add_to(self, options: Options) -> Result<Options, Failure> {
         // SAFETY: the caller's promise.
-        let mut options = options.encryption_key(unsafe { self.key() }?);
-        options = match self.cipher {
-            0 => options,
-            1 => options.cipher(Cipher::Aes256Gcm),
-            2 => options.cipher(Cipher::XChaCha20Poly1305),
+        let options = options.encryption_key(unsafe { self.key() }?);
+        match self.cipher {
+            0 => Ok(options),
+            1 => Ok(options.cipher(Cipher::Aes256Gcm)),
+            2 => Ok(options.cipher(Cipher::XChaCha20Poly1305)),
             other => {
                 let text = format!("cipher cannot be {other}; teak.h lists the values");
-                return Err(Failure::invalid_argument(text));
+                Err(Failure::invalid_argument(text))
             }
-        };
-        Ok(match self.decrypted_cache_bytes {
-            0 => options,
-            bytes => options.decrypted_cache_bytes(bytes),
-        })
+        }
     }
 
     /// # Safety
@@ -202,7 +196,8 @@ pub(crate) unsafe fn with_encryption(
     unsafe { teak_encryption::read_from(encryption)?.add_to(options) }
 }
 
-/// The options of a copy. Its default cipher is that of the database.
+/// The options of a copy, which is compressed like the database. Its default cipher is also that of
+/// the database.
 ///
 /// # Safety
 ///
@@ -211,8 +206,9 @@ pub(crate) unsafe fn for_copy(
     database: &Database,
     encryption: *const teak_encryption,
 ) -> Result<Options, Failure> {
+    let options = Options::new().compression(database.info().compression);
     if encryption.is_null() {
-        return Ok(Options::new());
+        return Ok(options);
     }
     // SAFETY: the caller's promise.
     let mut encryption = unsafe { teak_encryption::read_from(encryption)? };
@@ -220,7 +216,7 @@ pub(crate) unsafe fn for_copy(
         encryption.cipher = cipher_number(database.info().cipher) as u32;
     }
     // SAFETY: the caller's promise.
-    unsafe { encryption.add_to(Options::new()) }
+    unsafe { encryption.add_to(options) }
 }
 
 /// The number of a cipher.

@@ -10,6 +10,7 @@ use crate::{
     ffi::{Grows, teak_slice},
 };
 use std::ffi::{c_char, c_int, c_void};
+use teak::Compression;
 
 /// Whether a database is created.
 #[repr(C)]
@@ -151,6 +152,17 @@ pub struct teak_geometry {
     pub shrink_threshold_bytes: u64,
 }
 
+/// The compression of a database.
+#[repr(C)]
+pub enum teak_compression {
+    /// Pages are not compressed.
+    TEAK_COMPRESSION_NONE = 0,
+    /// LZ4: the fastest.
+    TEAK_COMPRESSION_LZ4 = 1,
+    /// Zstandard, with a level.
+    TEAK_COMPRESSION_ZSTD = 2,
+}
+
 /// Options for opening a database. Zero is the default of every field except size.
 ///
 /// ```c
@@ -229,11 +241,27 @@ pub struct teak_options {
     pub leave_lock_file: u32,
     /// The key of an encrypted database, with which a new database is encrypted; NULL for none.
     pub encryption: *const teak_encryption,
+    /// The compression of a new database: a teak_compression. An existing database is what it is.
+    pub compression: u32,
+    /// The level of TEAK_COMPRESSION_ZSTD, from 1 to 19; 0 for 3.
+    pub compression_level: u32,
+    /// The bytes of decoded pages of an encrypted or compressed database that this process keeps in
+    /// memory; 0 for 256 MiB.
+    pub decoded_cache_bytes: u64,
 }
 
 // SAFETY: it starts with its size, any bytes are a valid value, and there is no padding.
 unsafe impl Grows for teak_options {
     const NAME: &'static str = "teak_options";
+}
+
+/// The numbers of a compression and of its level.
+pub(crate) fn compression_numbers(compression: Option<Compression>) -> [u64; 2] {
+    match compression {
+        None => [0, 0],
+        Some(Compression::Zstd(level)) => [2, level.into()],
+        Some(_) => [1, 0],
+    }
 }
 
 /// Options for creating a table. Zero is the default of every field except size.

@@ -1,7 +1,7 @@
 //! The keys of the databases that a command opens, creates or copies.
 
 use crate::failure::Failure;
-use crate::key_arguments::{CopyKeyArguments, EncryptArguments, KeyArguments, NewKeyArguments};
+use crate::key_arguments::{CopyKeyArguments, EncodingArguments, KeyArguments, NewKeyArguments};
 use crate::key_source::{KeyPurpose, KeySource};
 use crate::text::shown_path;
 use std::path::Path;
@@ -65,13 +65,14 @@ pub(crate) fn for_existing(
     with_key(options, source, KeyPurpose::Open)
 }
 
-/// The options to create a database. `None` if the command must not create one: with a key, only
-/// `--encrypt` makes it clear that the database is to be encrypted.
+/// The options to create a database, with its compression. `None` if the command must not create
+/// one: with a key, only `--encrypt` makes it clear that the database is to be encrypted.
 pub(crate) fn for_new(
     options: Options,
     path: &Path,
-    arguments: EncryptArguments,
+    arguments: EncodingArguments,
 ) -> Result<Option<Options>, Failure> {
+    let options = options.compression(arguments.compress);
     if !arguments.encrypt {
         return Ok(given().is_none().then_some(options));
     }
@@ -110,9 +111,14 @@ pub(crate) fn for_copy(
 ) -> Result<Options, Failure> {
     let own = arguments.new_key.source()?;
     let cipher = database.info().cipher;
+    let compression = match arguments.expand {
+        true => None,
+        false => arguments.compress.or(database.info().compression),
+    };
+    let options = Options::new().compression(compression);
     if arguments.decrypt || (cipher.is_none() && !arguments.encrypt) {
         return match own.is_some() || arguments.cipher.is_some() {
-            false => Ok(Options::new()),
+            false => Ok(options),
             true => Err(Failure::Usage(format!(
                 "{} is not encrypted, and neither is its copy; add --encrypt, or leave the key and \
                  the cipher of the copy out",
@@ -121,10 +127,10 @@ pub(crate) fn for_copy(
         };
     }
     let options = match own {
-        Some(own) => Options::new().encryption_key(own.read(KeyPurpose::Create)?),
+        Some(own) => options.encryption_key(own.read(KeyPurpose::Create)?),
         None => {
             let source = source().ok_or_else(|| no_key("an encrypted copy"))?;
-            with_key(Options::new(), Some(source), KeyPurpose::Create)?
+            with_key(options, Some(source), KeyPurpose::Create)?
         }
     };
     let wanted = arguments.cipher.map(Into::into);

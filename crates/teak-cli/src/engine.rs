@@ -10,7 +10,7 @@ pub(crate) use table::AnyTable;
 use crate::common_arguments::WaitArgument;
 use crate::encryption::{self, KeyUse};
 use crate::failure::Failure;
-use crate::key_arguments::EncryptArguments;
+use crate::key_arguments::EncodingArguments;
 use crate::locking::{Locking, locking};
 use crate::output;
 use crate::outputs;
@@ -80,7 +80,7 @@ pub(crate) fn open_or_create<T>(
     path: &Path,
     page_size_bytes: Option<usize>,
     file_mode: u32,
-    encrypt: EncryptArguments,
+    encoding: EncodingArguments,
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     outputs::refuse_standard_output(path)?;
@@ -88,7 +88,7 @@ pub(crate) fn open_or_create<T>(
     if let Some(page_size_bytes) = page_size_bytes {
         options = options.page_size(page_size_bytes);
     }
-    let (database, is_new) = opened_or_created(path, &options, encrypt)?;
+    let (database, is_new) = opened_or_created(path, &options, encoding)?;
     let done = work(&database);
     match done {
         Ok(_) => database.close()?,
@@ -106,9 +106,9 @@ pub(crate) fn open_or_create<T>(
 fn opened_or_created(
     path: &Path,
     options: &Options,
-    encrypt: EncryptArguments,
+    encoding: EncodingArguments,
 ) -> Result<(Database, bool), Failure> {
-    let new = encryption::for_new(options.clone(), path, encrypt)?;
+    let new = encryption::for_new(options.clone(), path, encoding)?;
     if let Some(new) = &new {
         match new.clone().create(Create::New).open(path) {
             Err(teak::Error::AlreadyExists(_)) => {}
@@ -117,17 +117,27 @@ fn opened_or_created(
     }
     // With `--encrypt`, a database that is not encrypted is refused.
     let existing = match new {
-        Some(new) if encrypt.encrypt => new,
+        Some(new) if encoding.encrypt => new,
         Some(_) => encryption::for_existing(options.clone(), path, KeyUse::Always)?,
         None => {
             let options = options.clone().create(Create::Never);
             encryption::for_existing(options, path, KeyUse::Always)?
         }
     };
-    match existing.open(path) {
-        Err(teak::Error::NotFound(_)) => Err(encryption::not_to_be_encrypted(path)),
-        opened => Ok((report_recovery(opened?)?, false)),
+    let opened = match existing.open(path) {
+        Err(teak::Error::NotFound(_)) => return Err(encryption::not_to_be_encrypted(path)),
+        opened => report_recovery(opened?)?,
+    };
+    let compression = opened.info().compression;
+    if encoding.compress.is_some() && compression != encoding.compress {
+        let is = compression.map_or("not compressed".to_owned(), |is| {
+            format!("compressed with {is}")
+        });
+        output::warn(&format!(
+            "the database already exists and stays as it is: {is}"
+        ));
     }
+    Ok((opened, false))
 }
 
 /// Removes a database without commits, if no other process has it open.
@@ -147,17 +157,25 @@ fn remove_unused(path: &Path) {
     }
 }
 
+/// The least page size of a compressed database that is made from something else.
+const COMPRESSED_PAGE_SIZE: usize = 32 << 10;
+
 /// Creates a database exclusively, with at most these permissions.
 pub(crate) fn create_exclusive(
     path: &Path,
     page_size_bytes: usize,
     file_mode: u32,
-    encrypt: EncryptArguments,
+    encoding: EncodingArguments,
 ) -> Result<Database, Failure> {
     let options = Options::new().require_name(true).create(Create::New);
     let options = options.sharing(Sharing::Alone).file_mode(file_mode);
+    // Smaller pages would save little.
+    let page_size_bytes = match encoding.compress {
+        Some(_) => page_size_bytes.max(COMPRESSED_PAGE_SIZE),
+        None => page_size_bytes,
+    };
     let options = options.page_size(page_size_bytes);
-    let options = encryption::for_new(options, path, encrypt)?;
+    let options = encryption::for_new(options, path, encoding)?;
     Ok(options.ok_or_else(encryption::refused_key)?.open(path)?)
 }
 

@@ -5,7 +5,7 @@ use crate::key_source::KeySource;
 use clap::{Args, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use teak::Cipher;
+use teak::{Cipher, Compression};
 
 /// The key of the databases that a subcommand opens or creates.
 #[derive(Args, Clone)]
@@ -42,7 +42,7 @@ impl KeyArguments {
     }
 }
 
-/// The encryption of a dense copy.
+/// Encryption and compression of a dense copy.
 #[derive(Args, Clone)]
 pub(crate) struct CopyKeyArguments {
     /// Encrypt the copy of a database that is not encrypted
@@ -58,6 +58,15 @@ pub(crate) struct CopyKeyArguments {
     /// The cipher of an encrypted copy [default: that of the database, or aes-256-gcm]
     #[arg(long, value_enum, value_name = "CIPHER", requires = "compact")]
     pub(crate) cipher: Option<CipherArgument>,
+
+    /// Compress the copy: lz4, zstd, or zstd:LEVEL with a level from 1 to 19 [default: like the
+    /// database]
+    #[arg(long, value_name = "ALGORITHM", requires = "compact")]
+    pub(crate) compress: Option<Compression>,
+
+    /// Do not compress the copy of a compressed database
+    #[arg(long, requires = "compact", conflicts_with = "compress")]
+    pub(crate) expand: bool,
 
     #[command(flatten)]
     pub(crate) new_key: NewKeyArguments,
@@ -110,9 +119,9 @@ fn only(sources: [Option<KeySource>; 4]) -> Result<Option<KeySource>, Failure> {
     }
 }
 
-/// The encryption of a database that a subcommand may create.
+/// Encryption and compression of a database that a subcommand may create.
 #[derive(Args, Clone, Copy)]
-pub(crate) struct EncryptArguments {
+pub(crate) struct EncodingArguments {
     /// Encrypt the database if it is created, with the key of --key-file or another key option
     #[arg(long)]
     pub(crate) encrypt: bool,
@@ -120,6 +129,10 @@ pub(crate) struct EncryptArguments {
     /// The cipher of the new database [default: aes-256-gcm]
     #[arg(long, value_enum, value_name = "CIPHER", requires = "encrypt")]
     pub(crate) cipher: Option<CipherArgument>,
+
+    /// Compress the database if it is created: lz4, zstd, or zstd:LEVEL with a level from 1 to 19
+    #[arg(long, value_name = "ALGORITHM")]
+    pub(crate) compress: Option<Compression>,
 }
 
 /// A cipher on the command line.

@@ -34,6 +34,7 @@ struct tl_record {
 struct tl_options {
   bool create_if_missing;
   bool error_if_exists;
+  bool may_compress;
   tl_slice comparator_name;
   int (*compare)(const void* comparator, tl_slice a, tl_slice b);
   const void* comparator;

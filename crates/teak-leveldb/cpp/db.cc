@@ -40,6 +40,7 @@ tl_options OptionsFor(const Options& options) {
   const bool is_bytewise =
       std::string(options.comparator->Name()) == BytewiseComparator()->Name();
   return {options.create_if_missing, options.error_if_exists,
+          options.compression != kNoCompression,
           Bridged(options.comparator->Name()), is_bytewise ? nullptr : Compare,
           options.comparator};
 }

@@ -40,6 +40,8 @@ pub struct tl_options {
     pub create_if_missing: bool,
     /// It must not exist.
     pub error_if_exists: bool,
+    /// The application has not turned compression off.
+    pub may_compress: bool,
     /// The name of the comparator.
     pub comparator_name: tl_slice,
     /// Compares two keys. `None` for the order of bytes.
@@ -88,6 +90,7 @@ unsafe fn options(options: &tl_options) -> OpenOptions {
     OpenOptions {
         create_if_missing: options.create_if_missing,
         error_if_exists: options.error_if_exists,
+        may_compress: options.may_compress,
         comparator,
     }
 }

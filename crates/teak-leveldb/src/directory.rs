@@ -21,7 +21,9 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use teak::{Create, Database, EncryptionKey, KeyOrder, Options, Sharing, TableOptions};
+use teak::{
+    Compression, Create, Database, EncryptionKey, KeyOrder, Options, Sharing, TableOptions,
+};
 use teak_foreign::leveldb::LevelDb;
 
 /// The content of `CURRENT`.
@@ -35,6 +37,8 @@ const SHARED_WAIT_MAX: Duration = Duration::from_secs(10);
 const SHARED_PAUSE: Duration = Duration::from_millis(5);
 /// The name of a file with the key of encrypted databases.
 const KEY_FILE_VARIABLE: &str = "TEAK_LEVELDB_KEY_FILE";
+/// The compression of new databases.
+const COMPRESSION_VARIABLE: &str = "TEAK_LEVELDB_COMPRESSION";
 /// A directory of LevelDB is converted when it is opened: `1` removes its files at the end,
 /// `keep` does not.
 const IMPORT_VARIABLE: &str = "TEAK_LEVELDB_IMPORT";
@@ -47,6 +51,8 @@ pub(crate) const UNREMOVED_KEY: &[u8] = b"leveldb-files-to-remove";
 pub(crate) struct OpenOptions {
     pub(crate) create_if_missing: bool,
     pub(crate) error_if_exists: bool,
+    /// New databases are compressed if a variable says so.
+    pub(crate) may_compress: bool,
     pub(crate) comparator: KeyComparator,
 }
 
@@ -76,8 +82,10 @@ pub(crate) fn open(directory: &Path, options: OpenOptions) -> Result<Store> {
     let id = directory.canonicalize().map_err(Failure::file(directory))?;
     let order = options.comparator.order(&id);
     match found {
-        Content::LevelDb => convert(directory, &data, &name)?,
-        Content::Nothing | Content::Unnamed => create(directory, &name, order)?,
+        Content::LevelDb => convert(directory, &data, &name, options.may_compress)?,
+        Content::Nothing | Content::Unnamed => {
+            create(directory, &name, order, options.may_compress)?;
+        }
         Content::Teak => {}
     }
     let database = engine_options()?.create(Create::Never).open(&data)?;
@@ -112,8 +120,8 @@ fn lock_with_others(directory: &Path) -> Result<(LockFile, Content)> {
 }
 
 /// Makes an empty database, or completes one.
-fn create(directory: &Path, comparator: &[u8], order: KeyOrder) -> Result<()> {
-    let database = engine_options()?.open(directory.join(DATA))?;
+fn create(directory: &Path, comparator: &[u8], order: KeyOrder, may_compress: bool) -> Result<()> {
+    let database = options_of_new(may_compress)?.open(directory.join(DATA))?;
     create_tables(&database, comparator, order)?;
     database.sync()?;
     write_current(directory)
@@ -132,7 +140,7 @@ pub(crate) fn create_for_repair(directory: &Path, comparator: KeyComparator) -> 
     }
     let id = directory.canonicalize().map_err(Failure::file(directory))?;
     let name = comparator.name().to_vec();
-    create(directory, &name, comparator.order(&id))
+    create(directory, &name, comparator.order(&id), true)
 }
 
 /// Opens a database in memory, which `database` keeps between openings.
@@ -174,6 +182,22 @@ fn refuse_wrong_existence(name: &Path, is_there: bool, options: &OpenOptions) ->
 fn engine_options() -> Result<Options> {
     let options = Options::new().sharing(Sharing::Processes).file_mode(0o644);
     with_key(options)
+}
+
+/// The options of a database that is made. A variable says whether it is compressed: LevelDB's
+/// interface cannot tell whether an application wants the compression that is its default.
+fn options_of_new(may_compress: bool) -> Result<Options> {
+    let options = engine_options()?;
+    match std::env::var_os(COMPRESSION_VARIABLE).filter(|value| !value.is_empty() && may_compress) {
+        Some(value) => {
+            let compression: std::result::Result<Compression, _> = value.to_string_lossy().parse();
+            let compression = compression.map_err(|reason: String| {
+                Failure::invalid_argument(format!("{COMPRESSION_VARIABLE}: {reason}"))
+            })?;
+            Ok(options.compression(compression))
+        }
+        None => Ok(options),
+    }
 }
 
 /// Adds the key that a variable names. LevelDB's interface has no place for one.
@@ -303,7 +327,7 @@ pub(crate) fn open_tables(
 }
 
 /// Makes a Teak file of a directory of LevelDB.
-fn convert(directory: &Path, data: &Path, comparator: &[u8]) -> Result<()> {
+fn convert(directory: &Path, data: &Path, comparator: &[u8], may_compress: bool) -> Result<()> {
     let wish = std::env::var_os(IMPORT_VARIABLE);
     let keeps = wish.as_deref() == Some(OsStr::new("keep"));
     let not_supported = |text| Err(Failure::new(Kind::NotSupported, text));
@@ -331,7 +355,7 @@ fn convert(directory: &Path, data: &Path, comparator: &[u8]) -> Result<()> {
     }
     // An earlier conversion may have ended early.
     remove_data(directory)?;
-    let database = engine_options()?.open(data)?;
+    let database = options_of_new(may_compress)?.open(data)?;
     create_tables(&database, comparator, KeyOrder::Bytes)?;
     let tables = open_tables(&database, comparator, KeyOrder::Bytes)?;
     copy(&source, directory, &database, &tables)?;

@@ -1,5 +1,6 @@
 //! Databases compared with maps.
 
+mod compression;
 mod directories;
 mod encryption;
 
@@ -20,6 +21,7 @@ fn options(create_if_missing: bool) -> OpenOptions {
     OpenOptions {
         create_if_missing,
         error_if_exists: false,
+        may_compress: true,
         comparator: KeyComparator::Bytewise,
     }
 }

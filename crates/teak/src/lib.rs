@@ -98,6 +98,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `derive` | `#[derive(TeakKey)]` and `#[derive(TeakValue)]` for structs and enums: see [`codec`] |
+//! | `compression` | compression of pages and large values: `Compression` |
 //! | `encryption` | encryption at rest: `EncryptionKey`, `Cipher` |
 //! | `bytes`, `chrono`, `jiff`, `uuid` | the types of these crates as keys and values |
 //! | `serde-json`, `serde-postcard` | values in these formats: `Json<T>`, `Postcard<T>` |
@@ -113,8 +114,11 @@
 //! the map of the code.
 
 // Documentation on docs.rs says which feature an item needs.
-// Without encryption nothing uses files with a codec.
-#![cfg_attr(not(feature = "encryption"), allow(dead_code, unused_imports))]
+// Without encryption or compression nothing uses coded files.
+#![cfg_attr(
+    not(all(feature = "encryption", feature = "compression")),
+    allow(dead_code, unused_imports)
+)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// Runs the example of the README.
@@ -156,6 +160,8 @@ mod format_tests;
 #[cfg(test)]
 mod transaction_tests;
 
+#[cfg(feature = "compression")]
+pub use api::Compression;
 #[cfg(feature = "metrics")]
 pub use api::prometheus_text;
 pub use api::{

@@ -288,3 +288,12 @@ impl Geometry {
         (free >= threshold && kept < bytes).then_some(kept)
     }
 }
+
+/// The length of what follows a large value whose pages reserve bytes: if they are encrypted, a MAC
+/// for each chunk of 4 KiB, the number of the key, the birth, and a part of the nonce.
+pub(crate) const fn value_trailer_len(len_bytes: u64) -> u64 {
+    const CHUNK_LEN: u64 = 4096;
+    const MAC_LEN: u64 = 16;
+    const NONCE_LEN: u64 = 24;
+    len_bytes.div_ceil(CHUNK_LEN) * MAC_LEN + NONCE_LEN
+}

@@ -13,8 +13,8 @@ use teak::{
 };
 use tempfile::tempdir;
 
-type Records = Table<u64, Bytes>;
-type Model = BTreeMap<u64, Vec<u8>>;
+pub(crate) type Records = Table<u64, Bytes>;
+pub(crate) type Model = BTreeMap<u64, Vec<u8>>;
 
 /// Bytes that are in every value of these tests.
 const MARK: &[u8] = b"a text that nobody may read";
@@ -24,7 +24,7 @@ fn options(key: u8) -> Options {
 }
 
 /// A value of this length with the mark.
-fn value(number: u64, len: usize) -> Vec<u8> {
+pub(crate) fn value(number: u64, len: usize) -> Vec<u8> {
     let mut value = MARK.repeat(len / MARK.len() + 1);
     value.truncate(len);
     value.extend(number.to_le_bytes());
@@ -32,7 +32,7 @@ fn value(number: u64, len: usize) -> Vec<u8> {
 }
 
 /// Changes records of a table and of its model at random: small and large values, removals.
-fn change(
+pub(crate) fn change(
     random: &mut fastrand::Rng,
     table: &Records,
     txn: &mut teak::WriteTxn,
@@ -57,7 +57,7 @@ fn change(
     }
 }
 
-fn create(database: &Database) -> Records {
+pub(crate) fn create(database: &Database) -> Records {
     let mut txn = database.begin_write().unwrap();
     let table = txn.create_table("records").unwrap();
     txn.commit().unwrap();
@@ -65,7 +65,7 @@ fn create(database: &Database) -> Records {
 }
 
 /// Compares a table with its model, and names the first record that differs.
-fn assert_content(table: &Records, txn: &impl Transaction, model: &Model) {
+pub(crate) fn assert_content(table: &Records, txn: &impl Transaction, model: &Model) {
     let found = content(table, txn);
     let keys = found.keys().chain(model.keys());
     let differs = |key: &&u64| found.get(key) != model.get(key);
@@ -81,7 +81,7 @@ fn assert_content(table: &Records, txn: &impl Transaction, model: &Model) {
     }
 }
 
-fn assert_sound(database: &Database) {
+pub(crate) fn assert_sound(database: &Database) {
     let report = database.check(&mut |_| ControlFlow::Continue(())).unwrap();
     assert!(report.is_clean(), "{report:?}");
 }
@@ -126,7 +126,7 @@ fn an_encrypted_database_matches_a_map_through_reopening() {
             let mut model = Model::new();
             for _ in 0..4 {
                 let options = options(1).cipher(cipher).durability(durability);
-                let database = options.decrypted_cache_bytes(200_000).open(&path).unwrap();
+                let database = options.decoded_cache_bytes(200_000).open(&path).unwrap();
                 let table: Records = create(&database);
                 for _ in 0..40 {
                     let mut txn = database.begin_write().unwrap();
@@ -152,7 +152,7 @@ fn threads_read_the_same_records_while_memory_is_given_back() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("x.teak");
     let options = options(1)
-        .decrypted_cache_bytes(100_000)
+        .decoded_cache_bytes(100_000)
         .durability(Durability::Lazy);
     let database = options.open(&path).unwrap();
     let table: Records = create(&database);
@@ -196,7 +196,7 @@ fn a_transaction_larger_than_its_memory_is_written_early_and_read_back() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("x.teak");
     let options = options(1)
-        .decrypted_cache_bytes(50_000)
+        .decoded_cache_bytes(50_000)
         .write_memory_bytes(100_000);
     let database = options.open(&path).unwrap();
     let table: Records = create(&database);

@@ -8,6 +8,7 @@ mod backups;
 mod cancelled;
 mod codecs;
 mod compacting;
+mod compression;
 mod counting;
 mod debug_texts;
 mod deleting;

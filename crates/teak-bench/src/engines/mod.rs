@@ -11,7 +11,7 @@ mod lmdb;
 #[cfg(feature = "lmdb1")]
 mod lmdb1;
 #[cfg(any(feature = "rocksdb", feature = "leveldb"))]
-mod log_structured;
+pub(crate) mod log_structured;
 #[cfg(any(feature = "lmdb", feature = "mdbx"))]
 mod mapped;
 #[cfg(feature = "mdbx")]
@@ -37,7 +37,7 @@ pub(crate) use kinds::{
 };
 pub(crate) use reading::{Held, ReadStart, ReadStep, Reader, SlotOwner};
 
-use ::teak::{Cipher, EncryptionKey, Options, Verification};
+use ::teak::{Cipher, Compression, EncryptionKey, Options, Verification};
 use anyhow::Result;
 use clap::{ValueEnum, builder::PossibleValue};
 #[cfg(any(feature = "lmdb", feature = "mdbx"))]
@@ -45,8 +45,8 @@ use engine::PageWriteMode;
 use serde::{Serialize, Serializer};
 use std::{fmt, path::Path};
 
-/// The memory for decrypted pages.
-const DECRYPTED_BYTES_MAX: u64 = 8 << 30;
+/// The memory for decoded pages.
+const DECODED_BYTES_MAX: u64 = 8 << 30;
 
 /// The engines of all subcommands except `compare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,10 @@ pub(crate) enum EngineKind {
     TeakEncrypted,
     /// Teak, encrypted with XChaCha20-Poly1305.
     TeakXChaCha,
+    /// Teak, compressed with LZ4.
+    TeakLz4,
+    /// Teak, compressed with zstd at level 3.
+    TeakZstd,
     #[cfg(feature = "lmdb")]
     Lmdb,
     #[cfg(feature = "lmdb")]
@@ -88,6 +92,8 @@ impl EngineKind {
         Self::TeakDirect,
         Self::TeakEncrypted,
         Self::TeakXChaCha,
+        Self::TeakLz4,
+        Self::TeakZstd,
     ];
 
     /// The engines that `quick` runs by default.
@@ -119,6 +125,8 @@ impl EngineKind {
             Self::TeakDirect => "teak-direct",
             Self::TeakEncrypted => "teak-encrypted",
             Self::TeakXChaCha => "teak-xchacha",
+            Self::TeakLz4 => "teak-lz4",
+            Self::TeakZstd => "teak-zstd",
             #[cfg(feature = "lmdb")]
             Self::Lmdb => "lmdb",
             #[cfg(feature = "lmdb")]
@@ -149,11 +157,13 @@ impl EngineKind {
                 | Self::TeakDirect
                 | Self::TeakEncrypted
                 | Self::TeakXChaCha
+                | Self::TeakLz4
+                | Self::TeakZstd
         )
     }
 
     /// The options of this form of Teak.
-    fn teak_options(self) -> Options {
+    pub(crate) fn teak_options(self) -> Options {
         let verification = match self {
             Self::TeakUnverified => Verification::Off,
             Self::TeakAlways => Verification::Always,
@@ -161,16 +171,20 @@ impl EngineKind {
         };
         let options = Options::new()
             .verification(verification)
-            .memtable(self != Self::TeakDirect);
-        let cipher = match self {
-            Self::TeakEncrypted => Cipher::Aes256Gcm,
-            Self::TeakXChaCha => Cipher::XChaCha20Poly1305,
-            _ => return options,
-        };
-        // So that decrypted pages take as much memory as those of others take in the cache of the
-        // system.
+            .memtable(self != Self::TeakDirect)
+            // So that decoded pages take as much memory as those of others take in the cache of the
+            // system.
+            .decoded_cache_bytes(DECODED_BYTES_MAX);
         let key = EncryptionKey::from_bytes([7; 32]);
-        (options.encryption_key(key).cipher(cipher)).decrypted_cache_bytes(DECRYPTED_BYTES_MAX)
+        match self {
+            Self::TeakEncrypted => options.encryption_key(key).cipher(Cipher::Aes256Gcm),
+            Self::TeakXChaCha => options
+                .encryption_key(key)
+                .cipher(Cipher::XChaCha20Poly1305),
+            Self::TeakLz4 => options.compression(Compression::Lz4),
+            Self::TeakZstd => options.compression(Compression::Zstd(3)),
+            _ => options,
+        }
     }
 
     /// How LMDB and libmdbx write changed pages to the file.
@@ -193,7 +207,9 @@ impl EngineKind {
             | Self::TeakAlways
             | Self::TeakDirect
             | Self::TeakEncrypted
-            | Self::TeakXChaCha => {
+            | Self::TeakXChaCha
+            | Self::TeakLz4
+            | Self::TeakZstd => {
                 Box::new(teak::Teak::open(directory, opening, self.teak_options())?)
             }
             #[cfg(feature = "lmdb")]
@@ -227,7 +243,9 @@ impl EngineKind {
             | Self::TeakAlways
             | Self::TeakDirect
             | Self::TeakEncrypted
-            | Self::TeakXChaCha => {
+            | Self::TeakXChaCha
+            | Self::TeakLz4
+            | Self::TeakZstd => {
                 let options = self.teak_options();
                 Box::new(teak::TeakKinds::open(directory, kind, options)?)
             }

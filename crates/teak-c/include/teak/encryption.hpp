@@ -78,11 +78,6 @@ public:
     raw_.cipher = static_cast<std::uint32_t>(cipher);
     return *this;
   }
-  /// The bytes of decrypted pages that this process keeps in memory.
-  encryption &decrypted_cache_bytes(std::uint64_t bytes) noexcept {
-    raw_.decrypted_cache_bytes = bytes;
-    return *this;
-  }
 
 private:
   friend teak_encryption detail::raw(const encryption &encryption) noexcept;

@@ -64,6 +64,13 @@ enum class slow_reader_choice : int {
   give_up = TEAK_SLOW_READER_GIVE_UP
 };
 
+/// The compression of a database: see teak_compression.
+enum class compression : std::uint32_t {
+  none = TEAK_COMPRESSION_NONE,
+  lz4 = TEAK_COMPRESSION_LZ4,
+  zstd = TEAK_COMPRESSION_ZSTD
+};
+
 /// A reader of an old state that keeps space which a write transaction needs: see teak_slow_reader.
 using slow_reader = teak_slow_reader;
 /// The limits of a file's length, and how the file grows and shrinks: see teak_geometry.
@@ -179,6 +186,19 @@ public:
   options &leave_lock_file(bool leaves = true) noexcept { return set(raw_.leave_lock_file, leaves ? 1U : 0U); }
   /// The permissions of files that are created, less the mask of the process.
   options &file_mode(std::uint32_t mode) noexcept { return set(raw_.file_mode, mode); }
+  /// The compression of a new database, with a level from 1 to 19 for zstd. An existing database is
+  /// what it is.
+  options &compression(teak::compression compression, unsigned level = 0) noexcept {
+    raw_.compression = static_cast<std::uint32_t>(compression);
+    raw_.compression_level = level;
+    return *this;
+  }
+  /// The bytes of decoded pages of an encrypted or compressed database that this process keeps in
+  /// memory.
+  options &decoded_cache_bytes(std::uint64_t bytes) noexcept {
+    raw_.decoded_cache_bytes = bytes;
+    return *this;
+  }
   /// The key of an encrypted database, with which a new database is encrypted.
   options &encryption(teak::encryption encryption) {
     encryption_ = std::move(encryption);

@@ -16,8 +16,8 @@ use std::{
     time::Duration,
 };
 use teak::{
-    Comparison, Create, Durability, Geometry, KeyOrder, Options, ReadAhead, Sharing, TableOptions,
-    ValueSize, Verification,
+    Comparison, Compression, Create, Durability, Geometry, KeyOrder, Options, ReadAhead, Sharing,
+    TableOptions, ValueSize, Verification,
 };
 
 /// The comparisons that a database was opened with.
@@ -124,6 +124,10 @@ impl teak_options {
                 &[ReadAhead::Off, ReadAhead::Auto, ReadAhead::On],
             )?)
             .size_limit_bytes((self.size_limit_bytes != 0).then_some(self.size_limit_bytes));
+        options = options.compression(self.compression()?);
+        if self.decoded_cache_bytes != 0 {
+            options = options.decoded_cache_bytes(self.decoded_cache_bytes);
+        }
         // SAFETY: the caller's promise.
         options = unsafe { with_encryption(self.with_storage(options)?, self.encryption) }?;
         // SAFETY: the caller's promise.
@@ -133,6 +137,17 @@ impl teak_options {
         }
         // SAFETY: the caller's promise.
         Ok((unsafe { self.with_functions(options) }, comparisons))
+    }
+
+    fn compression(&self) -> Result<Option<Compression>, Failure> {
+        match (self.compression, self.compression_level) {
+            (0, 0) => Ok(None),
+            (1, 0) => Ok(Some(Compression::Lz4)),
+            (2, 0) => Ok(Some(Compression::Zstd(3))),
+            (2, level @ 1..=19) => Ok(Some(Compression::Zstd(level as u8))),
+            (0..=2, level) => Err(unknown("compression_level", level)),
+            (other, _) => Err(unknown("compression", other)),
+        }
     }
 
     /// Adds durability, sizes of the file, memory and the lock file.

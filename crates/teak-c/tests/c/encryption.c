@@ -92,8 +92,7 @@ static void sources(const char *directory) {
   refused(teak_key_create(key_file, &error), TEAK_FILE_EXISTS);
   struct stat found;
   assert(stat(key_file, &found) == 0 && (found.st_mode & 0777) == 0600);
-  teak_encryption file = {.size = sizeof file, .key_file = key_file, .cipher = TEAK_CIPHER_XCHACHA20_POLY1305,
-                          .decrypted_cache_bytes = 1 << 20};
+  teak_encryption file = {.size = sizeof file, .key_file = key_file, .cipher = TEAK_CIPHER_XCHACHA20_POLY1305};
   path = path_of(directory, "file.teak");
   create_encrypted(path, &file, TEAK_CIPHER_XCHACHA20_POLY1305);
 

@@ -48,7 +48,7 @@ static void sources(const std::string &directory) {
   key_bytes key = {};
   for (std::size_t i = 0; i < key.size(); i++)
     key[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
-  assert(reads(open(path, teak::encryption::key(key).decrypted_cache_bytes(1 << 20)), teak::cipher::xchacha20_poly1305));
+  assert(reads(open(path, teak::encryption::key(key)), teak::cipher::xchacha20_poly1305));
   int calls = 0;
   auto give = [&](teak::bytes_view id, unsigned char *place) noexcept {
     calls++;

@@ -67,7 +67,7 @@ fn make(
         &staging.path(),
         page_size_bytes,
         file_mode,
-        arguments.encrypt,
+        arguments.encoding,
     )?;
     let copied = copy::run(source, &plan, &database, &progress)?;
     let copy_seconds = started.elapsed().as_secs_f64();

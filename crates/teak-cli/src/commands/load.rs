@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &LoadArguments, style: ReportStyle) -> Result<(), F
     let first_header = input.first_header()?;
     let (path, page_size) = (&arguments.database.path, arguments.page_size);
     let file_mode = outputs::mode_of(outputs::input(&arguments.input).as_ref(), path);
-    engine::open_or_create(path, page_size, file_mode, arguments.encrypt, |database| {
+    engine::open_or_create(path, page_size, file_mode, arguments.encoding, |database| {
         warn_of_page_size(database, page_size);
         load(database, arguments, &mut input, first_header, style)
     })

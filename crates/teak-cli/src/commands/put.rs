@@ -5,7 +5,7 @@ use crate::common_arguments::{
 };
 use crate::engine;
 use crate::failure::Failure;
-use crate::key_arguments::EncryptArguments;
+use crate::key_arguments::EncodingArguments;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::Header;
@@ -65,7 +65,7 @@ pub(crate) struct PutArguments {
     key_format: KeyFormatArgument,
 
     #[command(flatten)]
-    encrypt: EncryptArguments,
+    encoding: EncodingArguments,
 }
 
 #[derive(Serialize)]
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &PutArguments, style: ReportStyle) -> Result<(), Fa
     let source = arguments.value_file.as_deref().and_then(outputs::input);
     let file_mode = outputs::mode_of(source.as_ref(), path);
     let (replaced, transaction) =
-        engine::open_or_create(path, None, file_mode, arguments.encrypt, put)?;
+        engine::open_or_create(path, None, file_mode, arguments.encoding, put)?;
     match style {
         ReportStyle::Text => Ok(()),
         ReportStyle::Json => output::print_json(&PutOutput {

@@ -15,8 +15,11 @@ use indicatif::BinaryBytes;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 use teak::Transaction as _;
-use teak::{Cipher, Database, Geometry, Marks, PageUse, ReadTxn, SnapshotInfo, TableInfo};
+use teak::{
+    Cipher, Compression, Database, Geometry, Marks, PageUse, ReadTxn, SnapshotInfo, TableInfo,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,6 +47,8 @@ struct StatOutput {
     file_bytes: u64,
     page_size: u64,
     encryption: Option<&'static str>,
+    compression: Option<String>,
+    disk_bytes: Option<u64>,
     page_count: u64,
     used_pages: u64,
     free_pages: u64,
@@ -97,6 +102,9 @@ struct DatabaseFacts {
     snapshots: Vec<SnapshotInfo>,
     marks: Marks,
     cipher: Option<Cipher>,
+    compression: Option<Compression>,
+    /// The blocks of the file, where the system tells them.
+    disk_bytes: Option<u64>,
     data_bytes: Option<u64>,
 }
 
@@ -129,8 +137,21 @@ fn facts(database: &Database, arguments: &StatArguments) -> Result<DatabaseFacts
         snapshots: database.snapshots()?,
         marks: txn.marks(),
         cipher: database.info().cipher,
+        compression: database.info().compression,
+        disk_bytes: disk_bytes(database.path()),
         data_bytes,
     })
+}
+
+#[cfg(unix)]
+fn disk_bytes(path: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    Some(path.metadata().ok()?.blocks() * 512)
+}
+
+#[cfg(not(unix))]
+fn disk_bytes(_path: &Path) -> Option<u64> {
+    None
 }
 
 fn data_bytes(txn: &ReadTxn, infos: &[TableInfo]) -> Result<u64, Failure> {
@@ -173,6 +194,8 @@ fn report(facts: &DatabaseFacts) -> StatOutput {
         file_bytes: stat.file_bytes,
         page_size: facts.stat.page_size_bytes,
         encryption: facts.cipher.map(cipher_name),
+        compression: facts.compression.map(|is| is.to_string()),
+        disk_bytes: facts.disk_bytes,
         page_count: stat.page_count,
         used_pages: stat.used_pages,
         free_pages: stat.free_pages,
@@ -215,6 +238,16 @@ fn write_report(name: &str, facts: &DatabaseFacts, output: &mut impl Write) -> i
     )?;
     if let Some(cipher) = facts.cipher {
         writeln!(output, "  encrypted with {}", cipher_name(cipher))?;
+    }
+    if let Some(compression) = facts.compression {
+        write!(output, "  compressed with {compression}")?;
+        if let Some(disk_bytes) = facts.disk_bytes {
+            let used_bytes = stat.used_pages * facts.stat.page_size_bytes;
+            let percent = 100 * disk_bytes / used_bytes.max(1);
+            let shown = BinaryBytes(disk_bytes);
+            write!(output, ": {shown} on disk, {percent} % of the pages in use")?;
+        }
+        writeln!(output)?;
     }
     writeln!(output, "  {}", counted(stat.readers, "reader"))?;
     if !facts.snapshots.is_empty() {

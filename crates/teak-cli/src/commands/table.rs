@@ -3,7 +3,7 @@
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
 use crate::engine;
 use crate::failure::Failure;
-use crate::key_arguments::EncryptArguments;
+use crate::key_arguments::EncodingArguments;
 use crate::output::{self, ReportStyle};
 use crate::outputs;
 use crate::text::{Header, Order, TableKind, ValueKind};
@@ -76,7 +76,7 @@ struct CreateArguments {
     fixed_values: bool,
 
     #[command(flatten)]
-    encrypt: EncryptArguments,
+    encoding: EncodingArguments,
 }
 
 #[derive(Args)]
@@ -154,7 +154,7 @@ fn create(arguments: &CreateArguments) -> Result<TransactionId, Failure> {
     let create = |database: &Database| engine::change(database, arguments.table.wait, create);
     let path = &arguments.table.database.path;
     let ((), transaction) =
-        engine::open_or_create(path, None, outputs::NEW_MODE, arguments.encrypt, create)?;
+        engine::open_or_create(path, None, outputs::NEW_MODE, arguments.encoding, create)?;
     Ok(transaction)
 }
 

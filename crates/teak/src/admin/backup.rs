@@ -11,7 +11,7 @@ use crate::{
     Error, PageNumber, Result, TransactionId,
     alloc::FIRST_PAGE,
     btree::reading::reading,
-    io::{Content, Mapping, refuse_file_len},
+    io::{Content, Mapping, file_reads, refuse_file_len},
     record::{LAST_NUMBER, Record, SLOT_COUNT},
 };
 use crate::{
@@ -31,8 +31,17 @@ pub(crate) const READING_BACKUP: &str = "reading the backup";
 /// Pages that are written at once.
 const PAGES_AT_ONCE: u64 = 256;
 
-/// Shorter runs of zeros are written.
+/// Shorter runs of unused pages are written.
 const HOLE_LEN_MIN: u64 = 64 << 10;
+
+/// The number of zeros, from a multiple of it on, that are left out in a copy: the blocks that
+/// compression saves, and otherwise what is worth a hole.
+pub(crate) fn hole_len(compression: u8) -> usize {
+    match compression {
+        0 => HOLE_LEN_MIN as usize,
+        _ => 4096,
+    }
+}
 
 /// The target of a copy, which is written sequentially.
 pub(crate) trait BackupTarget {
@@ -65,19 +74,32 @@ impl BackupTarget for Stream<'_> {
 }
 
 /// A file that is initially empty, and gets no blocks for skipped bytes.
-pub(crate) struct NewFile<'f>(pub(crate) &'f mut File);
+pub(crate) struct NewFile<'f> {
+    pub(crate) file: &'f mut File,
+    /// So many zeros make no blocks either.
+    pub(crate) hole_len: usize,
+}
 
 impl BackupTarget for NewFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        refuse_file_len(self.0.stream_position()? + bytes.len() as u64)?;
-        self.0.write_all(bytes)
+        let begin = self.file.stream_position()?;
+        refuse_file_len(begin + bytes.len() as u64)?;
+        for part in file_reads::parts_with_data(bytes, self.hole_len) {
+            self.file.seek(SeekFrom::Start(begin + part.start as u64))?;
+            self.file.write_all(&bytes[part])?;
+        }
+        let end = begin + bytes.len() as u64;
+        if self.file.seek(SeekFrom::Start(end))? > self.file.metadata()?.len() {
+            self.file.set_len(end)?;
+        }
+        Ok(())
     }
 
     fn skip(&mut self, len: u64) -> io::Result<()> {
         let len = i64::try_from(len).map_err(io::Error::other)?;
-        let end = self.0.seek(SeekFrom::Current(len))?;
+        let end = self.file.seek(SeekFrom::Current(len))?;
         refuse_file_len(end)?;
-        self.0.set_len(end)
+        self.file.set_len(end)
     }
 }
 

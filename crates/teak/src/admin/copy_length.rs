@@ -2,6 +2,7 @@
 
 use crate::{
     Result,
+    admin::backup::hole_len,
     instance::policies::EncryptionSettings,
     io::opened,
     open::{
@@ -23,6 +24,8 @@ pub(crate) struct CopyLength {
     /// According to any of its records: after a truncation at a clean close, older ones refer to a
     /// longer file.
     pub(crate) len_bytes_max: u64,
+    /// The number of zeros that may be left out.
+    pub(crate) hole_len: usize,
 }
 
 impl CopyLength {
@@ -43,6 +46,7 @@ impl CopyLength {
         Ok(Self {
             len_bytes: len_of(newest),
             len_bytes_max: records.iter().map(len_of).max().unwrap_or(0),
+            hole_len: hole_len(newest.compression),
         })
     }
 }

@@ -25,8 +25,8 @@ use crate::{
     types::TypeNames,
 };
 use crate::{
-    instance::policies::EncryptionSettings,
-    open::encryption,
+    instance::policies::CodecSettings,
+    open::codecs,
     read::catalog::{self, CatalogEntry},
     record::{durability::Durability, record_ref::slot_page},
     write::marks::Marks,
@@ -117,7 +117,7 @@ impl DamagedFile {
     pub(crate) fn open(
         path: &Path,
         comparisons: Comparisons,
-        encryption: Option<&EncryptionSettings>,
+        settings: &CodecSettings,
     ) -> Result<Self> {
         let opened = FileStorage::open(
             path,
@@ -127,7 +127,7 @@ impl DamagedFile {
             FILE_MODE,
         );
         let damaged_file = opened.and_then(|(storage, _)| {
-            let storage = encryption::decrypted(Arc::new(storage), path, encryption)?;
+            let storage = codecs::decoded(Arc::new(storage), path, settings)?;
             Self::of_storage(&storage, path, comparisons)
         });
         damaged_file.map_err(|error| error.at(path))

@@ -12,7 +12,7 @@ use crate::{
         delta,
     },
     btree::TreeRoot,
-    instance::policies::EncryptionSettings,
+    instance::policies::CodecSettings,
     io::{directory_of, flush_directory, rename_new},
     write::named::NamedReaders,
 };
@@ -212,15 +212,18 @@ impl ReadTxn {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        let own = self.engine().file.encryption();
-        let mapping = &self.snapshot()?.mapping;
-        let own = own.map(|own| own.for_copy_of(mapping));
-        self.copy_dense_named(own, target.as_ref(), progress)
+        let own = CodecSettings {
+            encryption: self.engine().file.encryption(),
+            ..CodecSettings::default()
+        };
+        let options = Options::new().with_codecs_of(own.for_copy_of(&self.snapshot()?.mapping));
+        self.copy_dense_with(&options, target, progress)
     }
 
     /// Writes a dense copy, like [`ReadTxn::copy_dense`], that is encrypted with the key of
-    /// `options`, or not encrypted if they have none. Of the options, only the key and the cipher
-    /// matter. So a database gets another cipher, is encrypted, or is decrypted.
+    /// `options`, or not encrypted if they have none, and compressed or not as they say. Of the
+    /// options, only key, cipher, compression and page size matter. So a database is encrypted,
+    /// decrypted, compressed or expanded, or gets another cipher, compression or page size.
     ///
     /// # Errors
     ///
@@ -235,19 +238,9 @@ impl ReadTxn {
         target: impl AsRef<Path>,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        let encryption = options.encryption().cloned();
-        self.copy_dense_named(encryption, target.as_ref(), progress)
-    }
-
-    /// Writes a dense copy, and gives it its name.
-    fn copy_dense_named(
-        &self,
-        encryption: Option<EncryptionSettings>,
-        target: &Path,
-        progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
-    ) -> Result<DenseProgress> {
+        let target = target.as_ref();
         let unfinished = UnfinishedFile::new(target)?;
-        let copied = self.copy_dense_to(encryption, &unfinished.path(), progress);
+        let copied = self.copy_dense_to(options, &unfinished.path(), progress);
         let copied = copied.map_err(|error| unfinished.renamed(error, target))?;
         let sources = self.engine().file_metadata()?;
         restrict(&unfinished.path(), &sources).map_err(|error| error.at(target))?;
@@ -257,11 +250,11 @@ impl ReadTxn {
 
     fn copy_dense_to(
         &self,
-        encryption: Option<EncryptionSettings>,
+        options: &Options,
         path: &Path,
         progress: &mut dyn FnMut(DenseProgress) -> ControlFlow<()>,
     ) -> Result<DenseProgress> {
-        let copy = self.create_alike(encryption, path)?;
+        let copy = self.create_alike(options, path)?;
         let mut txn = copy.begin_write()?;
         txn.set_durability(Durability::Lazy);
         let mut copied = DenseProgress::default();
@@ -316,12 +309,12 @@ impl ReadTxn {
     }
 
     /// Creates a new database with the options of the one that is read.
-    fn create_alike(
-        &self,
-        encryption: Option<EncryptionSettings>,
-        path: &Path,
-    ) -> Result<Database> {
+    fn create_alike(&self, options: &Options, path: &Path) -> Result<Database> {
         let state = self.snapshot()?;
+        let codecs = options.codecs();
+        // Pages of the size of the source, unless another one suits the compression.
+        let has_same = codecs.compression == state.mapping.compression();
+        let page_size = has_same.then(|| self.engine().page_size());
         let (durability, limits) = state.defaults();
         Options::new()
             .create(Create::New)
@@ -329,13 +322,13 @@ impl ReadTxn {
             // Nothing expires while it is copied.
             .clock(|| SystemTime::UNIX_EPOCH)
             .require_name(true)
-            .page_size(self.engine().page_size())
+            .with_page_size(options.page_size_set().or(page_size))
             .geometry(state.geometry())
             .durability(durability)
             .flush_after_bytes(limits.bytes)
             .flush_after(limits.age)
             .with_comparisons_of(state.comparisons())
-            .with_encryption_of(encryption)
+            .with_codecs_of(codecs.clone())
             .open(path)
     }
 
@@ -403,7 +396,9 @@ impl Database {
         let made = in_new_file(target.as_ref(), &sources, |file| {
             let (state, named) = self.begin_read_all()?;
             let Some(since) = since else {
-                return state.copy_with(&named, &mut NewFile(file), progress);
+                let hole_len = backup::hole_len(state.snapshot()?.record().compression);
+                let out = &mut NewFile { file, hole_len };
+                return state.copy_with(&named, out, progress);
             };
             let mut buffered = BufWriter::new(file);
             let done = state.write_since(since, &named, &mut buffered, progress)?;

@@ -1,5 +1,7 @@
 //! An open database.
 
+#[cfg(feature = "compression")]
+use super::options::Compression;
 use super::{Metrics, ReadTxn, Recovery, WarmUp, Warmed, begin_queue::BeginQueue};
 #[cfg(doc)]
 use crate::Error;
@@ -98,6 +100,9 @@ pub struct DatabaseInfo {
     /// The cipher of an encrypted database. `None` if the database is not encrypted.
     #[cfg(feature = "encryption")]
     pub cipher: Option<Cipher>,
+    /// How the database is compressed. `None` if it is not.
+    #[cfg(feature = "compression")]
+    pub compression: Option<Compression>,
 }
 
 impl Database {
@@ -210,6 +215,8 @@ impl Database {
             is_flush_due: writable.is_ok_and(|engine| engine.is_flush_due().unwrap_or(true)),
             #[cfg(feature = "encryption")]
             cipher: engine.file.cipher(),
+            #[cfg(feature = "compression")]
+            compression: engine.file.compression(),
         }
     }
 

@@ -119,6 +119,8 @@ pub use key_step::KeyStep;
 pub use kind::{Kind, Multi, Single};
 pub use multi::Values;
 pub use opening::ReadAt;
+#[cfg(feature = "compression")]
+pub use options::Compression;
 pub use options::{Create, Options, ReadAhead, Sharing};
 pub use point::Action;
 pub use range::Range;

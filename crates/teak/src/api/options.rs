@@ -1,5 +1,6 @@
 //! Options for opening and creating databases.
 
+mod compression;
 mod encryption;
 mod files;
 mod salvage;
@@ -19,6 +20,8 @@ use crate::{
 };
 use std::time::{Duration, SystemTime};
 
+#[cfg(feature = "compression")]
+pub use crate::io::Compression;
 pub use crate::{
     instance::policies::Sharing,
     io::{Create, ReadAhead},
@@ -66,9 +69,9 @@ impl Options {
     }
 
     /// Sets the page size of a new database: a power of two from 4,096 to 65,536 bytes. An existing
-    /// database keeps its page size.
+    /// database keeps its page size. The default is 4,096, and 32,768 for a compressed database.
     pub fn page_size(mut self, bytes: usize) -> Self {
-        self.settings.page_size = bytes;
+        self.settings.page_size = Some(bytes);
         self
     }
 
@@ -417,14 +420,17 @@ impl Options {
     }
 
     pub(super) fn settings(&self) -> Result<Settings> {
-        if !self.settings.page_size.is_power_of_two()
-            || !(4096..=65536).contains(&self.settings.page_size)
-        {
+        let page_size = self.settings.page_size();
+        if !page_size.is_power_of_two() || !(4096..=65536).contains(&page_size) {
             let text = format!(
-                "a page size of {} is not possible; choose 4096, 8192, 16384, 32768 or 65536",
-                self.settings.page_size
+                "a page size of {page_size} is not possible; choose 4096, 8192, 16384, 32768 or 65536"
             );
             return Err(Error::InvalidArgument(text));
+        }
+        if self.settings.codecs.compression.is_some() && page_size < 8192 {
+            let text = "a compressed database needs pages of at least 8192 bytes, because space is \
+                        saved in blocks of 4096";
+            return Err(Error::InvalidArgument(text.into()));
         }
         if self.settings.file_mode & !0o777 != 0 {
             let text = format!(

@@ -7,27 +7,22 @@ use super::{
 use crate::{
     Error, Result,
     admin::{
-        backup::READING_BACKUP,
+        backup::{READING_BACKUP, hole_len},
         copy_length::{CopyLength, HEAD_LEN},
         delta::Delta,
     },
     instance::policies::EncryptionSettings,
-    io::{FileAt, refuse_file_len},
+    io::{FileAt, file_reads, punch, refuse_file_len},
 };
 use std::{
     fs::{File, Metadata},
-    io::Read,
+    io::{self, Read},
     ops::ControlFlow,
     path::Path,
 };
 
 /// Bytes of the copy that are read at a time.
 const CHUNK_LEN: usize = 1 << 20;
-
-/// Runs of zeros of at least this length are not written.
-const HOLE_LEN: usize = 64 << 10;
-
-static ZEROS: [u8; HOLE_LEN] = [0; HOLE_LEN];
 
 /// Progress of [`restore`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -190,7 +185,7 @@ fn copy(
         if chunk.len() as u64 > room {
             return Err(too_long());
         }
-        write(&chunk, len_bytes, file)?;
+        write(&chunk, extent.hole_len, len_bytes, file)?;
         len_bytes += chunk.len() as u64;
         report(chunk.len())?;
         // One more byte shows whether the copy is longer.
@@ -222,15 +217,34 @@ fn read(source: &mut dyn Read, len: u64, chunk: &mut Vec<u8>) -> Result<()> {
 }
 
 /// Writes the parts that are not zeros.
-fn write(chunk: &[u8], offset: u64, file: &File) -> Result<()> {
-    let mut at = offset;
-    for part in chunk.chunks(HOLE_LEN) {
-        if part != &ZEROS[..part.len()] {
-            refuse_file_len(at + part.len() as u64)
-                .and_then(|()| file.write_all_at(part, at))
-                .map_err(Error::io("writing the database"))?;
+fn write(chunk: &[u8], hole_len: usize, offset: u64, file: &File) -> Result<()> {
+    for part in file_reads::parts_with_data(chunk, hole_len) {
+        refuse_file_len(offset + part.end as u64)
+            .and_then(|()| file.write_all_at(&chunk[part.clone()], offset + part.start as u64))
+            .map_err(Error::io("writing the database"))?;
+    }
+    Ok(())
+}
+
+/// Writes pages over others. Of a compressed database, zeros become holes.
+fn overwrite(pages: &[u8], is_compressed: bool, offset: u64, file: &File) -> io::Result<()> {
+    refuse_file_len(offset + pages.len() as u64)?;
+    file.write_all_at(pages, offset)?;
+    if !is_compressed {
+        return Ok(());
+    }
+    let mut zeros_start = 0;
+    let end = pages.len()..pages.len();
+    for part in file_reads::parts_with_data(pages, hole_len(1))
+        .into_iter()
+        .chain([end])
+    {
+        let zeros = offset + zeros_start as u64..offset + part.start as u64;
+        // Without holes the file is as right, and longer on the disk.
+        if !zeros.is_empty() && !matches!(punch(file, zeros), Ok(true)) {
+            break;
         }
-        at += part.len() as u64;
+        zeros_start = part.end;
     }
     Ok(())
 }
@@ -245,7 +259,7 @@ fn apply(
 ) -> Result<()> {
     let delta = Delta::open(increment)?;
     let head = delta.head;
-    {
+    let is_compressed = {
         let copy = reading.clone().open(path)?;
         let state = copy.begin_read()?;
         let snapshot = state.snapshot()?;
@@ -262,13 +276,12 @@ fn apply(
             );
             return Err(Error::InvalidArgument(text));
         }
-    }
+        record.compression != 0
+    };
     let page_size = u64::from(head.page_size);
     delta.apply(|first, pages| {
         let at = u64::from(first.0) * page_size;
-        let written =
-            refuse_file_len(at + pages.len() as u64).and_then(|()| file.write_all_at(pages, at));
-        written.map_err(Error::io("writing the database"))?;
+        overwrite(pages, is_compressed, at, file).map_err(Error::io("writing the database"))?;
         report(pages.len())
     })?;
     let len = head.page_count * page_size;

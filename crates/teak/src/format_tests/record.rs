@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     commit::journal::entry::{JournalEntry, RECORD},
-    record::{ENCRYPTED, FlushLimits, JOURNAL, JournalPages, seal},
+    record::{COMPRESSED, ENCRYPTED, FlushLimits, JOURNAL, JournalPages, seal},
 };
 use std::time::Duration;
 
@@ -51,6 +51,7 @@ fn record() -> Record {
         requested_durable: true,
         clean_close: false,
         default_durability: 0xdd,
+        compression: 0,
         page_count: 0x7123_4567,
         geometry: Geometry {
             lower_limit_bytes: u64_of(5).0,
@@ -105,6 +106,7 @@ fn commit_record() {
             ("page size", vec![0, 0x20, 0, 0]),
             ("reserved per page", vec![0x18, 0x05]),
             ("default durability", vec![0xdd]),
+            ("compression", vec![0]),
             ("count of written extents", vec![1, 0, 0, 0]),
             ("length of the space log", vec![7, 0, 0, 0]),
             ("database id", b"a database's id.".to_vec()),
@@ -180,7 +182,7 @@ fn features() {
     let known = Features {
         compatible: 0,
         read_only_compatible: NAMED_SNAPSHOTS,
-        incompatible: ENCRYPTED | TABLE_KINDS | JOURNAL | PREPARED_TRANSACTION,
+        incompatible: ENCRYPTED | TABLE_KINDS | JOURNAL | PREPARED_TRANSACTION | COMPRESSED,
     };
     assert_eq!(
         KNOWN_FEATURES, known,
@@ -191,6 +193,7 @@ fn features() {
         ["incompatible", "2", "TABLE_KINDS"],
         ["incompatible", "4", "JOURNAL"],
         ["incompatible", "8", "PREPARED_TRANSACTION"],
+        ["incompatible", "16", "COMPRESSED"],
         ["read-only-compatible", "1", "NAMED_SNAPSHOTS"],
     ];
     let documented = table("table: features");

@@ -1,6 +1,10 @@
 //! The file of an open database.
 
 #[cfg(feature = "encryption")]
+use crate::instance::policies::CodecSettings;
+#[cfg(feature = "compression")]
+use crate::io::Compression;
+#[cfg(feature = "encryption")]
 use crate::{
     Error, Result,
     cipher::{Cipher, KeyBlock},
@@ -51,6 +55,12 @@ impl DatabaseFile {
         self.storage.mapping().ok()?.cipher()
     }
 
+    /// How the file is compressed.
+    #[cfg(feature = "compression")]
+    pub(crate) fn compression(&self) -> Option<Compression> {
+        self.storage.mapping().ok()?.compression()
+    }
+
     /// How the database is encrypted, and with which key.
     pub(crate) fn encryption(&self) -> Option<EncryptionSettings> {
         lock(&self.encryption).clone()
@@ -66,14 +76,14 @@ impl DatabaseFile {
     pub(crate) fn refuse_other_key(
         &self,
         database_id: [u8; 16],
-        asked: Option<&EncryptionSettings>,
+        asked: &CodecSettings,
     ) -> Result<()> {
         let path = || self.path.to_path_buf();
         let mapping = self
             .storage
             .mapping()
             .map_err(Error::io("mapping the file"))?;
-        match (mapping.codec(), asked) {
+        match (mapping.codec(), &asked.encryption) {
             (None, None) => Ok(()),
             (None, Some(_)) => Err(Error::NotEncrypted(path())),
             (Some(_), None) => Err(Error::KeyNeeded(path())),

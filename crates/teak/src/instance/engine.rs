@@ -98,7 +98,7 @@ impl Engine {
             None => private_table()?,
         };
         let file = {
-            let encryption = settings.encryption.clone();
+            let encryption = settings.codecs.encryption.clone();
             DatabaseFile::new(path, Arc::clone(&storage), &newest.record, encryption)
         };
         let events = Events::new(settings.events.clone(), &file.path);
@@ -257,7 +257,7 @@ impl Engine {
             return Err(Error::OptionsDiffer { option });
         }
         #[cfg(feature = "encryption")]
-        (self.file).refuse_other_key(newest.record.database_id, asked.encryption.as_ref())?;
+        (self.file).refuse_other_key(newest.record.database_id, &asked.codecs)?;
         self.policies.refuse_other(newest.geometry(), asked)?;
         // Closing a read-only opening flushes nothing.
         if access == Access::ReadWrite && asked.on_close != self.policies.on_close {

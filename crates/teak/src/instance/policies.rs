@@ -5,7 +5,7 @@ use crate::cipher::{Cipher, EncryptionKey};
 use crate::{
     Error, Geometry, Result,
     clock::Clock,
-    io::{FILE_MODE, LogLocation, Mapping, ReadAhead},
+    io::{Compression, FILE_MODE, LogLocation, Mapping, ReadAhead},
     page::comparison::Comparisons,
     record::{FlushLimits, Record},
 };
@@ -20,7 +20,8 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 /// Options for opening a database. `None` keeps the value stored in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) page_size: usize,
+    /// `None` for the default.
+    pub(crate) page_size: Option<usize>,
     pub(crate) durability: Option<Durability>,
     pub(crate) flush_after_bytes: Option<u64>,
     pub(crate) flush_after: Option<Duration>,
@@ -46,9 +47,32 @@ pub(crate) struct Settings {
     pub(crate) unused_lock_file: UnusedLockFile,
     pub(crate) comparisons: Comparisons,
     pub(crate) read_ahead: ReadAhead,
-    pub(crate) encryption: Option<EncryptionSettings>,
+    pub(crate) codecs: CodecSettings,
     /// The clock by which records expire.
     pub(crate) clock: Clock,
+}
+
+/// The page size of a new compressed database, unless it is set.
+const COMPRESSED_PAGE_SIZE: usize = 32 << 10;
+
+/// How the pages of a file are encoded.
+#[derive(Clone, Debug)]
+pub(crate) struct CodecSettings {
+    pub(crate) encryption: Option<EncryptionSettings>,
+    /// Of a new database.
+    pub(crate) compression: Option<Compression>,
+    /// The memory that decoded pages may take.
+    pub(crate) cache_bytes: u64,
+}
+
+impl Default for CodecSettings {
+    fn default() -> Self {
+        Self {
+            encryption: None,
+            compression: None,
+            cache_bytes: 256 << 20,
+        }
+    }
 }
 
 /// How a database is encrypted, and with which key. Without the feature nobody makes one.
@@ -59,8 +83,18 @@ pub(crate) struct EncryptionSettings {
     /// Of a new database.
     #[cfg(feature = "encryption")]
     pub(crate) cipher: Cipher,
-    /// The memory that decrypted pages may take.
-    pub(crate) cache_bytes: u64,
+}
+
+impl CodecSettings {
+    /// The settings for a copy of a file: its cipher, with this key, and its compression.
+    pub(crate) fn for_copy_of(&self, file: &Mapping) -> Self {
+        let encryption = self.encryption.clone();
+        Self {
+            encryption: encryption.map(|given| given.for_copy_of(file)),
+            compression: file.compression(),
+            cache_bytes: self.cache_bytes,
+        }
+    }
 }
 
 impl EncryptionSettings {
@@ -69,7 +103,6 @@ impl EncryptionSettings {
         Self {
             key,
             cipher: Cipher::default(),
-            cache_bytes: 256 << 20,
         }
     }
 
@@ -90,7 +123,7 @@ impl EncryptionSettings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            page_size: 4096,
+            page_size: None,
             durability: None,
             flush_after_bytes: None,
             flush_after: None,
@@ -113,13 +146,21 @@ impl Default for Settings {
             unused_lock_file: UnusedLockFile::Remove,
             comparisons: Comparisons::default(),
             read_ahead: ReadAhead::default(),
-            encryption: None,
+            codecs: CodecSettings::default(),
             clock: Clock::default(),
         }
     }
 }
 
 impl Settings {
+    /// The page size of a new database.
+    pub(crate) fn page_size(&self) -> usize {
+        self.page_size.unwrap_or(match self.codecs.compression {
+            Some(_) => COMPRESSED_PAGE_SIZE,
+            None => 4096,
+        })
+    }
+
     /// The requested geometry, on top of the geometry `recorded` in the file.
     pub(crate) fn geometry_over(&self, recorded: Geometry) -> Geometry {
         let geometry = self.geometry.unwrap_or(recorded);

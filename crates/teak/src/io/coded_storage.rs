@@ -1,11 +1,13 @@
-//! A storage whose file has a codec.
+//! A storage whose file is encrypted or compressed.
 
 use super::{
+    coded_file::CodedFile,
+    compression::Compression,
     file::LostName,
     frames::Frames,
     mapping::Mapping,
     mutex::lock,
-    page_codec::{CodedFile, Content, EncodedBytes, PageCodec},
+    page_codec::{Content, EncodedBytes, PageCodec},
     storage::{Fill, Storage},
     writable::WritableMapping,
 };
@@ -14,18 +16,27 @@ use std::{
     borrow::Cow,
     fs::Metadata,
     io::{self, IoSlice},
+    iter,
+    ops::Range,
     sync::{Arc, Mutex},
     thread,
 };
 
-/// The pages that are encoded before they are written.
-const WRITE_PAGES_MAX: usize = 256;
-/// From so many pages on, a second thread encodes half of them.
-const SHARED_PAGES_MIN: usize = 64;
+/// The bytes of pages that are encoded before they are written.
+const WRITE_BYTES_MAX: usize = 1 << 20;
+/// From so many bytes of pages on, a second thread encodes half of them.
+const SHARED_BYTES_MIN: usize = 256 << 10;
 /// Values that take more than this part of the memory for frames are not kept there when written.
 const KEPT_VALUE_PART: u64 = 8;
 /// The offset of the birth in the header of a page.
 const BIRTH_AT: usize = 8;
+
+/// How the pages of a file are encoded.
+#[derive(Clone, Debug)]
+pub(crate) struct Codecs {
+    pub(crate) encryption: Option<Arc<dyn PageCodec>>,
+    pub(crate) compression: Option<Compression>,
+}
 
 /// A file of encoded pages. Its mapping shows them decoded.
 #[derive(Debug)]
@@ -33,6 +44,9 @@ pub(crate) struct CodedStorage {
     inner: Arc<dyn Storage>,
     file: Arc<CodedFile>,
     mapping: Arc<Mapping>,
+    /// Bytes by which this process has grown the file, and to which it has written nothing: they
+    /// are a hole.
+    unwritten: Mutex<Range<u64>>,
 }
 
 /// The encoded file.
@@ -77,6 +91,14 @@ impl EncodedBytes for EncodedFile {
         self.mapping_of(offset, len)?.lock(offset, len)
     }
 
+    fn unlock_all(&self) -> io::Result<()> {
+        lock(&self.mapping).unlock_all()
+    }
+
+    fn release(&self) {
+        lock(&self.mapping).release();
+    }
+
     fn announce(&self, offset: u64, len: u64) {
         if let Ok(mapping) = self.mapping_of(offset, len as usize) {
             mapping.announce(offset, len);
@@ -88,7 +110,7 @@ impl CodedStorage {
     /// A file that is shown through `frames`.
     pub(crate) fn new(
         inner: Arc<dyn Storage>,
-        codec: Arc<dyn PageCodec>,
+        codecs: Codecs,
         (page_len, limit_bytes): (usize, u64),
     ) -> io::Result<Self> {
         let len = inner.len();
@@ -101,7 +123,8 @@ impl CodedStorage {
         });
         let file = Arc::new(CodedFile {
             encoded,
-            codec,
+            codec: codecs.encryption,
+            compression: codecs.compression,
             frames,
         });
         let mapping = Arc::new(Mapping::coded_file(range, len, Arc::clone(&file)));
@@ -109,22 +132,69 @@ impl CodedStorage {
             inner,
             file,
             mapping,
+            unwritten: Mutex::default(),
         })
     }
 
+    /// Grows the file. Compressed pages leave a part of it unwritten.
+    fn grow_to(&self, bytes: u64, fill: Fill) -> io::Result<()> {
+        self.refuse_long(bytes)?;
+        let old_len = self.inner.len();
+        let fill = match self.file.compression {
+            Some(_) => Fill::Hole,
+            None => fill,
+        };
+        let grown = self.inner.grow(bytes, fill);
+        self.refresh_len();
+        if grown.is_ok() {
+            let mut unwritten = lock(&self.unwritten);
+            match unwritten.end == old_len {
+                true => unwritten.end = bytes,
+                false => *unwritten = old_len..bytes,
+            }
+        }
+        grown
+    }
+
+    /// Gives back the blocks of bytes that were not written, between those that were and `end`.
+    /// Without that the file is as right, and longer on the disk.
+    fn release(&self, begin: u64, written_end: u64, end: u64) {
+        debug_assert!(
+            begin < written_end && written_end <= end,
+            "something was written"
+        );
+        let is_hole = {
+            let mut unwritten = lock(&self.unwritten);
+            let is_hole = unwritten.contains(&begin) && end <= unwritten.end;
+            if unwritten.contains(&begin) {
+                unwritten.start = end.min(unwritten.end);
+            }
+            is_hole
+        };
+        if !is_hole && written_end < end {
+            // A failure costs space.
+            let _ = self.inner.punch(written_end, end - written_end);
+        }
+    }
+
     fn refresh_len(&self) {
+        // Another thread must not set an older length later.
+        let _unwritten = lock(&self.unwritten);
         self.mapping.set_file_len(self.inner.len());
     }
 
-    /// Encodes pages into `out`, one after the other. Many are shared between two threads.
-    fn encode(&self, page_len: usize, pages: &[(PageNumber, &[u8])], out: &mut [u8]) {
-        if pages.len() >= SHARED_PAGES_MIN {
+    /// Encodes pages into parts of `out` with the length of a page, and sets the lengths of what is
+    /// stored. Many pages are shared between two threads.
+    fn encode(&self, pages: &[(PageNumber, &[u8])], out: &mut [u8], lens: &mut [usize]) {
+        let page_len = self.file.frames.page_len();
+        if pages.len() > 1 && pages.len() * page_len >= SHARED_BYTES_MIN {
             let (own, other) = pages.split_at(pages.len() / 2);
             let (own_out, other_out) = out.split_at_mut(own.len() * page_len);
+            let (own_lens, other_lens) = lens.split_at_mut(own.len());
             let is_shared = thread::scope(|scope| {
-                let other = || self.encode_all(page_len, other, other_out);
+                let other = || self.encode_all(other, other_out, other_lens);
                 let spawned = thread::Builder::new().spawn_scoped(scope, other);
-                self.encode_all(page_len, own, own_out);
+                self.encode_all(own, own_out, own_lens);
                 spawned.is_ok()
             });
             // Without a second thread, this one encodes all.
@@ -132,22 +202,40 @@ impl CodedStorage {
                 return;
             }
         }
-        self.encode_all(page_len, pages, out);
+        self.encode_all(pages, out, lens);
     }
 
-    fn encode_all(&self, page_len: usize, pages: &[(PageNumber, &[u8])], out: &mut [u8]) {
-        for ((number, page), out) in pages.iter().zip(out.chunks_exact_mut(page_len)) {
-            assert_eq!(
-                page.len() + usize::from(self.file.codec.reserved_len()),
-                page_len,
-                "a page leaves room for what the codec adds"
-            );
-            out[..page.len()].copy_from_slice(page);
-            out[page.len()..].fill(0);
+    fn encode_all(&self, pages: &[(PageNumber, &[u8])], out: &mut [u8], lens: &mut [usize]) {
+        let outs = out.chunks_exact_mut(self.file.frames.page_len());
+        for ((number, page), (out, len)) in pages.iter().zip(outs.zip(lens)) {
             let birth = page[BIRTH_AT..].first_chunk().copied();
             let birth = birth.map_or(0, u64::from_le_bytes);
-            self.file.codec.seal_page(number.0, birth, out);
+            *len = self.file.seal_page(number.0, birth, page, out);
         }
+    }
+
+    /// Writes the stored bytes of consecutive pages, from page `first` on. Those of whole pages are
+    /// written together.
+    fn write_encoded(&self, first: u32, encoded: &[u8], lens: &[usize]) -> io::Result<()> {
+        let page_len = self.file.frames.page_len();
+        assert_eq!(
+            encoded.len(),
+            lens.len() * page_len,
+            "each page has a length"
+        );
+        let mut start = 0;
+        for whole in lens.split_inclusive(|len| *len < page_len) {
+            let end = start + whole.len();
+            let stored_end = (end - 1) * page_len + whole[whole.len() - 1];
+            let at = |bytes: usize| u64::from(first) * page_len as u64 + bytes as u64;
+            let stored = &encoded[start * page_len..stored_end];
+            self.write(at(start * page_len), &[IoSlice::new(stored)])?;
+            if self.file.compression.is_some() {
+                self.release(at(start * page_len), at(stored_end), at(end * page_len));
+            }
+            start = end;
+        }
+        Ok(())
     }
 
     /// Shows pages that were just written, unless there is too little memory. They are decoded then
@@ -188,21 +276,24 @@ impl Storage for CodedStorage {
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
-        self.refuse_long(bytes)?;
+        if bytes > self.len() {
+            return self.grow_to(bytes, Fill::HugePages);
+        }
         let set = self.inner.set_len(bytes);
         self.refresh_len();
+        *lock(&self.unwritten) = 0..0;
         set
     }
 
     fn grow(&self, bytes: u64, fill: Fill) -> io::Result<()> {
-        self.refuse_long(bytes)?;
-        let grown = self.inner.grow(bytes, fill);
-        self.refresh_len();
-        grown
+        self.grow_to(bytes, fill)
     }
 
     fn grow_ahead(&self, bytes: u64) {
-        self.inner.grow_ahead(bytes);
+        // A file that is mostly holes grows quickly.
+        if self.file.compression.is_none() {
+            self.inner.grow_ahead(bytes);
+        }
     }
 
     fn refresh(&self, has_same_blocks: bool) -> io::Result<()> {
@@ -238,17 +329,19 @@ impl Storage for CodedStorage {
             pages.is_sorted_by(|a, b| a.0 < b.0),
             "each page is written once, in the order of the file"
         );
-        let mut buffer = vec![0; pages.len().min(WRITE_PAGES_MAX) * page_len];
-        for together in pages.chunks(WRITE_PAGES_MAX) {
-            self.encode(page_len, together, &mut buffer);
-            let mut encoded = &buffer[..];
+        let together_max = WRITE_BYTES_MAX / page_len;
+        let mut buffer = vec![0; pages.len().min(together_max) * page_len];
+        let mut lens = vec![0; pages.len().min(together_max)];
+        for together in pages.chunks(together_max) {
+            self.encode(together, &mut buffer, &mut lens);
+            let mut start = 0;
             for run in together.chunk_by(in_a_row) {
-                let (bytes, rest) = encoded.split_at(run.len() * page_len);
-                let first = run[0].0.0;
-                self.write(u64::from(first) * page_len as u64, &[IoSlice::new(bytes)])?;
+                let (first, end) = (run[0].0.0, start + run.len());
+                let encoded = &buffer[start * page_len..end * page_len];
+                self.write_encoded(first, encoded, &lens[start..end])?;
                 let plain: Vec<_> = run.iter().map(|(_, page)| *page).collect();
                 self.show(first, &plain);
-                encoded = rest;
+                start = end;
             }
         }
         Ok(())
@@ -267,10 +360,13 @@ impl Storage for CodedStorage {
             "a large value has whole pages, with room for it"
         );
         let first = (offset / page_len as u64) as u32;
-        let mut pages = vec![0; pages_len];
-        pages[..value.len()].copy_from_slice(value);
-        (self.file.codec).seal_value(first, birth.0, value.len(), &mut pages);
-        self.write(offset, &[IoSlice::new(&pages)])?;
+        let stored = self.file.seal_value(first, birth.0, value, pages_len);
+        self.write(offset, &[IoSlice::new(&stored)])?;
+        if self.file.compression.is_some() {
+            let written_end = offset + stored.len() as u64;
+            self.release(offset, written_end, offset + pages_len as u64);
+        }
+        drop(stored);
         if pages_len as u64 > self.file.frames.limit_bytes() / KEPT_VALUE_PART {
             // SAFETY: as in `show`.
             unsafe {
@@ -280,15 +376,19 @@ impl Storage for CodedStorage {
             };
             return Ok(());
         }
-        pages.fill(0);
-        pages[..value.len()].copy_from_slice(value);
-        let plain: Vec<_> = pages.chunks_exact(page_len).collect();
+        // The rest of the last frames becomes zeros.
+        let nothing: &[u8] = &[];
+        let parts = value.chunks(page_len).chain(iter::repeat(nothing));
+        let plain: Vec<_> = parts.take(pages_len / page_len).collect();
         self.show(first, &plain);
         Ok(())
     }
 
     fn sealed_record<'r>(&self, image: &'r [u8]) -> Cow<'r, [u8]> {
-        let sealed = self.file.codec.seal_record(image);
+        let Some(codec) = &self.file.codec else {
+            return Cow::Borrowed(image);
+        };
+        let sealed = codec.seal_record(image);
         debug_assert!(
             sealed.len() >= image.len() && sealed.len() <= self.file.frames.page_len(),
             "an encrypted record is longer, and fits its slot"
@@ -310,7 +410,11 @@ impl Storage for CodedStorage {
     }
 
     fn secure(&self, offset: u64, len: u64) -> io::Result<bool> {
-        self.inner.secure(offset, len)
+        match self.file.compression {
+            // Most of the blocks may not be needed.
+            Some(_) => Ok(false),
+            None => self.inner.secure(offset, len),
+        }
     }
 
     fn punch(&self, offset: u64, len: u64) -> io::Result<bool> {

@@ -1,9 +1,10 @@
-//! Reads of file bytes that are prefaulted first.
+//! Reads of file bytes that are prefaulted first, and writes of bytes without those that are zeros.
 
 use crate::{
     Error, Extent, PageNumber, Result,
     io::{Content, Mapping},
 };
+use std::ops::Range;
 
 /// The most pages of the free-space map that are brought into memory at once.
 pub(crate) const AT_ONCE_MAX: u32 = 1024;
@@ -24,6 +25,24 @@ pub(crate) fn copy(mapping: &Mapping, offset: u64, out: &mut [u8]) -> Result<boo
         false => Ok(is_inside),
         true => Err(Error::io("reading the file")(mapping.faults().last().1)),
     }
+}
+
+/// The parts of `bytes` that are not zeros, where `hole_len` bytes from a multiple of that on count
+/// together.
+pub(crate) fn parts_with_data(bytes: &[u8], hole_len: usize) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut start = 0;
+    for together in bytes.chunks(hole_len) {
+        let end = start + together.len();
+        if together.iter().any(|byte| *byte != 0) {
+            match parts.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => parts.push(start..end),
+            }
+        }
+        start = end;
+    }
+    parts
 }
 
 /// Sorts pages, and combines them into extents.

@@ -22,13 +22,8 @@
 mod coded;
 
 use super::{
-    address_range::AddressRange,
-    faults::Faults,
-    fetched::FetchedParts,
-    forks::ForkGeneration,
-    io_wait::IoWaitEstimator,
-    page_codec::{CodedFile, Content},
-    pinned::Pinned,
+    address_range::AddressRange, coded_file::CodedFile, faults::Faults, fetched::FetchedParts,
+    forks::ForkGeneration, io_wait::IoWaitEstimator, page_codec::Content, pinned::Pinned,
     sys::Advice,
 };
 use std::{
@@ -276,12 +271,18 @@ impl Mapping {
     ///
     /// The system's error.
     pub(crate) fn unlock_all(&self) -> io::Result<()> {
-        self.address_range.unlock_all()
+        match &self.coded {
+            Some(coded) => coded.encoded.unlock_all(),
+            None => self.address_range.unlock_all(),
+        }
     }
 
     /// Advises the system that the mapping is not needed for now. Only a hint.
     pub(crate) fn release(&self) {
-        self.address_range.release();
+        match &self.coded {
+            Some(coded) => coded.encoded.release(),
+            None => self.address_range.release(),
+        }
     }
 
     /// Splits the large folio that contains the page at `offset`, if there is one. Only a hint.

@@ -22,7 +22,9 @@ mod arc_cell;
 mod boot;
 mod byte_locks;
 mod clock;
+mod coded_file;
 mod coded_storage;
+mod compression;
 mod faults;
 mod fetched;
 mod file;
@@ -65,7 +67,9 @@ pub(crate) use arc_cell::ArcCell;
 pub(crate) use boot::{boot_id, random_id};
 pub(crate) use byte_locks::PROCESSES_MAX;
 pub(crate) use clock::{thread_id, uptime_ms};
-pub(crate) use coded_storage::CodedStorage;
+pub(crate) use coded_file::CODED_RESERVED_LEN;
+pub(crate) use coded_storage::{Codecs, CodedStorage};
+pub use compression::Compression;
 pub(crate) use faults::{Faults, handle_faults};
 pub use fetched::ReadAt;
 pub use file::Create;
@@ -93,7 +97,8 @@ pub(crate) use storage::{Fill, Storage};
 pub(crate) use sys::{
     Access, Failure, FileAt, FileId, FilePermissions, FileSharing, Limit, Links, TRUNCATES_MAPPED,
     create_new, create_private_directory, free_bytes, id_of, limit as system_limit, open,
-    permissions_of, process_namespace, remove_file, set_permissions, sleep_on, wake_all, wake_one,
+    permissions_of, process_namespace, punch, remove_file, set_permissions, sleep_on, wake_all,
+    wake_one,
 };
 pub(crate) use system::refuse_file_len;
 pub(crate) use temporary::TemporaryFile;

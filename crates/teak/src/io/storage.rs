@@ -22,6 +22,8 @@ pub(crate) enum Fill {
     /// Nothing: one call writes most of it, and that creates equally large pages in the system's
     /// cache.
     Nothing,
+    /// A hole: most of it may never be written.
+    Hole,
 }
 
 /// A file of pages, mapped at an address that stays valid while the mapping is held.

@@ -7,10 +7,9 @@ use crate::{
         RECORD_OVERHEAD_LEN, key_block_of,
     },
     instance::policies::EncryptionSettings,
-    io::{CodedStorage, EntryKind, PageCodec, Storage, file_reads},
+    io::{CODED_RESERVED_LEN, EntryKind, PageCodec},
     record::{
-        ENCRYPTED, Record, RecordFault, SEALED_OVERHEAD_LEN, SLOT_COUNT,
-        probe::{PROBE_LEN, find_page_size},
+        ENCRYPTED, Record, RecordFault, SEALED_OVERHEAD_LEN, SLOT_COUNT, probe::find_page_size,
         seal, unseal,
     },
     sync::lock,
@@ -23,6 +22,10 @@ use std::{
 const _: () = assert!(
     RECORD_OVERHEAD_LEN == SEALED_OVERHEAD_LEN,
     "a record leaves room for what encryption adds"
+);
+const _: () = assert!(
+    PAGE_TRAILER_LEN == CODED_RESERVED_LEN as usize,
+    "a page leaves room for what encryption adds"
 );
 
 /// The cipher of an open database, and the description of its keys in each record.
@@ -38,14 +41,6 @@ const REFUSED: &str = "it is not authentic: it was damaged, or changed by somebo
 impl PageCodec for DatabaseCipher {
     fn cipher(&self) -> Cipher {
         self.algorithm
-    }
-
-    fn reserved_len(&self) -> u16 {
-        PAGE_TRAILER_LEN as u16
-    }
-
-    fn value_trailer_len(&self, value_len: u64) -> u64 {
-        PageCipher::value_trailer_len(value_len)
     }
 
     fn seal_page(&self, number: u32, birth: u64, page: &mut [u8]) {
@@ -106,34 +101,6 @@ impl PageCodec for DatabaseCipher {
     }
 }
 
-/// Shows an encrypted file decrypted. Returns any other file unchanged.
-///
-/// # Errors
-///
-/// - [`Error::WrongKey`] if the key does not open the file.
-/// - [`Error::NotEncrypted`] if there is a key, and the file is not encrypted.
-/// - Errors of the source of the key.
-pub(crate) fn decrypted(
-    storage: Arc<dyn Storage>,
-    path: &Path,
-    encryption: Option<&EncryptionSettings>,
-) -> Result<Arc<dyn Storage>> {
-    let Some(settings) = encryption else {
-        return Ok(storage);
-    };
-    let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    let mut head = vec![0; storage.len().min(PROBE_LEN as u64) as usize];
-    file_reads::copy(&mapping, 0, &mut head)?;
-    let (Some(codec), Ok(page_size)) = (codec_of(&head, path, encryption)?, find_page_size(&head))
-    else {
-        return Ok(storage);
-    };
-    let pages = (page_size as usize, settings.cache_bytes);
-    let coded = CodedStorage::new(storage, codec, pages);
-    let coded = coded.map_err(Error::io("reserving memory for decrypted pages"))?;
-    Ok(Arc::new(coded))
-}
-
 /// The codec of the file that begins with `head`. `None` without a key, and if there is no record:
 /// the error of the record is the better one.
 ///
@@ -188,7 +155,6 @@ pub(crate) fn first_record(
         return Ok(record.encode(record.page_size as usize));
     };
     record.features.incompatible |= ENCRYPTED;
-    record.reserved_per_page = PAGE_TRAILER_LEN as u16;
     let (block, cipher) = KeyBlock::create(encryption.cipher, &encryption.key, record.database_id)?;
     let codec = DatabaseCipher {
         algorithm: encryption.cipher,

@@ -1,23 +1,9 @@
 //! Encrypted files, in a program without the feature `encryption`.
 
-use crate::{
-    Error, Result,
-    instance::policies::EncryptionSettings,
-    io::{PageCodec, Storage},
-    record::Record,
-};
+use crate::{Error, Result, instance::policies::EncryptionSettings, io::PageCodec, record::Record};
 use std::{path::Path, sync::Arc};
 
-/// Nothing can be encrypted.
-pub(crate) fn decrypted(
-    storage: Arc<dyn Storage>,
-    _path: &Path,
-    _encryption: Option<&EncryptionSettings>,
-) -> Result<Arc<dyn Storage>> {
-    Ok(storage)
-}
-
-/// No file has a codec.
+/// Nothing can be decrypted.
 pub(crate) fn codec_of(
     _head: &[u8],
     _path: &Path,

@@ -105,8 +105,9 @@ pub(crate) fn records_in(
     let faults = slots.faults.iter();
     passed_over.extend(faults.map(|(slot, fault)| format!("page {slot}: {fault}")));
     let mut records = slots.records;
-    let reserved_len = mapping.map_or(0, Mapping::reserved_len);
-    records.retain(|record| record.reserved_per_page == reserved_len);
+    if let Some(mapping) = mapping {
+        records.retain(|record| record.reserved_per_page == mapping.reserved_len());
+    }
     Ok(records)
 }
 

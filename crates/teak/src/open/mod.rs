@@ -1,6 +1,7 @@
 //! Opening, creating, recovering, closing, inspecting and deleting databases.
 
 pub(crate) mod close;
+pub(crate) mod codecs;
 pub(crate) mod delete;
 #[cfg(feature = "encryption")]
 pub(crate) mod encryption;

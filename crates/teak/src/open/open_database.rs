@@ -11,7 +11,7 @@ use crate::{
         policies::{Network, OpenRequest, Settings, Sharing},
     },
     open::{
-        encryption,
+        codecs,
         open_file::{FORMATTED_LENS, dangling_link, inspect_before_open, open_file},
         settle::{format, join, recover_database},
         unlocked::{self, refuse_writing},
@@ -220,13 +220,13 @@ impl Engine {
     }
 }
 
-/// Formats a new file, and shows an encrypted one decrypted.
+/// Formats a new file, and shows it decoded.
 fn prepared(storage: Arc<dyn Storage>, request: &mut OpenRequest) -> Result<Arc<dyn Storage>> {
     let (path, settings) = (&request.path, &request.settings);
     if std::mem::take(&mut request.is_new) {
         request.formatted = Some(format(&*storage, path, settings, request.boot)?);
     }
-    encryption::decrypted(storage, path, settings.encryption.as_ref())
+    codecs::decoded(storage, path, &settings.codecs)
 }
 
 const _: () = assert!(SLOT_COUNT == 4 && FORMATTED_LENS[4] == PROBE_LEN as u64);

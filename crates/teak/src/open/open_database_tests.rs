@@ -60,7 +60,7 @@ fn a_file_can_be_opened_after_a_crash_during_formatting() {
         let disk = SimDisk::new(CAPACITY);
         begin(
             &disk,
-            &settings_with(|settings| settings.page_size = page_size),
+            &settings_with(|settings| settings.page_size = Some(page_size)),
         )
         .unwrap();
         let mut points = disk.crash_points(512);

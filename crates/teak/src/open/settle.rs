@@ -3,10 +3,10 @@
 use crate::{
     Checksum, Error, Geometry, Result, TransactionId,
     alloc::{FIRST_PAGE, Space, SpaceRoots},
-    io::{Mapping, Pinned, Storage, random_id},
+    io::{CODED_RESERVED_LEN, Compression, Mapping, Pinned, Storage, random_id},
     record::{
-        ENCRYPTED, Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks, SLOT_COUNT,
-        is_page_size,
+        COMPRESSED, ENCRYPTED, Features, FlushLimits, KNOWN_FEATURES, Record, RecordMarks,
+        SLOT_COUNT, is_page_size,
     },
 };
 use crate::{
@@ -193,7 +193,6 @@ pub(crate) fn find_and_recover(
 ) -> Result<RecoveredCommit> {
     let is_read_only = request.is_read_only;
     let mapping = storage.mapping().map_err(Error::io("mapping the file"))?;
-    let reserved_len = mapping.reserved_len();
     let mut redone = None;
     // Each repetition means that another record has lost, or that a part of the journal was
     // applied.
@@ -201,7 +200,8 @@ pub(crate) fn find_and_recover(
         let found = match recover::find(storage, &request.path, request.boot)? {
             Decision::Found(found) => *found,
             Decision::ToRedo(redo) => {
-                refuse_unknown(&redo.record, reserved_len, is_read_only)?;
+                refuse_unknown(&redo.record, is_read_only)?;
+                refuse_other_codecs(&redo.record, &mapping)?;
                 if is_read_only {
                     return Err(Error::InvalidArgument(IN_JOURNAL.into()));
                 }
@@ -217,7 +217,8 @@ pub(crate) fn find_and_recover(
                 continue;
             }
         };
-        refuse_unknown(&found.newest, reserved_len, is_read_only)?;
+        refuse_unknown(&found.newest, is_read_only)?;
+        refuse_other_codecs(&found.newest, &mapping)?;
         if is_read_only {
             return Ok(found);
         }
@@ -237,17 +238,26 @@ pub(crate) const IN_JOURNAL: &str = "the machine went down, and the newest commi
 const IN_LOG: &str = "a process or the machine went down, and its newest commits are only in the write-ahead log next to the \
                       database; open it once for writing, which applies the log";
 
-/// Refuses a database that this version must not write, or cannot read.
-/// Pages are shown with `reserved_len` bytes less than they have.
-pub(crate) fn refuse_unknown(newest: &Record, reserved_len: u16, is_read_only: bool) -> Result<()> {
+/// Refuses a database that this version must not write.
+pub(crate) fn refuse_unknown(newest: &Record, is_read_only: bool) -> Result<()> {
     let unknown = newest.features.read_only_compatible & !KNOWN_FEATURES.read_only_compatible;
     if unknown != 0 && !is_read_only {
         let text = format!("features {unknown:#x}, which allow only reading; open it read-only");
         return Err(Error::unknown_format(text));
     }
+    Ok(())
+}
+
+/// Refuses a database whose pages are not as `mapping` shows them.
+fn refuse_other_codecs(newest: &Record, mapping: &Mapping) -> Result<()> {
     let is_encrypted = newest.features.incompatible & ENCRYPTED != 0;
-    if newest.reserved_per_page != reserved_len || is_encrypted != (reserved_len > 0) {
+    if newest.reserved_per_page != mapping.reserved_len()
+        || is_encrypted != mapping.codec().is_some()
+    {
         return Err(Error::unknown_format("bytes reserved in each page"));
+    }
+    if newest.compression != mapping.compression().map_or(0, Compression::to_byte) {
+        return Err(Error::unknown_format("how pages are compressed"));
     }
     Ok(())
 }
@@ -294,13 +304,19 @@ pub(crate) fn format(
     settings: &Settings,
     boot: [u8; 16],
 ) -> Result<Record> {
-    let page_size = settings.page_size;
+    let page_size = settings.page_size();
     let empty = catalog::empty().encode();
     let mut record = Record {
         slot: 0,
-        features: Features::default(),
+        features: Features {
+            incompatible: settings.codecs.compression.map_or(0, |_| COMPRESSED),
+            ..Features::default()
+        },
         page_size: page_size as u32,
-        reserved_per_page: 0,
+        reserved_per_page: match (&settings.codecs.encryption, settings.codecs.compression) {
+            (None, None) => 0,
+            _ => CODED_RESERVED_LEN,
+        },
         database_id: random_id().map_err(Error::io("generating a database id"))?,
         boot_id: boot,
         sequence: 1,
@@ -309,6 +325,7 @@ pub(crate) fn format(
         time_ms: now_ms(),
         requested_durable: true,
         clean_close: true,
+        compression: (settings.codecs.compression).map_or(0, Compression::to_byte),
         default_durability: settings.durability.unwrap_or_default().to_byte(),
         flush_limits: FlushLimits {
             bytes: settings
@@ -328,7 +345,7 @@ pub(crate) fn format(
         written: Some(Vec::new()),
         space_log: Vec::new(),
     };
-    let bytes = encryption::first_record(&mut record, settings.encryption.as_ref())?;
+    let bytes = encryption::first_record(&mut record, settings.codecs.encryption.as_ref())?;
     storage
         .set_len(u64::from(SLOT_COUNT) * page_size as u64)
         .and_then(|()| storage.write(0, &[IoSlice::new(&bytes)]))

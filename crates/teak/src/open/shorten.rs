@@ -83,7 +83,7 @@ fn clean_close(slots: &SlotRecords) -> Option<([&Record; 2], u64)> {
         && other.clean_close
         && other.transaction == newest.transaction
         && other.page_count == newest.page_count;
-    let is_writable = refuse_unknown(newest, 0, false).is_ok();
+    let is_writable = refuse_unknown(newest, false).is_ok();
     if !is_of_same_close || !slots.unreadable.is_empty() || !is_writable {
         return None;
     }

@@ -12,16 +12,10 @@
 //! | 24 | 8 | birth |
 
 use super::{PageDamage, page_len};
-use crate::{Checksum, Extent, PageNumber, TransactionId};
+use crate::{Checksum, Extent, PageNumber, TransactionId, types::value_trailer_len};
 
 /// Length of the description of a large value.
 pub(crate) const VALUE_EXTENT_LEN: usize = 32;
-
-/// An encrypted value has a MAC for each chunk of this length, and the number of its key, its birth
-/// and a part of the nonce at its end.
-const VALUE_CHUNK_LEN: u64 = 4096;
-const VALUE_MAC_LEN: u64 = 16;
-const VALUE_NONCE_LEN: u64 = 24;
 
 /// Length of the root of a tree, as stored in a leaf or in a commit record.
 pub(crate) const TREE_ROOT_LEN: usize = 64;
@@ -117,11 +111,6 @@ pub(crate) fn value_page_count(len_bytes: u64, usable_len: usize) -> u64 {
         false => value_trailer_len(len_bytes),
     };
     (len_bytes + trailer_len).div_ceil(page_len as u64)
-}
-
-/// The length of what follows a large value whose pages are encrypted.
-pub(crate) const fn value_trailer_len(len_bytes: u64) -> u64 {
-    len_bytes.div_ceil(VALUE_CHUNK_LEN) * VALUE_MAC_LEN + VALUE_NONCE_LEN
 }
 
 /// The value of a record, before a large one is loaded.

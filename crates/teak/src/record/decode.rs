@@ -1,10 +1,10 @@
 //! Decoding of commit records, and the check of their fields.
 
 use super::{
-    CHECKED_FROM, CLEAN_CLOSE, DATABASE_ID_AT, FIXED_LEN, FORMAT_FIELDS_LEN, FORMAT_VERSION,
-    Features, FlushLimits, JournalPages, KNOWN_FEATURES, LAST_NUMBER, MAGIC, REQUESTED_DURABLE,
-    RESERVED_LEN, Record, RecordFault, RecordMarks, SEALED, SECTOR_LEN, SLOT_AT, SLOT_COUNT,
-    WRITTEN_EXTENT_LEN, WRITTEN_LEFT_OUT, bytes::ByteReader, is_page_size,
+    CHECKED_FROM, CLEAN_CLOSE, COMPRESSED, DATABASE_ID_AT, FIXED_LEN, FORMAT_FIELDS_LEN,
+    FORMAT_VERSION, Features, FlushLimits, JournalPages, KNOWN_FEATURES, LAST_NUMBER, MAGIC,
+    REQUESTED_DURABLE, RESERVED_LEN, Record, RecordFault, RecordMarks, SEALED, SECTOR_LEN, SLOT_AT,
+    SLOT_COUNT, WRITTEN_EXTENT_LEN, WRITTEN_LEFT_OUT, bytes::ByteReader, is_page_size,
 };
 use crate::{
     alloc::{ArrayRoot, FIRST_PAGE, SpaceRoots},
@@ -62,7 +62,7 @@ impl Record {
         let page_size = fields.u32();
         let reserved_per_page = fields.u16();
         let default_durability = fields.u8();
-        fields.skip(1);
+        let compression = fields.u8();
         let extent_count = fields.u32();
         let log_len = fields.u32();
         fields.skip(4);
@@ -72,6 +72,7 @@ impl Record {
             page_size,
             reserved_per_page,
             default_durability,
+            compression,
             requested_durable: flags & REQUESTED_DURABLE != 0,
             clean_close: flags & CLEAN_CLOSE != 0,
             database_id: fields.array(),
@@ -176,6 +177,10 @@ impl Record {
             (
                 u32::from(self.reserved_per_page) < self.page_size / 2,
                 "the reserved bytes leave no room in a page",
+            ),
+            (
+                (self.compression != 0) == (self.features.incompatible & COMPRESSED != 0),
+                "its compression and its features differ",
             ),
             (
                 self.page_count >= u64::from(FIRST_PAGE),

@@ -1,8 +1,8 @@
 //! Encoding of commit records.
 
 use super::{
-    CHECKED_FROM, CLEAN_CLOSE, FIXED_LEN, FORMAT_VERSION, MAGIC, REQUESTED_DURABLE, RESERVED_LEN,
-    Record, SECTOR_LEN, WRITTEN_EXTENT_LEN, WRITTEN_LEFT_OUT, bytes::ByteWriter,
+    CHECKED_FROM, CLEAN_CLOSE, COMPRESSED, FIXED_LEN, FORMAT_VERSION, MAGIC, REQUESTED_DURABLE,
+    RESERVED_LEN, Record, SECTOR_LEN, WRITTEN_EXTENT_LEN, WRITTEN_LEFT_OUT, bytes::ByteWriter,
     decode::check_whole,
 };
 use crate::{
@@ -24,6 +24,11 @@ impl Record {
         assert!(
             length <= page_size,
             "a record has {length} bytes and must fit into a page"
+        );
+        assert_eq!(
+            self.compression != 0,
+            self.features.incompatible & COMPRESSED != 0,
+            "a program without the feature refuses compressed pages"
         );
         assert!(
             page_size.is_multiple_of(SECTOR_LEN),
@@ -75,7 +80,7 @@ impl Record {
         out.u32(self.page_size);
         out.u16(self.reserved_per_page);
         out.u8(self.default_durability);
-        out.u8(0);
+        out.u8(self.compression);
         out.u32(extent_count as u32);
         out.u32(self.space_log.len() as u32);
         out.u32(0);

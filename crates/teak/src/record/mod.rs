@@ -21,9 +21,9 @@
 //! | 28 | 4 | read-only-compatible features: unknown bits allow only reading |
 //! | 32 | 4 | incompatible features: unknown bits forbid opening |
 //! | 36 | 4 | page size P in bytes |
-//! | 40 | 2 | bytes kept free at the end of each page (0; nonce and MAC of encrypted pages) |
+//! | 40 | 2 | bytes kept free at the end of each page (0; 40 if pages are encrypted or compressed) |
 //! | 42 | 1 | default durability, encoded by `Durability::to_byte` |
-//! | 43 | 1 | zero |
+//! | 43 | 1 | compression of pages: 0 none, 1 LZ4, 1 + L zstd at level L |
 //! | 44 | 4 | count of written extents |
 //! | 48 | 4 | length of the space log |
 //! | 52 | 4 | zero |
@@ -150,6 +150,9 @@ pub(crate) const JOURNAL: u32 = 4;
 
 /// Pages, values and records are encrypted.
 pub(crate) const ENCRYPTED: u32 = 1;
+/// Pages and large values may be compressed.
+pub(crate) const COMPRESSED: u32 = 16;
+
 /// There is a prepared transaction in the list of named snapshots: an entry of a kind that programs
 /// without support for it cannot verify, and without whose decision nothing may be written.
 pub(crate) const PREPARED_TRANSACTION: u32 = 8;
@@ -163,7 +166,7 @@ const _: () = assert!(
 pub(crate) const KNOWN_FEATURES: Features = Features {
     compatible: 0,
     read_only_compatible: NAMED_SNAPSHOTS,
-    incompatible: ENCRYPTED | TABLE_KINDS | JOURNAL | PREPARED_TRANSACTION,
+    incompatible: ENCRYPTED | TABLE_KINDS | JOURNAL | PREPARED_TRANSACTION | COMPRESSED,
 };
 
 /// The limits at which lazy commits are flushed without a request.
@@ -239,6 +242,8 @@ pub(crate) struct Record {
     pub(crate) requested_durable: bool,
     pub(crate) clean_close: bool,
     pub(crate) default_durability: u8,
+    /// How pages are compressed, encoded by `Compression::to_byte`; 0 if they are not.
+    pub(crate) compression: u8,
     pub(crate) page_count: u64,
     pub(crate) geometry: Geometry,
     pub(crate) catalog_root: [u8; TREE_ROOT_LEN],

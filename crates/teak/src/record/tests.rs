@@ -34,6 +34,7 @@ fn record(written: Option<Vec<Extent>>, space_log: Vec<u8>) -> Record {
         requested_durable: true,
         clean_close: false,
         default_durability: 2,
+        compression: 0,
         page_count: 5_000,
         geometry: Geometry {
             lower_limit_bytes: 1,
@@ -166,7 +167,11 @@ fn faults_are_distinguished() {
     assert_eq!(Record::decode(&[0; 512], 2), Err(RecordFault::NotARecord));
     assert_eq!(Record::decode(&bytes, 1), Err(RecordFault::WrongSlot(2)));
     assert_eq!(changed(20, 9), RecordFault::UnknownVersion(9));
-    assert_eq!(changed(32, 16), RecordFault::UnknownFeatures(16));
+    assert_eq!(changed(32, 32), RecordFault::UnknownFeatures(32));
+    assert!(
+        matches!(changed(32, 16), RecordFault::Inconsistent(_)),
+        "a feature without its field"
+    );
     assert!(
         matches!(changed(37, 0), RecordFault::Inconsistent(_)),
         "page size"

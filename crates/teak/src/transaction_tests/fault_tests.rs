@@ -6,9 +6,9 @@
 //! reopening survive a power cut, although a flush failed before.
 
 use crate::{
-    Database, Durability, EncryptionKey, Error, Options, ReadTxn, Result, Transaction, WriteTxn,
+    Database, Durability, Error, Options, ReadTxn, Result, Transaction, WriteTxn,
     testing::{self, Fault, SimDisk},
-    transaction_tests::test_kit::{encrypted, is_encrypted},
+    transaction_tests::test_kit::{TestCodec, codecs, coded, is_coded},
 };
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -24,13 +24,9 @@ const TABLES: [&str; 3] = ["coins", "blocks", "undo"];
 
 fn options() -> Options {
     // So little memory that leaves are written early.
-    let options = Options::new().write_memory_bytes(64 << 10);
-    match is_encrypted() {
-        true => options
-            .encryption_key(EncryptionKey::from_bytes([7; 32]))
-            .decrypted_cache_bytes(100_000),
-        false => options,
-    }
+    Options::new()
+        .write_memory_bytes(64 << 10)
+        .with_codecs_of(codecs())
 }
 
 fn key(i: u32) -> Vec<u8> {
@@ -365,8 +361,8 @@ fn call_count(play: Play) -> u64 {
 fn fail_everywhere(play: Play, fault: Fault) {
     let count = call_count(play);
     assert!(count > 100, "{count} calls");
-    // Encryption takes time.
-    let step = if is_encrypted() { 5 } else { 1 };
+    // Encoding takes time.
+    let step = if is_coded() { 5 } else { 1 };
     for call in (0..count).step_by(step) {
         play_with_fault(play, call, fault);
     }
@@ -394,12 +390,22 @@ fn the_disk_keeps_failing() {
 
 #[test]
 fn the_disk_of_an_encrypted_database_fails_once() {
-    encrypted(the_disk_fails_once);
+    coded(TestCodec::Encrypted, the_disk_fails_once);
+}
+
+#[test]
+fn the_disk_of_a_compressed_database_fails_once() {
+    coded(TestCodec::Compressed, the_disk_fails_once);
 }
 
 #[test]
 fn the_disk_of_an_encrypted_database_stays_full() {
-    encrypted(the_disk_stays_full);
+    coded(TestCodec::Encrypted, the_disk_stays_full);
+}
+
+#[test]
+fn the_disk_of_a_compressed_database_stays_full() {
+    coded(TestCodec::Compressed, the_disk_stays_full);
 }
 
 #[test]

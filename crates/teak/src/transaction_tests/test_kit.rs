@@ -4,7 +4,7 @@
 use crate::{
     Result, TransactionId,
     btree::{TreeRoot, insert::Existing, lookup},
-    io::{Storage, sim::SimDisk},
+    io::{Compression, Storage, sim::SimDisk},
     page::{key::KeyOrder, value::StoredValue},
     types::TypeNames,
 };
@@ -13,7 +13,7 @@ use crate::{
     cipher::EncryptionKey,
     instance::{
         engine::Engine,
-        policies::{EncryptionSettings, Settings, Sharing},
+        policies::{CodecSettings, EncryptionSettings, Settings, Sharing},
     },
     read::snapshot::PinnedSnapshot,
     record::durability::Durability,
@@ -33,30 +33,52 @@ pub(crate) const WRITE_MEMORY_BYTES: usize = 1 << 20;
 /// The expected contents of a table.
 pub(crate) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
+/// How the databases of a test are encoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TestCodec {
+    Plain,
+    Encrypted,
+    Compressed,
+    Both,
+}
+
 thread_local! {
-    static IS_ENCRYPTED: Cell<bool> = const { Cell::new(false) };
+    static CODEC: Cell<TestCodec> = const { Cell::new(TestCodec::Plain) };
 }
 
-/// Runs a test whose databases are encrypted, with little memory for decrypted pages.
-pub(crate) fn encrypted(test: impl FnOnce()) {
-    IS_ENCRYPTED.set(true);
+/// Runs a test whose databases are encoded, with little memory for decoded pages.
+pub(crate) fn coded(codec: TestCodec, test: impl FnOnce()) {
+    CODEC.set(codec);
     test();
-    IS_ENCRYPTED.set(false);
+    CODEC.set(TestCodec::Plain);
 }
 
-/// Whether the test that runs has encrypted databases.
-pub(crate) fn is_encrypted() -> bool {
-    IS_ENCRYPTED.get()
+/// Whether the test that runs has databases that are encoded.
+pub(crate) fn is_coded() -> bool {
+    CODEC.get() != TestCodec::Plain
+}
+
+/// How the databases of the test that runs are encoded.
+pub(crate) fn codecs() -> CodecSettings {
+    let codec = CODEC.get();
+    let is_encrypted = matches!(codec, TestCodec::Encrypted | TestCodec::Both);
+    CodecSettings {
+        encryption: is_encrypted
+            .then(|| EncryptionSettings::new(EncryptionKey::from_bytes([7; 32]))),
+        compression: match codec {
+            TestCodec::Compressed => Some(Compression::Lz4),
+            TestCodec::Both => Some(Compression::Zstd(1)),
+            _ => None,
+        },
+        cache_bytes: 100_000,
+    }
 }
 
 fn settings() -> Settings {
-    let encryption = is_encrypted().then(|| EncryptionSettings {
-        cache_bytes: 100_000,
-        ..EncryptionSettings::new(EncryptionKey::from_bytes([7; 32]))
-    });
+    let codecs = codecs();
     Settings {
-        encryption,
-        page_size: PAGE_SIZE,
+        page_size: codecs.compression.is_none().then_some(PAGE_SIZE),
+        codecs,
         // Nothing happens except what a test does.
         flush_after: Some(Duration::MAX),
         write_memory_bytes: WRITE_MEMORY_BYTES,

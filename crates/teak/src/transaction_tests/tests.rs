@@ -7,8 +7,8 @@ use crate::{
     observe::recovery::Recovery,
     record::durability::Durability,
     transaction_tests::test_kit::{
-        BOOT, CAPACITY, Model, OTHER_BOOT, assert_clean, create_table, encrypted, get, insert, key,
-        new_database, open, remove,
+        BOOT, CAPACITY, Model, OTHER_BOOT, TestCodec, assert_clean, coded, create_table, get,
+        insert, key, new_database, open, remove,
     },
     write::transaction::WriteTransaction,
 };
@@ -355,17 +355,46 @@ fn power_cuts_leave_a_committed_state() {
 
 #[test]
 fn power_cuts_leave_a_committed_state_of_an_encrypted_database() {
-    encrypted(power_cuts_leave_a_committed_state);
+    coded(TestCodec::Encrypted, power_cuts_leave_a_committed_state);
+}
+
+#[test]
+fn power_cuts_leave_a_committed_state_of_a_compressed_database() {
+    coded(TestCodec::Compressed, power_cuts_leave_a_committed_state);
 }
 
 #[test]
 fn random_transactions_of_an_encrypted_database_match_a_map() {
-    encrypted(random_transactions_match_a_map_through_reopening);
+    coded(
+        TestCodec::Encrypted,
+        random_transactions_match_a_map_through_reopening,
+    );
+}
+
+#[test]
+fn random_transactions_of_a_compressed_database_match_a_map() {
+    coded(
+        TestCodec::Compressed,
+        random_transactions_match_a_map_through_reopening,
+    );
+}
+
+#[test]
+fn random_transactions_of_a_compressed_and_encrypted_database_match_a_map() {
+    coded(
+        TestCodec::Both,
+        random_transactions_match_a_map_through_reopening,
+    );
 }
 
 #[test]
 fn savepoints_of_an_encrypted_database_roll_back() {
-    encrypted(savepoints_roll_back_to_any_depth);
+    coded(TestCodec::Encrypted, savepoints_roll_back_to_any_depth);
+}
+
+#[test]
+fn savepoints_of_a_compressed_database_roll_back() {
+    coded(TestCodec::Compressed, savepoints_roll_back_to_any_depth);
 }
 
 /// A process that gives each of its short-lived tables a new name has many handles, which must not

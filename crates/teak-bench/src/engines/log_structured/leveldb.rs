@@ -19,6 +19,7 @@ const BUFFER_BYTES_MIN: usize = 4 << 20;
 const FILE_BYTES: usize = 32 << 20;
 const BLOOM_BITS: c_int = 10;
 const NO_COMPRESSION: c_int = 0;
+pub(crate) const SNAPPY: c_int = 1;
 
 calls! {
     "leveldb",
@@ -72,6 +73,16 @@ pub(crate) fn open(
     durability: Durability,
     room: CacheBudget,
 ) -> Result<LogStructured> {
+    open_compressed(directory, durability, room, NO_COMPRESSION)
+}
+
+/// Opens the database in `directory`, or creates it, with a compression.
+pub(crate) fn open_compressed(
+    directory: &Path,
+    durability: Durability,
+    room: CacheBudget,
+    compression: c_int,
+) -> Result<LogStructured> {
     static FUNCTIONS: LogStructuredCalls = CALLS;
     let path = CString::new(directory.join("leveldb").as_os_str().as_bytes())?;
     let cache_bytes = usize::try_from(room.cache_bytes)?;
@@ -81,7 +92,7 @@ pub(crate) fn open(
     let database = unsafe {
         let options = leveldb_options_create();
         leveldb_options_set_create_if_missing(options, 1);
-        leveldb_options_set_compression(options, NO_COMPRESSION);
+        leveldb_options_set_compression(options, compression);
         leveldb_options_set_write_buffer_size(
             options,
             (cache_bytes / 4).clamp(BUFFER_BYTES_MIN, BUFFER_BYTES),

@@ -20,6 +20,8 @@ const BUFFER_BYTES: usize = 64 << 20;
 const BUFFER_BYTES_MIN: usize = 4 << 20;
 const BLOOM_BITS: f64 = 10.0;
 const NO_COMPRESSION: c_int = 0;
+pub(crate) const LZ4: c_int = 4;
+pub(crate) const ZSTD: c_int = 7;
 
 calls! {
     "rocksdb",
@@ -86,6 +88,16 @@ pub(crate) fn open(
     durability: Durability,
     room: CacheBudget,
 ) -> Result<LogStructured> {
+    open_compressed(directory, durability, room, NO_COMPRESSION)
+}
+
+/// Opens the database in `directory`, or creates it, with a compression.
+pub(crate) fn open_compressed(
+    directory: &Path,
+    durability: Durability,
+    room: CacheBudget,
+    compression: c_int,
+) -> Result<LogStructured> {
     let path = CString::new(directory.join("rocksdb").as_os_str().as_bytes())?;
     let cache_bytes = usize::try_from(room.cache_bytes)?;
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -99,7 +111,7 @@ pub(crate) fn open(
         rocksdb_block_based_options_set_filter_policy(table, filter);
         let options = rocksdb_options_create();
         rocksdb_options_set_create_if_missing(options, 1);
-        rocksdb_options_set_compression(options, NO_COMPRESSION);
+        rocksdb_options_set_compression(options, compression);
         rocksdb_options_set_write_buffer_size(
             options,
             (cache_bytes / 4).clamp(BUFFER_BYTES_MIN, BUFFER_BYTES),

@@ -1,7 +1,7 @@
 //! The command line of `teak import`.
 
 use crate::common_arguments::DEFAULT_TABLE;
-use crate::key_arguments::EncryptArguments;
+use crate::key_arguments::EncodingArguments;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -58,5 +58,5 @@ pub(crate) struct ImportArguments {
     pub(super) page_size: Option<usize>,
 
     #[command(flatten)]
-    pub(super) encrypt: EncryptArguments,
+    pub(super) encoding: EncodingArguments,
 }

@@ -113,7 +113,7 @@ impl LevelDbImport<'_> {
             &self.staging.path(),
             page_size_bytes,
             file_mode,
-            arguments.encrypt,
+            arguments.encoding,
         )?;
         let copied = self.copy(&database)?;
         let copy_seconds = started.elapsed().as_secs_f64();

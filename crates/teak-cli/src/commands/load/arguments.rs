@@ -1,7 +1,7 @@
 //! The command line of `teak load`.
 
 use crate::common_arguments::{DatabaseArgument, WaitArgument};
-use crate::key_arguments::EncryptArguments;
+use crate::key_arguments::EncodingArguments;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::num::NonZeroU64;
@@ -84,7 +84,7 @@ pub(crate) struct LoadArguments {
     pub(super) page_size: Option<usize>,
 
     #[command(flatten)]
-    pub(super) encrypt: EncryptArguments,
+    pub(super) encoding: EncodingArguments,
 }
 
 /// The format of an input.

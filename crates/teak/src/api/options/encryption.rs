@@ -23,7 +23,7 @@ impl Options {
     /// ```
     #[cfg(feature = "encryption")]
     pub fn encryption_key(mut self, key: EncryptionKey) -> Self {
-        let encryption = &mut self.settings.encryption;
+        let encryption = &mut self.settings.codecs.encryption;
         match encryption {
             Some(encryption) => encryption.key = key,
             None => *encryption = Some(EncryptionSettings::new(key)),
@@ -36,36 +36,14 @@ impl Options {
     /// database keeps its cipher. The default is [`Cipher::Aes256Gcm`].
     #[cfg(feature = "encryption")]
     pub fn cipher(mut self, cipher: Cipher) -> Self {
-        if let Some(encryption) = &mut self.settings.encryption {
+        if let Some(encryption) = &mut self.settings.codecs.encryption {
             encryption.cipher = cipher;
         }
         self
     }
 
-    /// Sets how much memory the decrypted pages of an encrypted database take in this process; 256
-    /// MiB by default. The [`encryption_key`](Options::encryption_key) has to be given before.
-    ///
-    /// The limit is not strict. Pages that a transaction has read stay in memory until it ends,
-    /// because its slices are borrowed from there.
-    #[cfg(feature = "encryption")]
-    pub fn decrypted_cache_bytes(mut self, bytes: u64) -> Self {
-        if let Some(encryption) = &mut self.settings.encryption {
-            encryption.cache_bytes = bytes;
-        }
-        self
-    }
-
-    /// Uses the key and the cipher of another database.
-    pub(in crate::api) fn with_encryption_of(
-        mut self,
-        encryption: Option<EncryptionSettings>,
-    ) -> Self {
-        self.settings.encryption = encryption;
-        self
-    }
-
     /// The key and the cipher.
     pub(in crate::api) fn encryption(&self) -> Option<&EncryptionSettings> {
-        self.settings.encryption.as_ref()
+        self.settings.codecs.encryption.as_ref()
     }
 }

@@ -30,7 +30,7 @@ impl Options {
         let (source, target) = (source.as_ref(), target.as_ref());
         refuse_lock_name(target, &[source])?;
         let comparisons = self.settings()?.comparisons;
-        let damaged_file = DamagedFile::open(source, comparisons, self.encryption())?;
+        let damaged_file = DamagedFile::open(source, comparisons, self.codecs())?;
         let unfinished = UnfinishedFile::new(target)?;
         let saved = self.salvage_to(damaged_file, &unfinished.path(), progress);
         let report = saved.map_err(|error| unfinished.renamed(error, target))?;
@@ -49,8 +49,7 @@ impl Options {
         progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
     ) -> Result<SalvageReport> {
         let (durability, limits) = damaged_file.defaults();
-        let encryption = self.encryption().cloned();
-        let encryption = encryption.map(|given| given.for_copy_of(damaged_file.mapping()));
+        let codecs = self.codecs().for_copy_of(damaged_file.mapping());
         let database = Options::new()
             .create(Create::New)
             .require_name(true)
@@ -59,7 +58,7 @@ impl Options {
             .flush_after_bytes(limits.bytes)
             .flush_after(limits.age)
             .with_comparisons_of(&self.settings()?.comparisons)
-            .with_encryption_of(encryption)
+            .with_codecs_of(codecs)
             // Nothing expires while it is copied.
             .clock(|| SystemTime::UNIX_EPOCH)
             .open(path)?;

@@ -177,8 +177,8 @@ impl FileBlocks {
         false
     }
 
-    /// Grows a file that is removed when it is closed. If blocks were allocated before something is
-    /// written to them, removing it would wait for the journal of the file system.
+    /// Grows a file without allocating blocks. (If they were allocated before something is written
+    /// to them, removing a temporary file would wait for the journal of the file system.)
     pub(super) fn extend_without_blocks(
         &mut self,
         file: &File,

@@ -152,7 +152,7 @@ impl FileStorage {
             let is_own = old_len <= made_ahead;
             return self.publish_len(if is_own { new_len } else { old_len });
         }
-        if self.lifetime == Lifetime::Ephemeral {
+        if self.lifetime == Lifetime::Ephemeral || fill == Fill::Hole {
             blocks.extend_without_blocks(&self.file, old_len..new_len)?;
             return self.publish_len(new_len);
         }

@@ -1,12 +1,13 @@
-//! Mappings of files with a codec.
+//! Mappings of coded files.
 
 use super::Mapping;
 #[cfg(feature = "encryption")]
 use crate::cipher::Cipher;
 use crate::{
     io::{
-        Content, Frames, PageCodec,
-        page_codec::{self, CodedFile},
+        Compression, Content, Frames, PageCodec,
+        coded_file::{CODED_RESERVED_LEN, CodedFile},
+        page_codec,
     },
     types::Extent,
 };
@@ -32,9 +33,14 @@ impl Mapping {
         }
     }
 
-    /// The codec of the file.
+    /// The encryption of the file.
     pub(crate) fn codec(&self) -> Option<Arc<dyn PageCodec>> {
-        self.coded().map(|file| Arc::clone(&file.codec))
+        self.coded()?.codec.clone()
+    }
+
+    /// The compression of the file.
+    pub(crate) fn compression(&self) -> Option<Compression> {
+        self.coded()?.compression
     }
 
     /// Reads encoded bytes of the file. `None` without a codec.
@@ -42,14 +48,14 @@ impl Mapping {
         Some(self.coded()?.encoded.read(offset, out))
     }
 
-    /// Whether the file has a codec.
+    /// Whether the file is encrypted or compressed.
     pub(crate) fn is_coded(&self) -> bool {
         self.coded().is_some()
     }
 
     /// The bytes at the end of each page that are not shown.
     pub(crate) fn reserved_len(&self) -> u16 {
-        self.coded().map_or(0, |file| file.codec.reserved_len())
+        self.coded().map_or(0, |_| CODED_RESERVED_LEN)
     }
 
     /// These pages are about to be rewritten. The caller has cleared their bits.
@@ -84,8 +90,8 @@ impl Mapping {
 
     /// The bytes to write for an encoded commit record.
     pub(crate) fn sealed_record(&self, image: Vec<u8>) -> Vec<u8> {
-        match self.coded() {
-            Some(file) => file.codec.seal_record(&image),
+        match self.codec() {
+            Some(codec) => codec.seal_record(&image),
             None => image,
         }
     }
@@ -97,7 +103,7 @@ impl Mapping {
     /// Why the bytes cannot be those of this page.
     pub(crate) fn decode_page(&self, number: u32, page: &mut [u8]) -> Result<(), &'static str> {
         self.coded()
-            .map_or(Ok(()), |file| file.codec.open_page(number, page))
+            .map_or(Ok(()), |file| file.open_page(number, page))
     }
 
     /// Reads a value from page `start` on, without its frames.
@@ -122,12 +128,12 @@ impl Mapping {
     /// An encoded commit record, from the bytes that were written for it. Bytes that the codec
     /// refuses are returned unchanged: they are no record.
     pub(crate) fn opened_record(&self, bytes: Vec<u8>) -> Vec<u8> {
-        page_codec::opened(self.coded().map(|file| &*file.codec), bytes)
+        page_codec::opened(self.coded().and_then(|file| file.codec.as_deref()), bytes)
     }
 
     /// The cipher of the file, if it is encrypted.
     #[cfg(feature = "encryption")]
     pub(crate) fn cipher(&self) -> Option<Cipher> {
-        self.coded().map(|file| file.codec.cipher())
+        self.codec().map(|codec| codec.cipher())
     }
 }

@@ -119,6 +119,11 @@ fn encryption() {
     run_with_all_tools(&[of_tests("encryption.cpp")], &[]);
 }
 
+#[test]
+fn compression() {
+    run_with_all_tools(&[of_tests("compression.cpp")], &[]);
+}
+
 /// The flags for stores in LevelDB, if it is installed.
 fn leveldb() -> &'static [&'static str] {
     let is_there = Path::new("/usr/include/leveldb/db.h").exists();

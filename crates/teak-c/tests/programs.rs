@@ -175,6 +175,11 @@ fn encryption() {
 }
 
 #[test]
+fn compression() {
+    of_tests("compression.c");
+}
+
+#[test]
 fn rescue() {
     of_tests("rescue.c");
 }

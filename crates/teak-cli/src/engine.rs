@@ -133,9 +133,7 @@ fn opened_or_created(
         let is = compression.map_or("not compressed".to_owned(), |is| {
             format!("compressed with {is}")
         });
-        output::warn(&format!(
-            "the database already exists and stays as it is: {is}"
-        ));
+        output::warn(&format!("the database already exists and stays {is}"));
     }
     Ok((opened, false))
 }

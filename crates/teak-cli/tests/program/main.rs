@@ -4,6 +4,7 @@
 
 mod access;
 mod change;
+mod compression;
 mod damage;
 mod diff;
 mod encryption;

@@ -6,6 +6,7 @@ use super::{
     tally::{CrashTally, SeenImages},
     workload::{Workload, sequence_count},
 };
+use crate::campaign::{Encryption, EncryptionArguments};
 use clap::ValueEnum;
 use teak::TransactionId;
 
@@ -49,6 +50,16 @@ fn all_short_sequences_are_counted() {
 
 #[test]
 fn each_kind_of_workload_passes() {
+    play_each_kind(|_| Encryption::Off);
+}
+
+#[test]
+fn each_kind_of_workload_passes_with_encryption() {
+    let encryption = EncryptionArguments { encrypted: true };
+    play_each_kind(|episode| encryption.of_episode(episode));
+}
+
+fn play_each_kind(encryption: impl Fn(u64) -> Encryption) {
     let seen = SeenImages::new();
     for &workload in Workload::value_variants() {
         let mut tally = CrashTally::default();
@@ -58,6 +69,7 @@ fn each_kind_of_workload_passes() {
                 episode,
                 workload: Some(workload),
                 image: None,
+                encryption: encryption(episode),
             };
             if let Err(violation) = episode::run_episode(&plan, &seen, &mut tally) {
                 panic!("{violation:?}");

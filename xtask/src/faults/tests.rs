@@ -4,12 +4,25 @@ use super::{
     cases::FaultCase, episode, model, plan_script, run_case, script::FaultScript, soundness,
     tally::FaultTally,
 };
+use crate::campaign::Encryption;
 use fastrand::Rng;
-use teak::testing::{self, Call};
+use teak::{
+    Cipher,
+    testing::{self, Call},
+};
 
 #[test]
 fn a_short_campaign_finds_nothing() {
-    let plan = plan_script(3, 0).unwrap();
+    play(Encryption::Off);
+}
+
+#[test]
+fn a_short_campaign_with_encryption_finds_nothing() {
+    play(Encryption::On(Cipher::Aes256Gcm));
+}
+
+fn play(encryption: Encryption) {
+    let plan = plan_script(3, 0, encryption).unwrap();
     let mut tally = FaultTally::default();
     for (index, case) in plan.cases.iter().step_by(5) {
         run_case(3, &plan, *index, case, &mut tally);
@@ -32,7 +45,7 @@ fn each_call_fails_in_each_mode() {
 
 #[test]
 fn another_state_is_a_violation() {
-    let script = FaultScript::draw(&mut Rng::with_seed(1));
+    let script = FaultScript::draw(&mut Rng::with_seed(1), Encryption::Off);
     let disk = script.new_disk();
     let database = testing::open(&disk, &script.options(), true, episode::BOOT).unwrap();
     let empty = model::FaultTables::new();

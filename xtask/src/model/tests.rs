@@ -6,7 +6,7 @@ use super::{
     run,
     shape::{KeyShape, ValueSizes, sort_form},
 };
-use crate::campaign::{CampaignArguments, ScratchArguments};
+use crate::campaign::{CampaignArguments, EncryptionArguments, ScratchArguments};
 use fastrand::Rng;
 use std::ops::Bound;
 use teak::KeyOrder;
@@ -99,14 +99,37 @@ fn bytes_of_values_are_counted() {
 
 #[test]
 fn a_short_campaign_has_no_violations() {
-    let arguments = ModelArguments {
+    play(|arguments| arguments);
+}
+
+#[test]
+fn a_short_campaign_with_encryption_has_no_violations() {
+    let encryption = EncryptionArguments { encrypted: true };
+    play(|arguments| ModelArguments {
+        encryption,
+        ..arguments
+    });
+}
+
+#[test]
+fn a_short_campaign_with_expiring_tables_has_no_violations() {
+    play(|arguments| ModelArguments {
+        expiring: true,
+        ..arguments
+    });
+}
+
+fn play(change: impl FnOnce(ModelArguments) -> ModelArguments) {
+    let arguments = change(ModelArguments {
         ops: 3_000,
         campaign: CampaignArguments {
             seed: 42,
             results: None,
         },
         episode: None,
+        expiring: false,
+        encryption: EncryptionArguments { encrypted: false },
         scratch: ScratchArguments { dir: None },
-    };
+    });
     assert!(run(&arguments).is_ok());
 }

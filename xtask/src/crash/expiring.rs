@@ -18,9 +18,7 @@ pub(super) const NEVER_MS: u64 = u64::MAX;
 /// Length of the time in a value.
 pub(super) const TIME_LEN: usize = 8;
 
-pub(super) type RawExpiringTable = ExpiringTable<Raw, Raw>;
-
-pub(super) fn open(txn: &mut WriteTxn) -> teak::Result<RawExpiringTable> {
+pub(super) fn open(txn: &mut WriteTxn) -> teak::Result<ExpiringTable<Raw, Raw>> {
     txn.create_expiring_table(EXPIRING, &ExpiryOptions::new())
 }
 

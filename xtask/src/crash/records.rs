@@ -1,13 +1,16 @@
 //! Changes that workloads make to tables and to their model.
 
 use super::{
-    expiring::{self, EXPIRING, RawExpiringTable},
+    expiring::{self, EXPIRING},
     history::{HistoryTables, MULTI, MULTI_KEY_LEN, TableRecords},
 };
 use crate::campaign::ms_of;
 use fastrand::Rng;
 use std::{ops::Range, sync::Arc};
-use teak::{Error, MultiTable, Table, TableDef, TableOptions, TableTypes, WriteTxn, codec::Raw};
+use teak::{
+    Error, ExpiringTable, MultiTable, Table, TableDef, TableOptions, TableTypes, WriteTxn,
+    codec::Raw,
+};
 
 /// Keys are made from numbers below this.
 const DOMAIN: u64 = 600;
@@ -55,7 +58,7 @@ fn pair(number: u64) -> Vec<u8> {
 enum AnyTable {
     Plain(Table<Raw, Raw>),
     Multi(MultiTable<Raw, Raw>),
-    Expiring(RawExpiringTable),
+    Expiring(ExpiringTable<Raw, Raw>),
 }
 
 impl AnyTable {

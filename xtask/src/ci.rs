@@ -121,6 +121,18 @@ const PARALLEL_STEPS: &[CiStep] = &[
         "cargo xtask docs-c --directory SCRATCH/docs-c",
     ),
     step("model", "cargo xtask model --ops 250000 --seed 1"),
+    step(
+        "model, encrypted",
+        "cargo xtask model --ops 60000 --seed 1 --encrypted",
+    ),
+    step(
+        "model, compressed",
+        "cargo xtask model --ops 40000 --seed 1 --compressed",
+    ),
+    step(
+        "model, expiring",
+        "cargo xtask model --ops 100000 --seed 1 --expiring",
+    ),
     step("protocol", "cargo xtask protocol --commits 3 --mishaps 2"),
     step(
         "protocol of the memtable",
@@ -136,7 +148,31 @@ const PARALLEL_STEPS: &[CiStep] = &[
     ),
     step("memtable", "cargo xtask memtable --count 150 --seed 1"),
     step("crash", "cargo xtask crash --images 120000 --seed 1"),
+    step(
+        "crash, encrypted",
+        "cargo xtask crash --images 8000 --seed 1 --encrypted",
+    ),
+    step(
+        "crash, compressed",
+        "cargo xtask crash --images 6000 --seed 1 --compressed",
+    ),
+    step(
+        "crash, expiring",
+        "cargo xtask crash --images 4000 --seed 1 --workload expiring",
+    ),
     step("faults", "cargo xtask faults --count 10000 --seed 1"),
+    step(
+        "faults, encrypted",
+        "cargo xtask faults --count 1500 --seed 1 --encrypted",
+    ),
+    step(
+        "faults, compressed",
+        "cargo xtask faults --count 1000 --seed 1 --compressed",
+    ),
+    step(
+        "mutate, encrypted",
+        "cargo xtask mutate --files 0 --forged 0 --flips 8000 --encrypted 8000 --seed 1",
+    ),
     step(
         "limits",
         "cargo xtask limits --count 40 --seed 1 --program BUILT/teak",

@@ -12,6 +12,8 @@
 mod context;
 mod during_flush;
 mod episode;
+mod expiring;
+mod expiring_changes;
 mod history;
 mod images;
 mod prepared;
@@ -20,6 +22,8 @@ mod process_steps;
 mod records;
 mod settings;
 mod stage;
+mod step;
+mod step_weights;
 mod tally;
 mod verify;
 mod workload;
@@ -29,7 +33,7 @@ mod tests;
 
 use crate::{
     Result,
-    campaign::{CampaignArguments, panics, parallel, violations},
+    campaign::{CampaignArguments, EncodingArguments, panics, parallel, violations},
     names::Named,
 };
 use episode::{CrashPlan, CrashViolation};
@@ -57,12 +61,17 @@ pub(crate) struct CrashArguments {
     /// Play only this kind of workload
     #[arg(long, value_enum)]
     workload: Option<Workload>,
+    #[command(flatten)]
+    encoding: EncodingArguments,
 }
 
 /// Plays episodes in parallel until there are enough images.
 pub(crate) fn run(arguments: &CrashArguments) -> Result {
     panics::record();
-    let run = arguments.campaign.begin("crash");
+    let name = arguments
+        .encoding
+        .name(["crash", "crash, encrypted", "crash, compressed"]);
+    let run = arguments.campaign.begin(name);
     let tally = match arguments.episode {
         Some(episode) => run_one(arguments, episode),
         None => run_many(arguments)?,
@@ -83,6 +92,7 @@ fn plan(arguments: &CrashArguments, episode: u64) -> CrashPlan {
         episode,
         workload: arguments.workload,
         image: arguments.image,
+        encoding: arguments.encoding.of_episode(episode),
     }
 }
 
@@ -132,6 +142,7 @@ fn report_violation(plan: &CrashPlan, violation: &CrashViolation) {
     if let Some(image) = image {
         command += &format!(" --image {image}");
     }
+    command += plan.encoding.in_command();
     violations::print(
         format_args!("workload {}: {text}", workload.name()),
         command,

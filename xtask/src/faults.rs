@@ -18,7 +18,10 @@ mod tests;
 
 use crate::{
     Result,
-    campaign::{CampaignArguments, draw::episode as rng, panics, parallel, violations},
+    campaign::{
+        CampaignArguments, Encoding, EncodingArguments, draw::episode as rng, panics, parallel,
+        violations,
+    },
 };
 use cases::FaultCase;
 use episode::FaultEpisode;
@@ -40,6 +43,8 @@ pub(crate) struct FaultsArguments {
     /// Play only this case of the script
     #[arg(long, requires = "script")]
     case: Option<usize>,
+    #[command(flatten)]
+    encoding: EncodingArguments,
 }
 
 /// A script, and its cases to play.
@@ -54,7 +59,10 @@ pub(crate) fn run(arguments: &FaultsArguments) -> Result {
     panics::record();
     let plans = plan(arguments)?;
     let tally = Mutex::new(FaultTally::default());
-    let run = arguments.campaign.begin("faults");
+    let name = arguments
+        .encoding
+        .name(["faults", "faults, encrypted", "faults, compressed"]);
+    let run = arguments.campaign.begin(name);
     parallel::each(&plans, |plan| {
         let mut own = FaultTally::default();
         for (index, case) in &plan.cases {
@@ -80,8 +88,12 @@ pub(crate) fn run(arguments: &FaultsArguments) -> Result {
 
 /// The cases that make up the requested number of faults.
 fn plan(arguments: &FaultsArguments) -> Result<Vec<FaultPlan>> {
+    let plan_script = |number| {
+        let encoding = arguments.encoding.of_episode(number);
+        plan_script(arguments.campaign.seed, number, encoding)
+    };
     if let Some(number) = arguments.script {
-        let mut plan = plan_script(arguments.campaign.seed, number)?;
+        let mut plan = plan_script(number)?;
         if let Some(only) = arguments.case {
             plan.cases.retain(|(index, _)| *index == only);
         }
@@ -93,7 +105,7 @@ fn plan(arguments: &FaultsArguments) -> Result<Vec<FaultPlan>> {
         if rest == 0 {
             break;
         }
-        let mut plan = plan_script(arguments.campaign.seed, number)?;
+        let mut plan = plan_script(number)?;
         plan.cases.truncate(rest);
         rest -= plan.cases.len();
         plans.push(plan);
@@ -102,9 +114,9 @@ fn plan(arguments: &FaultsArguments) -> Result<Vec<FaultPlan>> {
 }
 
 /// Plays a script without a fault, and lists its cases.
-fn plan_script(seed: u64, number: u64) -> Result<FaultPlan> {
+fn plan_script(seed: u64, number: u64, encoding: Encoding) -> Result<FaultPlan> {
     let mut rng = rng(seed, number);
-    let script = FaultScript::draw(&mut rng);
+    let script = FaultScript::draw(&mut rng, encoding);
     let mut episode = FaultEpisode::new(&script, None);
     let mut calls = Vec::new();
     let ran = panics::catch(|| {
@@ -143,10 +155,10 @@ fn run_case(seed: u64, plan: &FaultPlan, index: usize, case: &FaultCase, tally: 
     if let Err(text) = outcome {
         tally.violations += 1;
         if tally.violations <= violations::PRINTED_MAX {
-            let number = plan.number;
+            let (number, encoding) = (plan.number, plan.script.encoding.in_command());
             violations::print(
                 format_args!("{case}; at {}: {text}", episode.position),
-                format_args!("faults --seed {seed} --script {number} --case {index}"),
+                format_args!("faults --seed {seed} --script {number} --case {index}{encoding}"),
             );
         }
     }

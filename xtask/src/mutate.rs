@@ -8,12 +8,14 @@
 //! any shape, with correct checksums. All operations of the engine and of the program `teak` are
 //! performed on these, by processes built with the engine's assertions (`crates/forged-files`).
 //!
-//! Damaged and forged directories of LevelDB are read and converted.
+//! Encrypted files are damaged too, and attacked as by somebody without the key. Damaged and forged
+//! directories of LevelDB are read and converted.
 
 mod arguments;
 mod cases;
 mod child;
 mod classes;
+mod encrypted;
 mod forged;
 mod kinds;
 mod leveldb;
@@ -47,7 +49,13 @@ pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result 
         if arguments.child_of_leveldb {
             return leveldb::child(arguments.campaign.seed, from, to);
         }
+        if let Some(directory) = &arguments.child_of_encrypted {
+            return encrypted::child(arguments.campaign.seed, from, to, directory);
+        }
         return child::run(arguments.campaign.seed, from, to);
+    }
+    if arguments.encrypted_index.is_some() {
+        return encrypted::run(arguments);
     }
     if arguments.leveldb_index.is_some() {
         return leveldb::run(arguments);
@@ -62,7 +70,11 @@ pub(crate) fn run(arguments: &MutateArguments, planted: Option<&str>) -> Result 
     if is_forged_wanted {
         forged::run(arguments, planted)?;
     }
-    if arguments.index.is_none() && arguments.forged_index.is_none() && arguments.leveldb > 0 {
+    let is_all = arguments.index.is_none() && arguments.forged_index.is_none();
+    if is_all && arguments.flips + arguments.encrypted > 0 {
+        encrypted::run(arguments)?;
+    }
+    if is_all && arguments.leveldb > 0 {
         leveldb::run(arguments)?;
     }
     damaged

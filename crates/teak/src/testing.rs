@@ -17,10 +17,10 @@ pub use crate::planted::{Planted, planted, set_planted};
 pub use damage::{Mutation, live_pages, mutate};
 pub use forge::{Forgery, forge, forge_fields, forge_graph};
 pub use fuzz::{fuzz_page, fuzz_record};
-pub use hostile::exercise;
-pub use records::{RecordSummary, newest_record, redone, without_accidents};
+pub use hostile::{exercise, exercise_with};
+pub use records::{RecordSummary, decrypted_records, newest_record, redone, without_accidents};
 pub use repair::{anonymize, repair, repair_checksum};
-pub use simulated::{kill, kill_after, open, open_apart, salvage};
+pub use simulated::{kill, kill_after, open, open_apart, salvage, salvage_with};
 pub use vast::{VastCounts, VastFile, make_vast};
 
 /// The number of this thread by which its readers are listed.

@@ -8,8 +8,8 @@ use std::{
     thread,
 };
 use teak::{
-    Cipher, Database, Durability, EncryptionKey, Error, Options, Table, Transaction, Verification,
-    codec::Bytes,
+    Cipher, Database, DetachedCursor, Durability, EncryptionKey, Error, Options, Table, TableDef,
+    TableOptions, Transaction, Verification, codec::Bytes,
 };
 use tempfile::tempdir;
 
@@ -213,6 +213,122 @@ fn a_transaction_larger_than_its_memory_is_written_early_and_read_back() {
     txn.commit().unwrap();
     assert_content(&table, &database.begin_read().unwrap(), &model);
     assert_sound(&database);
+}
+
+#[test]
+fn a_page_written_before_a_savepoint_is_copied_with_its_records() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let options = options(1).decoded_cache_bytes(1).write_memory_bytes(1);
+    let database = options.open(&path).unwrap();
+    let table: Records = create(&database);
+    let mut model = Model::new();
+    let mut txn = database.begin_write().unwrap();
+    for number in 0..500 {
+        table.insert(&mut txn, number, value(number, 100)).unwrap();
+        model.insert(number, value(number, 100));
+    }
+    let savepoint = txn.savepoint().unwrap();
+    for number in (0..500).step_by(3) {
+        table.insert(&mut txn, number, value(number, 90)).unwrap();
+        model.insert(number, value(number, 90));
+    }
+    txn.release(savepoint).unwrap();
+    assert_content(&table, &txn, &model);
+    txn.commit().unwrap();
+    assert_content(&table, &database.begin_read().unwrap(), &model);
+    assert_sound(&database);
+}
+
+#[test]
+fn a_detached_cursor_reads_pages_again_that_were_given_back() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let database = options(1).decoded_cache_bytes(1).open(&path).unwrap();
+    let table: Records = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    for number in 0..500 {
+        table.insert(&mut txn, number, value(number, 100)).unwrap();
+    }
+    txn.commit().unwrap();
+    let mut cursor = DetachedCursor::new(&table);
+    for number in 0_u64..500 {
+        let txn = database.begin_read().unwrap();
+        assert!(cursor.next(&txn).unwrap());
+        assert_eq!(*cursor.value(&txn).unwrap(), value(number, 100)[..]);
+        drop(txn);
+        // Other pages take the memory.
+        let txn = database.begin_read().unwrap();
+        table.get(&txn, (number + 250) % 500).unwrap();
+    }
+    assert!(database.metrics().evicted_pages > 500);
+}
+
+#[test]
+fn pages_beyond_the_file_are_read_after_a_transaction_that_was_rolled_back() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let options = options(1).decoded_cache_bytes(1).write_memory_bytes(1);
+    let database = options.open(&path).unwrap();
+    let table: Records = create(&database);
+    for is_kept in [false, true] {
+        let mut txn = database.begin_write().unwrap();
+        for number in 0..200 {
+            table
+                .insert(&mut txn, number, value(number, 9_000))
+                .unwrap();
+        }
+        for number in 0..200 {
+            let found = table.get(&txn, number).unwrap();
+            assert_eq!(found, Some(&value(number, 9_000)[..]));
+        }
+        match is_kept {
+            true => drop(txn.commit().unwrap()),
+            false => txn.abort(),
+        }
+    }
+    assert_sound(&database);
+}
+
+#[test]
+fn the_last_values_of_a_key_are_read_when_the_others_are_removed() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let database = options(1).decoded_cache_bytes(1).open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_multi_table::<u64, Bytes>("values").unwrap();
+    let long = |number: u64| value(number, 3_000 - number as usize);
+    for number in 0..8 {
+        table.insert(&mut txn, 1, &long(number)).unwrap();
+    }
+    txn.commit().unwrap();
+    for number in (0..8).rev() {
+        let mut txn = database.begin_write().unwrap();
+        assert!(table.remove(&mut txn, 1, &long(number)).unwrap());
+        txn.commit().unwrap();
+        assert_sound(&database);
+        assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), number);
+    }
+}
+
+#[test]
+fn values_are_aligned_in_the_transaction_that_writes_them() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let database = options(1).open(&path).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let aligned = TableOptions::new().value_align(16);
+    let table: Records = TableDef::new("aligned")
+        .options(aligned)
+        .create(&mut txn)
+        .unwrap();
+    for number in 0..500 {
+        table.insert(&mut txn, number, value(number, 100)).unwrap();
+    }
+    for number in 0..500 {
+        let found = table.get(&txn, number).unwrap().unwrap();
+        assert!(found.as_ptr().addr().is_multiple_of(16), "{number}");
+    }
 }
 
 #[test]

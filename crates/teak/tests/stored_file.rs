@@ -3,9 +3,10 @@
 //! `data/closed-v1.db` was closed. `data/killed-v1.db` is the file of a killed process, and the
 //! machine has been restarted since, so opening it verifies the lazy commits. `data/typed-v1.db`
 //! has tables whose types are recorded, and `data/expiring-v1.db` one whose records expire.
-//! `data/prepared-v1.db` was closed with a prepared transaction. All are opened as copies. The
-//! golden texts are the output
-//! of the page printer for every page of the closed files.
+//! `data/prepared-v1.db` was closed with a prepared transaction. `data/encrypted-aes-v1.db` and
+//! `data/encrypted-xchacha-v1.db` are encrypted with a fixed key, and their data keys are random.
+//! All are opened as copies. The golden texts are the output of the page printer for every page of
+//! the closed files.
 //!
 //! `TEAK_STORED_FILES=DIRECTORY cargo test -p teak --test main stored_file` writes new files for a
 //! new version of the format; `TEAK_WRITE_GOLDEN=1` rewrites the golden text.
@@ -20,9 +21,9 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 use teak::{
-    Create, Database, Durability, Error::TableTypeMismatch, Expiry, ExpiryOptions, KeyOrder,
-    Options, PageNumber, PageUse, Recovery, TableDef, TableOptions, TableTypes, Transaction,
-    TransactionId, WriteTxn, codec::Raw,
+    Cipher, Create, Database, Durability, EncryptionKey, Error::TableTypeMismatch, Expiry,
+    ExpiryOptions, KeyOrder, Options, PageNumber, PageUse, Recovery, TableDef, TableOptions,
+    TableTypes, Transaction, TransactionId, WriteTxn, codec::Raw,
 };
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -269,6 +270,93 @@ fn assert_typed_holds(database: &Database) -> Outcome {
     Ok(())
 }
 
+/// The encrypted files, and their ciphers.
+const ENCRYPTED: [(&str, Cipher); 2] = [
+    ("encrypted-aes-v1", Cipher::Aes256Gcm),
+    ("encrypted-xchacha-v1", Cipher::XChaCha20Poly1305),
+];
+/// Text in the values of the encrypted files.
+const SECRET: &str = "a secret that nobody may read";
+
+fn encrypted_options(key: u8) -> Options {
+    Options::new().encryption_key(EncryptionKey::from_bytes([key; 32]))
+}
+
+/// Writes an encrypted file: short and large values, nested trees, and a named snapshot.
+fn write_encrypted(path: &Path, cipher: Cipher) -> teak::Result<()> {
+    let options = encrypted_options(7).cipher(cipher);
+    let database = options.create(Create::New).open(path)?;
+    let mut txn = database.begin_write()?;
+    let secrets = txn.create_table::<u32, &str>("secrets")?;
+    for number in 0..60 {
+        secrets.insert(&mut txn, number, SECRET)?;
+    }
+    secrets.insert(&mut txn, 60, SECRET.repeat(300))?;
+    let lines = txn.create_multi_table::<u32, &str>("lines")?;
+    for number in 0..120 {
+        lines.insert(&mut txn, number % 2, format!("{SECRET}, line {number}"))?;
+    }
+    txn.commit()?;
+    database.create_snapshot("before")?;
+    let mut txn = database.begin_write()?;
+    secrets.remove(&mut txn, 0)?;
+    txn.commit()?;
+    database.close()
+}
+
+fn assert_encrypted_holds(database: &Database, cipher: Cipher) -> Outcome {
+    let report = database.check(&mut |_| ControlFlow::Continue(()))?;
+    assert!(report.is_clean(), "{:#?}", report.damages);
+    assert_eq!(database.info().cipher, Some(cipher));
+    let txn = database.begin_read()?;
+    let secrets = txn.open_table::<u32, &str>("secrets")?;
+    assert_eq!(secrets.len(&txn)?, 60);
+    for number in 1..60 {
+        assert_eq!(secrets.get(&txn, number)?, Some(SECRET));
+    }
+    assert_eq!(secrets.get(&txn, 60)?, Some(&SECRET.repeat(300)[..]));
+    let lines = txn.open_multi_table::<u32, &str>("lines")?;
+    assert_eq!((lines.len(&txn)?, lines.count(&txn, 1)?), (120, 60));
+    let before = database.open_snapshot("before")?;
+    assert_eq!(secrets.get(&before, 0)?, Some(SECRET));
+    Ok(())
+}
+
+#[test]
+fn encrypted_files_can_be_read_and_written_with_their_key_only() -> Outcome {
+    for (name, cipher) in ENCRYPTED {
+        let (_directory, path) = copy_of(&format!("{name}.db"))?;
+        let bytes = fs::read(&path)?;
+        let mut texts = bytes.windows(SECRET.len());
+        assert!(!texts.any(|text| text == SECRET.as_bytes()), "{name}");
+        let opened = Options::new().create(Create::Never).open(&path);
+        assert!(matches!(opened, Err(teak::Error::KeyNeeded(_))), "{name}");
+        let opened = encrypted_options(8).create(Create::Never).open(&path);
+        assert!(
+            matches!(opened, Err(teak::Error::WrongKey { .. })),
+            "{name}"
+        );
+        assert!(fs::read(&path)? == bytes, "{name} was changed");
+        assert_encrypted_holds(&encrypted_options(7).read_only(true).open(&path)?, cipher)?;
+        let database = encrypted_options(7).create(Create::Never).open(&path)?;
+        assert_eq!(database.info().recovery, Recovery::Clean);
+        assert_encrypted_holds(&database, cipher)?;
+        let mut txn = database.begin_write()?;
+        let secrets = txn.open_table::<u32, &str>("secrets")?;
+        secrets.insert(&mut txn, 70, SECRET)?;
+        txn.commit()?;
+        secrets
+            .get(&database.begin_read()?, 70)?
+            .expect("it was inserted");
+        let mut txn = database.begin_write()?;
+        secrets.remove(&mut txn, 70)?;
+        txn.commit()?;
+        database.close()?;
+        assert_encrypted_holds(&encrypted_options(7).open(&path)?, cipher)?;
+    }
+    Ok(())
+}
+
 /// At this moment some of the records have expired.
 const EXPIRING_NOW_MS: u64 = 1_000_000;
 
@@ -497,6 +585,11 @@ fn rewritten_files_have_equal_contents() -> Outcome {
     let expiring = target.join("expiring-v1.db");
     write_expiring(&expiring)?;
     assert_expiring_holds(&expiring_options().read_only(true).open(&expiring)?)?;
+    for (name, cipher) in ENCRYPTED {
+        let path = target.join(format!("{name}.db"));
+        write_encrypted(&path, cipher)?;
+        assert_encrypted_holds(&encrypted_options(7).read_only(true).open(&path)?, cipher)?;
+    }
     write_closed(&closed)?;
     write_typed(&typed)?;
     write_prepared(&prepared)?;
@@ -529,14 +622,17 @@ fn loss_text(database: &Database) -> teak::Result<String> {
 #[test]
 fn the_pages_of_closed_files_are_unchanged() -> Outcome {
     for name in ["closed-v1", "expiring-v1", "typed-v1", "prepared-v1"] {
-        assert_golden(name)?;
+        assert_golden(name, &Options::new())?;
+    }
+    for (name, _) in ENCRYPTED {
+        assert_golden(name, &encrypted_options(7))?;
     }
     Ok(())
 }
 
-fn assert_golden(name: &str) -> Outcome {
+fn assert_golden(name: &str, options: &Options) -> Outcome {
     let (_directory, path) = copy_of(&format!("{name}.db"))?;
-    let database = Options::new().read_only(true).open(&path)?;
+    let database = options.clone().read_only(true).open(&path)?;
     let found = loss_text(&database)?;
     let golden = in_tests("golden").join(format!("{name}.txt"));
     if std::env::var_os("TEAK_WRITE_GOLDEN").is_some() {

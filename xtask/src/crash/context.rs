@@ -435,6 +435,14 @@ impl EpisodeContext {
         }
     }
 
+    /// Moves the clock by up to so many milliseconds.
+    pub(super) fn tick(&mut self, ms_max: u64) {
+        let ms = self.rng.u64(..ms_max);
+        if let Some(clock) = &self.settings.clock {
+            clock.advance(ms);
+        }
+    }
+
     /// Lets one of the next calls to the disk fail, or all calls from then on.
     pub(super) fn plan_fault(&mut self) {
         let fault = match self.rng.u8(0..2) {

@@ -6,13 +6,14 @@ use super::{
     images::{COMBINATIONS_MAX, CrashImages, DiskImage, GRANULARITIES},
     process_pool::ProcessPool,
     settings::{BOOT, CrashSettings},
+    step::CrashStep,
     tally::{CrashTally, SeenImages},
     verify::{CrashedDisk, ExpectedStates, RecoveredDatabase, verify},
-    workload::{CrashStep, Workload, sequence_count},
+    workload::{Workload, sequence_count},
 };
 use crate::{
     Context, Failure, Result,
-    campaign::{draw, panics},
+    campaign::{Encoding, draw, panics},
 };
 use fastrand::Rng;
 use std::collections::HashSet;
@@ -47,6 +48,7 @@ pub(super) struct CrashPlan {
     pub(super) workload: Option<Workload>,
     /// If present, only this image is inspected.
     pub(super) image: Option<u64>,
+    pub(super) encoding: Encoding,
 }
 
 /// A violation.
@@ -100,7 +102,9 @@ pub(super) fn run_episode(
         Workload::Sequence => [4096, 8192, 16384][(sequence / sequence_count()) as usize % 3],
         _ => [4096, 4096, 4096, 4096, 8192, 16384][rng.usize(0..6)],
     };
+    let page_size = plan.encoding.page_size(page_size);
     let mut settings = CrashSettings::draw(&mut rng, page_size);
+    settings.encoding = plan.encoding;
     workload.adapt(&mut settings, &mut rng);
     let script = workload.script(&mut rng, sequence);
     let mut episode = CrashEpisode {

@@ -3,6 +3,7 @@
 //! Times are counts of events of the simulated disk. An event before time *t* happened before a
 //! crash after the first *t* events.
 
+use super::expiring::{EXPIRING, compare_expiring};
 use crate::{Context, Result, campaign::database::expect_records};
 use std::{
     collections::BTreeMap,
@@ -350,6 +351,7 @@ pub(super) fn compare(txn: &impl Transaction, tables: &HistoryTables) -> Result 
     }
     tables.iter().try_for_each(|(name, records)| match *name {
         MULTI => compare_pairs(txn, name, records),
+        EXPIRING => compare_expiring(txn, name, records),
         _ => expect_records(txn, name, records.iter()),
     })
 }

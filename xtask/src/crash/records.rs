@@ -1,9 +1,16 @@
 //! Changes that workloads make to tables and to their model.
 
-use super::history::{HistoryTables, MULTI, MULTI_KEY_LEN, TableRecords};
+use super::{
+    expiring::{self, EXPIRING},
+    history::{HistoryTables, MULTI, MULTI_KEY_LEN, TableRecords},
+};
+use crate::campaign::ms_of;
 use fastrand::Rng;
 use std::{ops::Range, sync::Arc};
-use teak::{Error, MultiTable, Table, TableDef, TableOptions, TableTypes, WriteTxn, codec::Raw};
+use teak::{
+    Error, ExpiringTable, MultiTable, Table, TableDef, TableOptions, TableTypes, WriteTxn,
+    codec::Raw,
+};
 
 /// Keys are made from numbers below this.
 const DOMAIN: u64 = 600;
@@ -51,12 +58,14 @@ fn pair(number: u64) -> Vec<u8> {
 enum AnyTable {
     Plain(Table<Raw, Raw>),
     Multi(MultiTable<Raw, Raw>),
+    Expiring(ExpiringTable<Raw, Raw>),
 }
 
 impl AnyTable {
     fn open(txn: &mut WriteTxn, name: &'static str) -> teak::Result<Self> {
         Ok(match name {
             MULTI => Self::Multi(txn.create_multi_table(name)?),
+            EXPIRING => Self::Expiring(expiring::open(txn)?),
             _ => Self::Plain(TableDef::new(name).options(options(name)).create(txn)?),
         })
     }
@@ -73,6 +82,9 @@ impl AnyTable {
                 }
                 Ok(())
             }
+            Self::Expiring(table) => {
+                table.insert_with_expiry(txn, key, value, expiring::expiry(value))
+            }
         }
     }
 
@@ -83,15 +95,24 @@ impl AnyTable {
                 let (key, value) = key.split_at(MULTI_KEY_LEN);
                 table.remove(txn, key, value)
             }
+            Self::Expiring(table) => table.remove(txn, key),
+        }
+    }
+
+    /// The time at which a transaction looks for expired records; any for other tables.
+    fn now_ms(&self, txn: &WriteTxn) -> teak::Result<u64> {
+        match self {
+            Self::Expiring(table) => table.now(txn).map(ms_of),
+            Self::Plain(_) | Self::Multi(_) => Ok(0),
         }
     }
 }
 
 /// A change of the tables in a transaction and of their model.
 pub(super) struct HistoryChange<'c> {
-    txn: &'c mut WriteTxn,
-    tables: &'c mut HistoryTables,
-    rng: &'c mut Rng,
+    pub(super) txn: &'c mut WriteTxn,
+    pub(super) tables: &'c mut HistoryTables,
+    pub(super) rng: &'c mut Rng,
 }
 
 impl<'c> HistoryChange<'c> {
@@ -111,7 +132,7 @@ impl<'c> HistoryChange<'c> {
         for len in lens {
             let number = rng.u64(0..DOMAIN);
             let (key, value) = match table {
-                AnyTable::Plain(_) => (key(number), value(rng, len)),
+                AnyTable::Plain(_) | AnyTable::Expiring(_) => (key(number), value(rng, len)),
                 AnyTable::Multi(_) => (pair(number), value(rng, 0)),
             };
             table.insert(txn, &key, &value)?;
@@ -121,6 +142,23 @@ impl<'c> HistoryChange<'c> {
             let types = TableTypes::new("keys", format!("type {}", rng.u8(..)));
             txn.set_table_types(name, &types)?;
             tables.types.insert(name, types);
+        }
+        Ok(())
+    }
+
+    /// Inserts records with these values and random keys into a table.
+    pub(super) fn insert_values(
+        &mut self,
+        name: &'static str,
+        values: Vec<Arc<[u8]>>,
+    ) -> teak::Result<()> {
+        let Self { txn, tables, rng } = self;
+        let table = AnyTable::open(txn, name)?;
+        let records = Arc::make_mut(tables.entry(name).or_default());
+        for value in values {
+            let key = key(rng.u64(0..DOMAIN));
+            table.insert(txn, &key, &value)?;
+            records.insert(key, value);
         }
         Ok(())
     }
@@ -178,8 +216,11 @@ impl<'c> HistoryChange<'c> {
         let records: &mut TableRecords = Arc::make_mut(tables.entry(name).or_default());
         let is_removed = |_: &&Vec<u8>| rng.u32(0..100) < percent;
         let keys: Vec<Vec<u8>> = records.keys().filter(is_removed).cloned().collect();
+        let now_ms = table.now_ms(txn)?;
         for key in keys {
-            if !table.remove(txn, &key)? {
+            // A record that has expired is not seen any more.
+            let is_seen = name != EXPIRING || expiring::is_live(&records[&key], now_ms);
+            if table.remove(txn, &key)? != is_seen {
                 let text = "an existing record could not be removed";
                 return Err(Error::InvalidArgument(text.to_owned()));
             }

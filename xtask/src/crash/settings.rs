@@ -1,10 +1,13 @@
 //! The options of an episode's database.
 
 use super::process_pool::ProcessPool;
-use crate::campaign::draw;
+use crate::campaign::{CampaignClock, Encoding, draw};
 use fastrand::Rng;
 use std::time::Duration;
-use teak::{Database, Geometry, Options, testing, testing::SimDisk};
+use teak::{
+    Database, Geometry, Options,
+    testing::{self, RecordSummary, SimDisk},
+};
 
 /// The boot of the machine in which workloads run.
 pub(super) const BOOT: [u8; 16] = [1; 16];
@@ -27,6 +30,9 @@ pub(super) struct CrashSettings {
     pub(super) flushes_on_close: bool,
     /// Whether small commits go to a write-ahead log.
     pub(super) has_log: bool,
+    pub(super) encoding: Encoding,
+    /// The clock, if it is not that of the system.
+    pub(super) clock: Option<CampaignClock>,
 }
 
 impl CrashSettings {
@@ -42,6 +48,8 @@ impl CrashSettings {
             journal_bytes: page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)],
             flushes_on_close: other.usize(0..3) > 0,
             has_log: other.bool(),
+            encoding: Encoding::Off,
+            clock: None,
             page_size,
             size_limit_bytes: None,
             write_memory_bytes,
@@ -84,16 +92,42 @@ impl CrashSettings {
         let options = options
             .journal_bytes(self.journal_bytes)
             .flush_on_close(self.flushes_on_close);
+        let options = self.extended(options);
         match self.release_at_once {
             Some(pages) => options.release_at_once(pages),
             None => options,
         }
     }
 
-    /// Opens the image of a crash without a size limit, so that it can be written to.
-    pub(super) fn open_image(&self, disk: &SimDisk, boot: [u8; 16]) -> teak::Result<Database> {
+    /// Options for the image of a crash, without a size limit, so that it can be written to.
+    fn image_options(&self) -> Options {
         let options = Options::new().size_limit_bytes(Some(u64::MAX));
-        testing::open(disk, &options, false, boot)
+        self.extended(options)
+    }
+
+    /// The options with the key and the clock.
+    fn extended(&self, options: Options) -> Options {
+        let options = self.encoding.apply(options);
+        match &self.clock {
+            Some(clock) => clock.apply(options),
+            None => options,
+        }
+    }
+
+    /// Opens the image of a crash.
+    pub(super) fn open_image(&self, disk: &SimDisk, boot: [u8; 16]) -> teak::Result<Database> {
+        testing::open(disk, &self.image_options(), false, boot)
+    }
+
+    /// The newest record of an image, and that after the journal is redone.
+    pub(super) fn newest_of(&self, file: &[u8]) -> (Option<RecordSummary>, Option<RecordSummary>) {
+        if self.encoding != Encoding::Off {
+            // There is no journal.
+            let records = testing::decrypted_records(file, &self.image_options());
+            return (testing::newest_record(&records), None);
+        }
+        let redone = testing::redone(file).and_then(|file| testing::newest_record(&file));
+        (testing::newest_record(file), redone)
     }
 
     /// Length of the part of the file that has the commit records.

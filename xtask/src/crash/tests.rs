@@ -6,6 +6,7 @@ use super::{
     tally::{CrashTally, SeenImages},
     workload::{Workload, sequence_count},
 };
+use crate::campaign::{Encoding, EncodingArguments};
 use clap::ValueEnum;
 use teak::TransactionId;
 
@@ -49,6 +50,19 @@ fn all_short_sequences_are_counted() {
 
 #[test]
 fn each_kind_of_workload_passes() {
+    play_each_kind(|_| Encoding::Off);
+}
+
+#[test]
+fn each_kind_of_workload_passes_with_encryption() {
+    let encoding = EncodingArguments {
+        encrypted: true,
+        compressed: false,
+    };
+    play_each_kind(|episode| encoding.of_episode(episode));
+}
+
+fn play_each_kind(encoding: impl Fn(u64) -> Encoding) {
     let seen = SeenImages::new();
     for &workload in Workload::value_variants() {
         let mut tally = CrashTally::default();
@@ -58,6 +72,7 @@ fn each_kind_of_workload_passes() {
                 episode,
                 workload: Some(workload),
                 image: None,
+                encoding: encoding(episode),
             };
             if let Err(violation) = episode::run_episode(&plan, &seen, &mut tally) {
                 panic!("{violation:?}");

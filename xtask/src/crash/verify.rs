@@ -77,7 +77,7 @@ impl CrashedDisk {
     pub(super) fn of_power_cut(image: DiskImage, settings: &CrashSettings) -> Self {
         let has_log = image.has_log();
         let DiskImage { file, log } = image;
-        let (newest, redone) = newest_of(&file);
+        let (newest, redone) = settings.newest_of(&file);
         let capacity = file.len() + ROOM_PAGES * settings.page_size;
         let disk = SimDisk::from_image(file, capacity);
         Self {
@@ -99,7 +99,7 @@ impl CrashedDisk {
         settings: &CrashSettings,
     ) -> Self {
         let capacity = image.file.len() + ROOM_PAGES * settings.page_size;
-        let (newest, redone) = newest_of(&image.file);
+        let (newest, redone) = settings.newest_of(&image.file);
         Self {
             disk: disk.after_kill_at(point, capacity),
             newest,
@@ -107,12 +107,6 @@ impl CrashedDisk {
             has_log: image.has_log(),
         }
     }
-}
-
-/// The newest record, and that after the journal is redone.
-fn newest_of(file: &[u8]) -> (Option<RecordSummary>, Option<RecordSummary>) {
-    let redone = testing::redone(file).and_then(|file| testing::newest_record(&file));
-    (testing::newest_record(file), redone)
 }
 
 /// Opens the database, compares, checks, commits once more, closes, and opens again.

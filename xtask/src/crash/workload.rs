@@ -1,77 +1,22 @@
 //! Kinds of workload, each a script of steps.
 
-use super::{context::EpisodeContext, settings::CrashSettings, stage::MODES};
-use crate::{Result, campaign::draw};
+use super::{
+    context::EpisodeContext,
+    settings::CrashSettings,
+    stage::MODES,
+    step::{ALPHABET, CrashStep},
+    step_weights::{self, StepWeights},
+};
+use crate::{
+    Result,
+    campaign::{CampaignClock, draw},
+};
 use clap::ValueEnum;
 use fastrand::Rng;
 use teak::Durability;
 
-/// One step of an episode.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum CrashStep {
-    Put(usize),
-    Large,
-    /// Removes this share of a table's records, in percent.
-    Delete(u32),
-    DropTable,
-    Nested,
-    Savepoints,
-    Abort,
-    Commit(Durability),
-    /// Makes this many small commits.
-    CommitSmall(Durability, usize),
-    Sync,
-    /// Makes many commits, which grow the file.
-    Grow,
-    /// Deletes almost all records and closes, which truncates the file.
-    Shrink,
-    /// Compacts: moves pages and truncates the file.
-    Compact,
-    Reopen,
-    Kill,
-    BeginReader,
-    EndReader,
-    /// Names the state of the open transaction, drops a name, or rolls back to a named state.
-    CreateSnapshot,
-    DropSnapshot,
-    RollBack,
-    /// Prepares a transaction, or decides about it.
-    Prepare,
-    Decide,
-    /// Lets a call to the disk fail soon.
-    Fault,
-    /// Another process takes over, attaches, leaves, or dies in one of its next calls to the disk.
-    /// `DieAll` kills all processes.
-    SwitchProcess,
-    Join,
-    Leave,
-    /// Another process flushes the commits of this one, which then continues.
-    SyncElsewhere,
-    Die(u64),
-    DieAll,
-}
-
-/// The letters of the short sequences.
-pub(super) const ALPHABET: [CrashStep; 18] = [
-    CrashStep::Put(5),
-    CrashStep::Delete(20),
-    CrashStep::Large,
-    CrashStep::DropTable,
-    CrashStep::Abort,
-    CrashStep::Nested,
-    CrashStep::Commit(Durability::Durable),
-    CrashStep::Commit(Durability::Lazy),
-    CrashStep::Sync,
-    CrashStep::Grow,
-    CrashStep::Shrink,
-    CrashStep::Compact,
-    CrashStep::Reopen,
-    CrashStep::CreateSnapshot,
-    CrashStep::DropSnapshot,
-    CrashStep::RollBack,
-    CrashStep::Prepare,
-    CrashStep::Decide,
-];
+/// The time at which an episode with records that expire begins.
+const BEGIN_MS: u64 = 10_000;
 
 /// The maximum length of the sequences that are all played.
 pub(super) const SEQUENCE_LEN_MAX: u32 = 3;
@@ -81,176 +26,6 @@ pub(super) fn sequence_count() -> u64 {
     let letters = ALPHABET.len() as u64;
     (1..=SEQUENCE_LEN_MAX).map(|len| letters.pow(len)).sum()
 }
-
-/// Steps with the frequency of each.
-type StepWeights = &'static [(CrashStep, u32)];
-
-const RANDOM: StepWeights = &[
-    (CrashStep::Put(6), 8),
-    (CrashStep::Large, 3),
-    (CrashStep::Delete(15), 4),
-    (CrashStep::DropTable, 1),
-    (CrashStep::Nested, 1),
-    (CrashStep::Savepoints, 1),
-    (CrashStep::Abort, 1),
-    (CrashStep::Sync, 2),
-    (CrashStep::Grow, 1),
-    (CrashStep::Shrink, 1),
-    (CrashStep::Compact, 1),
-    (CrashStep::Reopen, 1),
-    (CrashStep::Kill, 2),
-    (CrashStep::BeginReader, 2),
-    (CrashStep::EndReader, 2),
-    (CrashStep::CreateSnapshot, 2),
-    (CrashStep::DropSnapshot, 1),
-    (CrashStep::RollBack, 1),
-    (CrashStep::Prepare, 2),
-    (CrashStep::Decide, 1),
-];
-
-const READER: StepWeights = &[
-    (CrashStep::Put(20), 8),
-    (CrashStep::Large, 2),
-    (CrashStep::Delete(30), 4),
-    (CrashStep::BeginReader, 1),
-    (CrashStep::EndReader, 1),
-];
-
-const LAZY: StepWeights = &[
-    (CrashStep::Put(6), 8),
-    (CrashStep::Large, 2),
-    (CrashStep::Delete(20), 4),
-    (CrashStep::Prepare, 1),
-    (CrashStep::Kill, 1),
-];
-
-const FULL: StepWeights = &[
-    (CrashStep::Put(20), 6),
-    (CrashStep::Large, 4),
-    (CrashStep::Delete(40), 5),
-    (CrashStep::Grow, 2),
-    (CrashStep::Fault, 2),
-    (CrashStep::Prepare, 2),
-    (CrashStep::Decide, 1),
-    (CrashStep::Compact, 1),
-    (CrashStep::Reopen, 1),
-    (CrashStep::Sync, 1),
-];
-
-const FAULTS: StepWeights = &[
-    (CrashStep::Put(6), 8),
-    (CrashStep::Large, 2),
-    (CrashStep::Delete(20), 3),
-    (CrashStep::Fault, 5),
-    (CrashStep::Prepare, 3),
-    (CrashStep::Decide, 2),
-    (CrashStep::Compact, 1),
-    (CrashStep::CreateSnapshot, 2),
-    (CrashStep::DropSnapshot, 1),
-    (CrashStep::RollBack, 1),
-    (CrashStep::Sync, 2),
-    (CrashStep::Kill, 2),
-    (CrashStep::Reopen, 1),
-];
-
-const SAVEPOINTS: StepWeights = &[
-    (CrashStep::Put(6), 4),
-    (CrashStep::Savepoints, 6),
-    (CrashStep::Nested, 4),
-    (CrashStep::Delete(10), 2),
-    (CrashStep::Abort, 1),
-];
-
-const GROWTH: StepWeights = &[
-    (CrashStep::Grow, 4),
-    (CrashStep::Large, 4),
-    (CrashStep::Put(20), 4),
-];
-
-const SHRINK: StepWeights = &[
-    (CrashStep::Grow, 2),
-    (CrashStep::Large, 3),
-    (CrashStep::Delete(70), 3),
-    (CrashStep::Shrink, 3),
-    (CrashStep::Compact, 3),
-    (CrashStep::Reopen, 2),
-    (CrashStep::Kill, 1),
-];
-
-const FLUSH: StepWeights = &[
-    (CrashStep::Put(6), 8),
-    (CrashStep::Large, 2),
-    (CrashStep::Delete(20), 4),
-    (CrashStep::Sync, 3),
-    (CrashStep::CreateSnapshot, 1),
-];
-
-const JOURNAL: StepWeights = &[
-    (CrashStep::Put(2), 12),
-    (CrashStep::Delete(2), 3),
-    (CrashStep::Large, 1),
-    (CrashStep::Prepare, 1),
-    (CrashStep::Sync, 1),
-];
-
-const NAMED: StepWeights = &[
-    (CrashStep::Put(6), 6),
-    (CrashStep::Large, 2),
-    (CrashStep::Delete(30), 3),
-    (CrashStep::DropTable, 1),
-    (CrashStep::CreateSnapshot, 5),
-    (CrashStep::DropSnapshot, 2),
-    (CrashStep::RollBack, 4),
-    (CrashStep::Prepare, 3),
-    (CrashStep::Decide, 2),
-    (CrashStep::Savepoints, 1),
-    (CrashStep::Shrink, 1),
-    (CrashStep::Compact, 2),
-    (CrashStep::Sync, 1),
-    (CrashStep::Reopen, 1),
-    (CrashStep::Kill, 2),
-    (CrashStep::BeginReader, 1),
-    (CrashStep::EndReader, 1),
-];
-
-const SMALL: StepWeights = &[
-    (CrashStep::CommitSmall(Durability::Lazy, 1), 6),
-    (CrashStep::CommitSmall(Durability::Lazy, 6), 6),
-    (CrashStep::CommitSmall(Durability::Durable, 1), 6),
-    (CrashStep::CommitSmall(Durability::Durable, 6), 6),
-    (CrashStep::CommitSmall(Durability::Durable, 22), 4),
-    (CrashStep::Put(6), 1),
-    (CrashStep::Large, 1),
-    (CrashStep::Sync, 1),
-    (CrashStep::Reopen, 1),
-    (CrashStep::Kill, 2),
-    (CrashStep::BeginReader, 3),
-    (CrashStep::EndReader, 3),
-    (CrashStep::CreateSnapshot, 1),
-    (CrashStep::Prepare, 2),
-];
-
-const SHARED: StepWeights = &[
-    (CrashStep::Put(6), 12),
-    (CrashStep::Large, 2),
-    (CrashStep::Delete(30), 3),
-    (CrashStep::SwitchProcess, 14),
-    (CrashStep::Join, 3),
-    (CrashStep::Leave, 2),
-    (CrashStep::Die(0), 1),
-    (CrashStep::Die(3), 1),
-    (CrashStep::Die(6), 1),
-    (CrashStep::DieAll, 1),
-    (CrashStep::Sync, 3),
-    (CrashStep::SyncElsewhere, 5),
-    (CrashStep::Prepare, 4),
-    (CrashStep::Decide, 1),
-    (CrashStep::Grow, 1),
-    (CrashStep::Shrink, 1),
-    (CrashStep::Reopen, 1),
-    (CrashStep::BeginReader, 1),
-    (CrashStep::EndReader, 1),
-];
 
 /// The kinds of workload.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
@@ -284,12 +59,16 @@ pub(super) enum Workload {
     /// Several processes that commit in turns and during each other's flushes, attach, leave and
     /// die
     Shared,
+    /// Records that expire, and a clock that moves. Only played if it is asked for
+    Expiring,
 }
 
 impl Workload {
-    /// All kinds except the sequences, which have episodes of their own.
+    /// All kinds except the sequences, which have episodes of their own, and those that are only
+    /// played if they are asked for.
     pub(super) fn drawn() -> &'static [Self] {
-        &Self::value_variants()[1..]
+        let all = Self::value_variants();
+        &all[1..all.len() - 1]
     }
 
     /// Whether errors are expected.
@@ -317,6 +96,9 @@ impl Workload {
         if self == Self::Journal {
             settings.journal_bytes = page_size * rng.u64(2..8);
         }
+        if self == Self::Expiring {
+            settings.clock = Some(CampaignClock::new(BEGIN_MS));
+        }
     }
 
     /// Steps before the script. After so many durable commits, small ones go to the log.
@@ -330,19 +112,20 @@ impl Workload {
     /// The frequency of each step, apart from the commits in between.
     fn weights(self) -> StepWeights {
         match self {
-            Self::Sequence | Self::Random => RANDOM,
-            Self::Reader => READER,
-            Self::Lazy => LAZY,
-            Self::Full => FULL,
-            Self::Faults => FAULTS,
-            Self::Savepoints => SAVEPOINTS,
-            Self::Growth => GROWTH,
-            Self::Shrink => SHRINK,
-            Self::Flush => FLUSH,
-            Self::Journal => JOURNAL,
-            Self::Named => NAMED,
-            Self::Small => SMALL,
-            Self::Shared => SHARED,
+            Self::Sequence | Self::Random => step_weights::RANDOM,
+            Self::Reader => step_weights::READER,
+            Self::Lazy => step_weights::LAZY,
+            Self::Full => step_weights::FULL,
+            Self::Faults => step_weights::FAULTS,
+            Self::Savepoints => step_weights::SAVEPOINTS,
+            Self::Growth => step_weights::GROWTH,
+            Self::Shrink => step_weights::SHRINK,
+            Self::Flush => step_weights::FLUSH,
+            Self::Journal => step_weights::JOURNAL,
+            Self::Named => step_weights::NAMED,
+            Self::Small => step_weights::SMALL,
+            Self::Shared => step_weights::SHARED,
+            Self::Expiring => step_weights::EXPIRING,
         }
     }
 
@@ -442,6 +225,12 @@ impl CrashStep {
             Self::RollBack => context.roll_back_to_snapshot(),
             Self::Prepare => context.prepare(),
             Self::Decide => context.decide(),
+            Self::PutExpiring(count) => context.change(|change| change.put_expiring(count)),
+            Self::RemoveExpired => context.change(|change| change.remove_expired()),
+            Self::Tick(ms) => {
+                context.tick(ms);
+                Ok(())
+            }
             Self::Fault => {
                 context.plan_fault();
                 Ok(())

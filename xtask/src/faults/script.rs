@@ -1,7 +1,7 @@
 //! Scripts: operations on a database that are drawn once and played with each fault.
 
 use super::model::{self, FaultRecords, FaultTables, FaultValue, TABLE_COUNT};
-use crate::campaign::draw;
+use crate::campaign::{Encoding, draw};
 use fastrand::Rng;
 use std::{sync::Arc, time::Duration};
 use teak::{
@@ -21,6 +21,7 @@ pub(super) struct FaultScript {
     release_at_once: Option<u64>,
     /// Size of the journal; 0 for none.
     journal_bytes: u64,
+    pub(super) encoding: Encoding,
 }
 
 pub(super) enum ScriptAction {
@@ -123,8 +124,8 @@ const DURABLE_BEFORE_LOG: usize = 18;
 const DOMAIN: u32 = 400;
 
 impl FaultScript {
-    pub(super) fn draw(rng: &mut Rng) -> Self {
-        let page_size = [4096, 4096, 4096, 8192, 16384][rng.usize(0..5)];
+    pub(super) fn draw(rng: &mut Rng, encoding: Encoding) -> Self {
+        let page_size = encoding.page_size([4096, 4096, 4096, 8192, 16384][rng.usize(0..5)]);
         let is_limited = rng.u8(0..6) == 0;
         let act_count = rng.usize(8..18);
         // Keeps the other draws the same for each seed.
@@ -134,6 +135,7 @@ impl FaultScript {
         // The memtable expects more room than a limited file has.
         let has_log = !is_limited && other.bool();
         Self {
+            encoding,
             release_at_once,
             journal_bytes,
             has_log,
@@ -176,7 +178,7 @@ impl FaultScript {
             .write_memory_bytes(self.write_memory_bytes)
             .geometry(self.geometry)
             .size_limit_bytes(self.size_limit_bytes);
-        let options = options.journal_bytes(self.journal_bytes);
+        let options = (self.encoding).apply(options.journal_bytes(self.journal_bytes));
         match self.release_at_once {
             Some(pages) => options.release_at_once(pages),
             None => options,

@@ -4,12 +4,25 @@ use super::{
     cases::FaultCase, episode, model, plan_script, run_case, script::FaultScript, soundness,
     tally::FaultTally,
 };
+use crate::campaign::Encoding;
 use fastrand::Rng;
-use teak::testing::{self, Call};
+use teak::{
+    Cipher,
+    testing::{self, Call},
+};
 
 #[test]
 fn a_short_campaign_finds_nothing() {
-    let plan = plan_script(3, 0).unwrap();
+    play(Encoding::Off);
+}
+
+#[test]
+fn a_short_campaign_with_encryption_finds_nothing() {
+    play(Encoding::Encrypted(Cipher::Aes256Gcm));
+}
+
+fn play(encoding: Encoding) {
+    let plan = plan_script(3, 0, encoding).unwrap();
     let mut tally = FaultTally::default();
     for (index, case) in plan.cases.iter().step_by(5) {
         run_case(3, &plan, *index, case, &mut tally);
@@ -32,7 +45,7 @@ fn each_call_fails_in_each_mode() {
 
 #[test]
 fn another_state_is_a_violation() {
-    let script = FaultScript::draw(&mut Rng::with_seed(1));
+    let script = FaultScript::draw(&mut Rng::with_seed(1), Encoding::Off);
     let disk = script.new_disk();
     let database = testing::open(&disk, &script.options(), true, episode::BOOT).unwrap();
     let empty = model::FaultTables::new();

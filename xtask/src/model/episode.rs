@@ -8,7 +8,9 @@ use super::{
     draw::DrawContext,
     multi::{self, RawMultiTable, changes::MultiChange},
     operation::{ModelChange, ModelOperation, ReopenMode},
+    operation_log::{LoggedOperation, OperationLog},
     oracle::{AnyModel, OracleTables, TableModel},
+    plan::ModelPlan,
     reading::RawTable,
     settings::ModelSettings,
     shape::ModelKey,
@@ -16,7 +18,7 @@ use super::{
 };
 use fastrand::Rng;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -50,17 +52,8 @@ mod snapshots;
 mod tables;
 mod transactions;
 
-const RECENT_MAX: usize = 20;
 /// A database with fewer records is checked after half of the commits.
 const CHECKED_RECORDS_MAX: usize = 300;
-
-/// The log of an episode. It outlives the episode, so that it can be printed after a panic.
-#[derive(Default)]
-pub(crate) struct OperationLog {
-    pub(crate) operation_count: u64,
-    pub(crate) recent: VecDeque<ModelOperation>,
-    pub(crate) settings: Option<ModelSettings>,
-}
 
 struct ModelReader {
     txn: ReadTxn,
@@ -102,23 +95,21 @@ struct ModelEpisode {
     handles: BTreeMap<Vec<u8>, RawTable>,
 }
 
-/// Plays the first `operations_max` operations of an episode in `directory`.
-pub(crate) fn run_episode(
+/// Plays the operations of an episode in `directory`.
+pub(super) fn run_episode(
     mut rng: Rng,
+    plan: &ModelPlan,
     directory: &Path,
-    operations_max: u64,
     history: &mut OperationLog,
 ) -> ModelResult {
-    let settings = ModelSettings::draw(&mut rng);
+    let mut settings = ModelSettings::draw(&mut rng);
+    settings.encoding = plan.encoding;
+    settings.page_size = plan.encoding.page_size(settings.page_size);
     history.settings = Some(settings.clone());
     let mut episode = ModelEpisode::create(settings, directory.join("model.teak"))?;
-    while history.operation_count < operations_max {
+    while history.operation_count < plan.operations_max {
         let operation = episode.view().draw(&mut rng);
-        history.operation_count += 1;
-        if history.recent.len() == RECENT_MAX {
-            history.recent.pop_front();
-        }
-        history.recent.push_back(operation.clone());
+        history.note(LoggedOperation::Lasting(operation.clone()));
         match episode.perform(&operation) {
             Err(ModelViolation::Full(_)) if episode.settings.size_limit_bytes.is_some() => {
                 episode.recover_from_full()?;

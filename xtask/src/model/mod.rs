@@ -5,11 +5,14 @@ mod counting;
 mod cursors;
 mod draw;
 mod episode;
+mod expiring;
 mod key_range;
 mod multi;
 mod operation;
+mod operation_log;
 mod oracle;
 mod other_thread;
+mod plan;
 mod points;
 mod reading;
 mod reads;
@@ -23,11 +26,12 @@ mod tests;
 use crate::{
     Failure, Result,
     campaign::{
-        CampaignArguments, ScratchArguments, draw::episode as rng, named, panics, parallel,
-        violations,
+        CampaignArguments, EncodingArguments, ScratchArguments, draw::episode as rng, named,
+        panics, parallel, violations,
     },
 };
-use episode::OperationLog;
+use operation_log::OperationLog;
+use plan::{EpisodeKind, ModelPlan};
 use settings::ModelSettings;
 use std::{path::Path, sync::Mutex};
 use violation::{ModelResult, ModelViolation};
@@ -43,14 +47,13 @@ pub(crate) struct ModelArguments {
     /// Play only this episode, from start to end
     #[arg(long)]
     episode: Option<u64>,
+    /// Play episodes with expiring tables
+    #[arg(long)]
+    expiring: bool,
+    #[command(flatten)]
+    encoding: EncodingArguments,
     #[command(flatten)]
     scratch: ScratchArguments,
-}
-
-/// An episode to play.
-struct ModelPlan {
-    episode: u64,
-    operations_max: u64,
 }
 
 /// The counts of the episodes so far.
@@ -66,21 +69,26 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result {
     let directory = arguments.scratch.directory()?;
     let plans = plan(arguments);
     let tally = Mutex::new(ModelTally::default());
-    let run = arguments.campaign.begin("model");
+    let name = match arguments.expiring {
+        false => arguments
+            .encoding
+            .name(["model", "model, encrypted", "model, compressed"]),
+        true => (arguments.encoding).name([
+            "model, expiring",
+            "model, expiring, encrypted",
+            "model, expiring, compressed",
+        ]),
+    };
+    let run = arguments.campaign.begin(name);
     parallel::each(&plans, |plan| {
         let mut history = OperationLog::default();
-        let outcome = run_episode(
-            arguments.campaign.seed,
-            plan,
-            directory.path(),
-            &mut history,
-        )?;
+        let outcome = run_episode(plan, directory.path(), &mut history)?;
         let mut tally = tally.lock()?;
         tally.operations += history.operation_count;
         if let Err(violation) = outcome {
             tally.violations += 1;
             if tally.violations <= violations::PRINTED_MAX {
-                report_violation(arguments.campaign.seed, plan.episode, &history, &violation);
+                report_violation(plan, &history, &violation);
             }
         }
         Ok(())
@@ -106,11 +114,18 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result {
 fn plan(arguments: &ModelArguments) -> Vec<ModelPlan> {
     let operations_max =
         |episode| ModelSettings::draw(&mut rng(arguments.campaign.seed, episode)).operations_max;
+    let plan = |episode, operations_max| ModelPlan {
+        seed: arguments.campaign.seed,
+        episode,
+        operations_max,
+        kind: match arguments.expiring {
+            false => EpisodeKind::Lasting,
+            true => EpisodeKind::Expiring,
+        },
+        encoding: arguments.encoding.of_episode(episode),
+    };
     if let Some(episode) = arguments.episode {
-        return vec![ModelPlan {
-            episode,
-            operations_max: operations_max(episode),
-        }];
+        return vec![plan(episode, operations_max(episode))];
     }
     let mut plans = Vec::new();
     let mut rest = arguments.ops;
@@ -119,10 +134,7 @@ fn plan(arguments: &ModelArguments) -> Vec<ModelPlan> {
             break;
         }
         let operations_max = operations_max(episode).min(rest);
-        plans.push(ModelPlan {
-            episode,
-            operations_max,
-        });
+        plans.push(plan(episode, operations_max));
         rest -= operations_max;
     }
     plans
@@ -130,23 +142,31 @@ fn plan(arguments: &ModelArguments) -> Vec<ModelPlan> {
 
 /// Plays one episode in a directory of its own. A panic is a violation too.
 fn run_episode(
-    seed: u64,
     plan: &ModelPlan,
     scratch: &Path,
     history: &mut OperationLog,
 ) -> Result<ModelResult> {
     let directory = tempfile::tempdir_in(scratch)?;
-    let rng = rng(seed, plan.episode);
-    let play = || episode::run_episode(rng, directory.path(), plan.operations_max, history);
+    let rng = rng(plan.seed, plan.episode);
+    let play = || match plan.kind {
+        EpisodeKind::Lasting => episode::run_episode(rng, plan, directory.path(), history),
+        EpisodeKind::Expiring => expiring::run_episode(rng, plan, directory.path(), history),
+    };
     let played = panics::catch(|| Ok(play()));
     Ok(played.unwrap_or_else(|Failure(text)| Err(ModelViolation::Other(text))))
 }
 
-fn report_violation(seed: u64, episode: u64, history: &OperationLog, violation: &ModelViolation) {
+fn report_violation(plan: &ModelPlan, history: &OperationLog, violation: &ModelViolation) {
+    let ModelPlan { seed, episode, .. } = plan;
     let count = history.operation_count;
+    let kind = match plan.kind {
+        EpisodeKind::Lasting => "",
+        EpisodeKind::Expiring => " --expiring",
+    };
+    let encoding = plan.encoding.in_command();
     violations::print(
         format_args!("seed {seed}, episode {episode}, operation {count}: {violation}"),
-        format_args!("model --seed {seed} --episode {episode}"),
+        format_args!("model --seed {seed} --episode {episode}{kind}{encoding}"),
     );
     if let Some(settings) = &history.settings {
         println!("  {settings:?}");

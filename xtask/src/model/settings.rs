@@ -1,7 +1,7 @@
 //! The random options of an episode.
 
 use super::shape::{SWAPPED, ValueSizes};
-use crate::campaign::draw;
+use crate::campaign::{CampaignClock, Encoding, draw};
 use fastrand::Rng;
 use std::{fmt, path::Path};
 use teak::{Database, Durability, Geometry, Options};
@@ -100,6 +100,9 @@ pub(crate) struct ModelSettings {
     release_at_once: Option<u64>,
     /// Size of the journal; 0 for none.
     journal_bytes: u64,
+    pub(crate) encoding: Encoding,
+    /// The clock, if it is not that of the system.
+    pub(crate) clock: Option<CampaignClock>,
 }
 
 impl fmt::Debug for ModelSettings {
@@ -142,6 +145,8 @@ impl ModelSettings {
         // Keeps the other draws the same for each seed.
         let mut other = rng.clone();
         Self {
+            encoding: Encoding::Off,
+            clock: None,
             release_at_once: other.bool().then(|| 1 << other.u32(0..6)),
             journal_bytes: page_size as u64 * [0, 0, 3, 16, 64][other.usize(0..5)],
             page_size,
@@ -175,7 +180,11 @@ impl ModelSettings {
             .size_limit_bytes(self.size_limit_bytes)
             .durability(self.durability)
             .comparison(&SWAPPED);
-        let options = options.journal_bytes(self.journal_bytes);
+        let options = (self.encoding).apply(options.journal_bytes(self.journal_bytes));
+        let options = match &self.clock {
+            Some(clock) => clock.apply(options),
+            None => options,
+        };
         let options = match self.release_at_once {
             Some(pages) => options.release_at_once(pages),
             None => options,

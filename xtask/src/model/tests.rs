@@ -6,7 +6,7 @@ use super::{
     run,
     shape::{KeyShape, ValueSizes, sort_form},
 };
-use crate::campaign::{CampaignArguments, ScratchArguments};
+use crate::campaign::{CampaignArguments, EncodingArguments, ScratchArguments};
 use fastrand::Rng;
 use std::ops::Bound;
 use teak::KeyOrder;
@@ -99,14 +99,43 @@ fn bytes_of_values_are_counted() {
 
 #[test]
 fn a_short_campaign_has_no_violations() {
-    let arguments = ModelArguments {
+    play(|arguments| arguments);
+}
+
+#[test]
+fn a_short_campaign_with_encryption_has_no_violations() {
+    let encoding = EncodingArguments {
+        encrypted: true,
+        compressed: false,
+    };
+    play(|arguments| ModelArguments {
+        encoding,
+        ..arguments
+    });
+}
+
+#[test]
+fn a_short_campaign_with_expiring_tables_has_no_violations() {
+    play(|arguments| ModelArguments {
+        expiring: true,
+        ..arguments
+    });
+}
+
+fn play(change: impl FnOnce(ModelArguments) -> ModelArguments) {
+    let arguments = change(ModelArguments {
         ops: 3_000,
         campaign: CampaignArguments {
             seed: 42,
             results: None,
         },
         episode: None,
+        expiring: false,
+        encoding: EncodingArguments {
+            encrypted: false,
+            compressed: false,
+        },
         scratch: ScratchArguments { dir: None },
-    };
+    });
     assert!(run(&arguments).is_ok());
 }

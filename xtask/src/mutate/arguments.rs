@@ -23,6 +23,16 @@ pub(crate) struct MutateArguments {
     /// Only open the forged file with this index
     #[arg(long, conflicts_with = "index")]
     pub(super) forged_index: Option<u64>,
+    /// Number of encrypted files with a flipped bit, after the other files
+    #[arg(long, default_value_t = 0)]
+    pub(super) flips: u64,
+    /// Number of encrypted files that are damaged in other ways: as by disks and copies, with
+    /// exchanged pages and records, or with old ones
+    #[arg(long, default_value_t = 0)]
+    pub(super) encrypted: u64,
+    /// Only open the encrypted file with this index
+    #[arg(long, conflicts_with_all = ["index", "forged_index"])]
+    pub(super) encrypted_index: Option<u64>,
     /// Number of damaged directories of LevelDB, after the damaged files
     #[arg(long, default_value_t = 0)]
     pub(super) leveldb: u64,
@@ -45,6 +55,9 @@ pub(crate) struct MutateArguments {
     pub(super) child_to: Option<u64>,
     #[arg(long, hide = true, requires = "child_from")]
     pub(super) child_of_leveldb: bool,
+    /// The directory of the encrypted databases
+    #[arg(long, hide = true, requires = "child_from")]
+    pub(super) child_of_encrypted: Option<PathBuf>,
 }
 
 impl MutateArguments {

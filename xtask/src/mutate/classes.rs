@@ -24,8 +24,13 @@ pub(super) enum ReadClass {
 impl ReadClass {
     /// Opens the file, in this boot of the machine or in the next, and reads everything.
     pub(super) fn of(image: &[u8], seed: &Seed, is_same_boot: bool) -> Self {
+        Self::with(image, seed, is_same_boot, Options::new())
+    }
+
+    /// Like [`Self::of`], with these options.
+    pub(super) fn with(image: &[u8], seed: &Seed, is_same_boot: bool, options: Options) -> Self {
         let boot = if is_same_boot { BOOT } else { OTHER_BOOT };
-        match read(image, boot) {
+        match read(image, boot, options) {
             Err(_) => Self::Error,
             Ok((_, found)) if Some(&found) == seed.states.last() => Self::Right,
             Ok((recovery, found)) if seed.states.contains(&found) => match recovery {
@@ -37,9 +42,8 @@ impl ReadClass {
     }
 }
 
-fn read(image: &[u8], boot: [u8; 16]) -> Result<(Recovery, SeedContent)> {
+fn read(image: &[u8], boot: [u8; 16], options: Options) -> Result<(Recovery, SeedContent)> {
     let disk = SimDisk::from_image(image.to_vec(), 0);
-    let options = Options::new().read_only(true);
-    let database = teak::testing::open(&disk, &options, false, boot)?;
+    let database = teak::testing::open(&disk, &options.read_only(true), false, boot)?;
     Ok((database.info().recovery, content(&database)?))
 }

@@ -93,7 +93,7 @@ impl fmt::Display for MutationKind {
 }
 
 impl Damage {
-    fn apply(self, seed: &Seed, image: &mut Vec<u8>, rng: &mut Rng) {
+    pub(super) fn apply(self, seed: &Seed, image: &mut Vec<u8>, rng: &mut Rng) {
         let size = seed.page_size;
         let page = used_page(image, size, rng);
         let start = page * size;

@@ -2,13 +2,13 @@
 //!
 //! They are identical in each run and each process.
 
-use crate::Context;
+use crate::{Context, campaign::Encoding};
 use std::{
     collections::BTreeMap,
     time::{Duration, SystemTime},
 };
 use teak::{
-    Database, Durability, Expiry, ExpiryOptions, KeyOrder, MultiTableDef, Options, Result,
+    Cipher, Database, Durability, Expiry, ExpiryOptions, KeyOrder, MultiTableDef, Options, Result,
     TableDef, TableOptions, TableTypes, Transaction, ValueSize, WriteTxn,
     codec::Raw,
     testing::{self, SimDisk},
@@ -36,6 +36,14 @@ pub(crate) struct Seed {
     pub(super) states: Vec<SeedContent>,
 }
 
+/// An encrypted database.
+pub(super) struct EncryptedSeed {
+    pub(super) seed: Seed,
+    /// The file of another database with the same key and contents.
+    pub(super) twin: Vec<u8>,
+    pub(super) encoding: Encoding,
+}
+
 /// A database under construction.
 struct SeedBuilder {
     disk: SimDisk,
@@ -45,8 +53,10 @@ struct SeedBuilder {
 }
 
 type MakeSeed = fn(&mut SeedBuilder) -> Result<()>;
+/// The name, the page size, the contents, and whether the database is closed.
+type SeedParameters = (&'static str, usize, MakeSeed, bool);
 
-const SEEDS: [(&str, usize, MakeSeed, bool); 18] = [
+const SEEDS: [SeedParameters; 18] = [
     ("created", 4096, |_| Ok(()), true),
     ("orders", 4096, orders, true),
     ("orders, pages of 8 KiB", 8192, orders, true),
@@ -69,19 +79,60 @@ const SEEDS: [(&str, usize, MakeSeed, bool); 18] = [
 
 /// Makes all seeds.
 pub(crate) fn all() -> crate::Result<Vec<Seed>> {
-    let seeds = SEEDS.into_iter().map(|(name, page_size, make, is_closed)| {
-        let seed = make_one(name, page_size, make, is_closed);
-        seed.context(format_args!("{name}"))
+    let seeds = SEEDS.into_iter().map(|parameters| {
+        let seed = make_one(parameters, Encoding::Off);
+        seed.context(format_args!("{}", parameters.0))
     });
     seeds.collect()
 }
 
-fn make_one(name: &'static str, page_size: usize, make: MakeSeed, is_closed: bool) -> Result<Seed> {
+/// Makes encrypted databases, with each cipher. Their keys are random.
+pub(super) fn encrypted() -> crate::Result<Vec<EncryptedSeed>> {
+    let ciphers = [Cipher::Aes256Gcm, Cipher::XChaCha20Poly1305].map(Encoding::Encrypted);
+    // An encrypted database has no journal.
+    let seeds = SEEDS.iter().filter(|(name, ..)| *name != "journal");
+    let all = ciphers
+        .iter()
+        .flat_map(|cipher| seeds.clone().map(move |seed| (*cipher, *seed)));
+    let make = |(encoding, seed): (Encoding, SeedParameters)| {
+        let make = || make_one(seed, encoding).context(format_args!("{}", seed.0));
+        Ok(EncryptedSeed {
+            seed: make()?,
+            twin: make()?.image,
+            encoding,
+        })
+    };
+    all.map(make).collect()
+}
+
+impl EncryptedSeed {
+    /// The files that differ between processes, by name.
+    pub(super) fn files(&self) -> [(&'static str, &Vec<u8>); 3] {
+        let Self { seed, twin, .. } = self;
+        [
+            ("image", &seed.image),
+            ("earlier", &seed.earlier),
+            ("twin", twin),
+        ]
+    }
+
+    pub(super) fn files_mut(&mut self) -> [(&'static str, &mut Vec<u8>); 3] {
+        let Self { seed, twin, .. } = self;
+        let Seed { image, earlier, .. } = seed;
+        [("image", image), ("earlier", earlier), ("twin", twin)]
+    }
+}
+
+fn make_one(
+    (name, page_size, make, is_closed): SeedParameters,
+    encoding: Encoding,
+) -> Result<Seed> {
     let disk = SimDisk::new(CAPACITY);
     let options = Options::new()
         .page_size(page_size)
         .flush_after(Duration::MAX)
         .clock(|| SystemTime::UNIX_EPOCH + Duration::from_secs(1));
+    let options = encoding.apply(options);
     let database = testing::open(&disk, &options, true, BOOT)?;
     let mut builder = SeedBuilder {
         earlier: disk.process_crash(),

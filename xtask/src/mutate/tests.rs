@@ -1,7 +1,7 @@
 //! Tests of the campaign's files and verdicts.
 
 use super::{cases::MutationCases, classes::ReadClass, kinds::MutationKind, seeds};
-use teak::testing;
+use teak::{Options, testing};
 
 #[test]
 fn seeds_are_valid_and_deterministic() {
@@ -47,4 +47,24 @@ fn wrong_data_are_classified_as_wrong() {
     assert_eq!(ReadClass::of(&image, seed, false), ReadClass::Wrong);
     image.truncate(8192);
     assert_eq!(ReadClass::of(&image, seed, false), ReadClass::Error);
+}
+
+#[test]
+fn encrypted_seeds_are_valid_with_their_key_only() {
+    for encrypted in seeds::encrypted().unwrap() {
+        let seed = &encrypted.seed;
+        let options = encrypted.encoding.apply(Options::new());
+        assert!(seed.image != encrypted.twin, "{}", seed.name);
+        assert!(
+            testing::exercise_with(&seed.image, &options),
+            "{}",
+            seed.name
+        );
+        for is_same_boot in [false, true] {
+            let class = ReadClass::with(&seed.image, seed, is_same_boot, options.clone());
+            assert_eq!(class, ReadClass::Right, "{}", seed.name);
+            let class = ReadClass::of(&seed.image, seed, is_same_boot);
+            assert_eq!(class, ReadClass::Error, "{}", seed.name);
+        }
+    }
 }

@@ -162,7 +162,8 @@ impl Hint {
     /// Whether the hint is valid for the version of the table that `txn` sees.
     #[inline]
     fn is_valid_for<T: Transaction>(&self, txn: &T, table: &CursorTable, root: &TreeRoot) -> bool {
-        self.is_valid_for_reader(txn) || self.version.is_valid_for(txn, table, root)
+        let is_valid = self.is_valid_for_reader(txn) || self.version.is_valid_for(txn, table, root);
+        is_valid && self.path.is_loaded(txn.source())
     }
 
     /// Whether the state of the whole database shows that the hint is valid for `txn`.

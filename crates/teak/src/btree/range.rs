@@ -269,7 +269,7 @@ impl<S: PageSink> Tree<'_, S> {
     pub(super) fn collapse_root(&mut self) -> Result<()> {
         while self.root.depth > 1 {
             let level = self.root.depth - 1;
-            let number = self.root.page;
+            let number = enter::root(&*self.sink, self.root, "remove range")?;
             let inner = visit_inner(&*self.sink, number, level, "remove range")?;
             if inner.count() > 1 {
                 break;

@@ -25,6 +25,9 @@ use crate::{Checksum, Extent, PageNumber, io::WritableExtent};
 
 /// Pages in a slab of memory.
 const SLAB_PAGES: usize = 64;
+/// Alignment of pages in slabs: the largest one of values. The usable bytes of an encrypted page
+/// are no multiple of it.
+const PAGE_ALIGN: usize = 16;
 /// Bytes of slabs that are kept for the next transaction.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 /// Words of the filter over the written pages.
@@ -37,6 +40,8 @@ const MAPPED: u32 = 1 << 31;
 #[derive(Debug)]
 pub(crate) struct Arena {
     page_size: usize,
+    /// Words from one page of a slab to the next.
+    slot_words: usize,
     blocks: BlockTable,
     /// One bit for each written page, selected by the low bits of its number. For a small
     /// transaction it usually shows at once that a page was not written.
@@ -86,6 +91,7 @@ impl Arena {
     pub(crate) fn new(page_size: usize) -> Self {
         Self {
             page_size,
+            slot_words: page_size.next_multiple_of(PAGE_ALIGN) / 8,
             blocks: BlockTable::default(),
             filter: [0; FILTER_WORDS],
             slabs: Vec::new(),
@@ -151,11 +157,10 @@ impl Arena {
             let at = (number.0 - first) as usize * self.page_size;
             return Some(PageLocation::Mapped(index, at..at + self.page_size));
         }
-        let words = self.page_size / 8;
-        let at = slot as usize % SLAB_PAGES * words;
+        let at = slot as usize % SLAB_PAGES * self.slot_words;
         Some(PageLocation::Slab(
             slot as usize / SLAB_PAGES,
-            at..at + words,
+            at..at + self.page_size / 8,
         ))
     }
 
@@ -255,7 +260,7 @@ impl Arena {
         if self.free_slots.is_empty() {
             let first = (self.slabs.len() * SLAB_PAGES) as u32;
             self.slabs
-                .push(vec![0; SLAB_PAGES * self.page_size / 8].into_boxed_slice());
+                .push(vec![0; SLAB_PAGES * self.slot_words].into_boxed_slice());
             self.free_slots
                 .extend((first..first + SLAB_PAGES as u32).rev());
         }

@@ -5,7 +5,7 @@ mod multi;
 mod reads;
 mod sample;
 
-use super::{SimDisk, open, salvage};
+use super::{SimDisk, decrypted_records, open, salvage_with};
 use crate::{
     Database, Durability, Options, PageNumber, Result, Verification,
     record::{Record, SLOT_COUNT, probe::find_page_size},
@@ -22,24 +22,30 @@ const SAVED_MAX: usize = 64 << 20;
 /// Opens, checks, reads and changes a database that may be anything. Errors are what is expected;
 /// says whether it could be opened, and was clean.
 pub fn exercise(image: &[u8]) -> bool {
-    let boot = boot_of(image);
+    exercise_with(image, &Options::new())
+}
+
+/// Like [`exercise`], with a database that may be encrypted with the key of these options.
+pub fn exercise_with(image: &[u8], options: &Options) -> bool {
+    let boot = boot_of(&decrypted_records(image, options));
     // Damage is met further down where checksums are not compared.
-    let lazily = Options::new()
+    let lazily = (options.clone())
         .durability(Durability::Lazy)
         .verification(Verification::Off);
-    save(image);
-    let is_clean = open_to_write(image, &lazily, boot, |_| {});
-    open_to_read(image, boot);
-    open_to_read(image, OTHER_BOOT);
+    save(image, options);
+    let file = HostileFile { image, options };
+    let is_clean = file.open_to_write(&lazily, boot, |_| {});
+    file.open_to_read(boot);
+    file.open_to_read(OTHER_BOOT);
     let read = |database: &Database| drop(reads::read_all(database));
-    open_to_write(image, &Options::new(), OTHER_BOOT, read) && is_clean
+    file.open_to_write(options, OTHER_BOOT, read) && is_clean
 }
 
 /// Saves what can be saved, which is a database then.
-fn save(image: &[u8]) {
+fn save(image: &[u8], options: &Options) {
     let disk = SimDisk::from_image(image.to_vec(), image.len());
     let saved = SimDisk::new(SAVED_MAX);
-    let _ = salvage(&disk, &saved).map(|_| {
+    let _ = salvage_with(&disk, options, &saved).map(|_| {
         let saved = open(&saved, &Options::new(), false, OTHER_BOOT);
         let report = saved.and_then(|saved| saved.check(&mut |_| ControlFlow::Continue(())));
         assert!(
@@ -49,48 +55,56 @@ fn save(image: &[u8]) {
     });
 }
 
-/// A disk that has some room.
-fn disk_of(image: &[u8]) -> SimDisk {
-    let room = image.len() / 2 + (256 << 10);
-    SimDisk::from_image(image.to_vec(), image.len() + room)
+/// A file that may be anything, and the options to open it with.
+struct HostileFile<'f> {
+    image: &'f [u8],
+    options: &'f Options,
 }
 
-fn open_to_read(image: &[u8], boot: [u8; 16]) {
-    let options = Options::new().read_only(true);
-    let Ok(database) = open(&disk_of(image), &options, false, boot) else {
-        return;
-    };
-    // Once opened, it makes no difference in which boot.
-    if boot != OTHER_BOOT {
-        let _ = inspect(&database, image);
-        let _ = reads::read_all(&database);
+impl HostileFile<'_> {
+    /// A disk that has some room.
+    fn disk(&self) -> SimDisk {
+        let room = self.image.len() / 2 + (256 << 10);
+        SimDisk::from_image(self.image.to_vec(), self.image.len() + room)
     }
-    let _ = changes::refuse(&database);
-    let _ = database.close();
-}
 
-/// Says whether the database could be opened, and was clean.
-fn open_to_write(
-    image: &[u8],
-    options: &Options,
-    boot: [u8; 16],
-    after_change: impl Fn(&Database),
-) -> bool {
-    let disk = disk_of(image);
-    let is_clean = open(&disk, options, false, boot).is_ok_and(|database| {
-        let report = database.check(&mut |_| ControlFlow::Continue(()));
-        let before = database.begin_read();
-        let _ = changes::change(&database);
-        let _ = before.and_then(|before| reads::differ(&before, &database.begin_read()?));
-        after_change(&database);
-        let _ = changes::drop_all(&database);
-        let _ = database.check(&mut |_| ControlFlow::Continue(()));
+    fn open_to_read(&self, boot: [u8; 16]) {
+        let options = self.options.clone().read_only(true);
+        let Ok(database) = open(&self.disk(), &options, false, boot) else {
+            return;
+        };
+        // Once opened, it makes no difference in which boot.
+        if boot != OTHER_BOOT {
+            let _ = inspect(&database, self.image);
+            let _ = reads::read_all(&database);
+        }
+        let _ = changes::refuse(&database);
         let _ = database.close();
-        report.is_ok_and(|report| report.is_clean())
-    });
-    let again = open(&disk, &Options::new(), false, boot);
-    drop(again.map(|database| database.check(&mut |_| ControlFlow::Continue(()))));
-    is_clean
+    }
+
+    /// Says whether the database could be opened, and was clean.
+    fn open_to_write(
+        &self,
+        options: &Options,
+        boot: [u8; 16],
+        after_change: impl Fn(&Database),
+    ) -> bool {
+        let disk = self.disk();
+        let is_clean = open(&disk, options, false, boot).is_ok_and(|database| {
+            let report = database.check(&mut |_| ControlFlow::Continue(()));
+            let before = database.begin_read();
+            let _ = changes::change(&database);
+            let _ = before.and_then(|before| reads::differ(&before, &database.begin_read()?));
+            after_change(&database);
+            let _ = changes::drop_all(&database);
+            let _ = database.check(&mut |_| ControlFlow::Continue(()));
+            let _ = database.close();
+            report.is_ok_and(|report| report.is_clean())
+        });
+        let again = open(&disk, self.options, false, boot);
+        drop(again.map(|database| database.check(&mut |_| ControlFlow::Continue(()))));
+        is_clean
+    }
 }
 
 /// The boot in which the newest record was written, so that nothing is verified.

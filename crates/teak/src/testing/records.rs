@@ -1,10 +1,14 @@
 //! Contents of the commit records of a file, for programs that judge the result of opening it.
 
 use crate::{
-    TransactionId,
-    record::{Record, SLOT_COUNT, is_erased, probe::find_page_size},
+    Options, TransactionId,
+    open::encryption,
+    record::{
+        Record, SLOT_COUNT, is_erased,
+        probe::{PROBE_LEN, find_page_size},
+    },
 };
-use std::ops::Range;
+use std::{ops::Range, path::Path};
 
 /// The contents of a commit record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +50,25 @@ pub fn newest_record(image: &[u8]) -> Option<RecordSummary> {
         is_clean_close: record.clean_close,
         has_unreadable_record,
     })
+}
+
+/// The beginning of a file, with its commit records decrypted by the key of these options. Records
+/// that the key does not open stay encrypted.
+#[must_use]
+pub fn decrypted_records(image: &[u8], options: &Options) -> Vec<u8> {
+    let mut head = image[..image.len().min(PROBE_LEN)].to_vec();
+    let codec = encryption::codec_of(&head, Path::new("simulated"), options.encryption());
+    let (Ok(Some(codec)), Ok(page_size)) = (codec, find_page_size(&head)) else {
+        return head;
+    };
+    let slots = head.chunks_mut(page_size as usize);
+    for slot in slots.take(SLOT_COUNT.into()) {
+        if let Some(record) = codec.open_record(slot) {
+            slot.fill(0);
+            slot[..record.len()].copy_from_slice(&record);
+        }
+    }
+    head
 }
 
 /// A file after its journal was applied; `None` if the journal says nothing.

@@ -2,11 +2,8 @@
 
 use super::SimDisk;
 use crate::{
-    Database, Durability, Error, Options, Result, SalvageReport,
-    admin::salvage::DamagedFile,
-    api::salvage_into,
-    io::{Storage, handle_faults},
-    page::comparison::Comparisons,
+    Database, Durability, Error, Options, Result, SalvageReport, admin::salvage::DamagedFile,
+    api::salvage_into, io::handle_faults, open::codecs, page::comparison::Comparisons,
 };
 use std::{ops::ControlFlow, path::Path, sync::Arc};
 
@@ -75,9 +72,19 @@ fn die(database: &Database) {
 /// [`Error::NotADatabase`] if no commit record can be read; [`Error::Corrupted`] if none leads to
 /// tables; [`Error::Io`] of the target disk.
 pub fn salvage(disk: &SimDisk, target: &SimDisk) -> Result<SalvageReport> {
-    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    let damaged_file =
-        DamagedFile::of_storage(&storage, Path::new("simulated"), Comparisons::default())?;
+    salvage_with(disk, &Options::new(), target)
+}
+
+/// Like [`salvage`], from a database that may be encrypted with the key of these options. The new
+/// database is not encrypted.
+///
+/// # Errors
+///
+/// As [`salvage`], and [`Error::WrongKey`] and [`Error::NotEncrypted`].
+pub fn salvage_with(disk: &SimDisk, source: &Options, target: &SimDisk) -> Result<SalvageReport> {
+    let (storage, path) = (Arc::new(disk.clone()), Path::new("simulated"));
+    let storage = codecs::decoded(storage, path, source.codecs())?;
+    let damaged_file = DamagedFile::of_storage(&storage, path, Comparisons::default())?;
     let options = Options::new().page_size(damaged_file.page_size());
     let database = open(target, &options.durability(Durability::Lazy), true, [1; 16])?;
     salvage_into(damaged_file, database, &mut |_| ControlFlow::Continue(()))

@@ -19,7 +19,7 @@ use crate::{
     Checksum, Error, Extent, PageNumber, Result, TransactionId,
     alloc::PlacementPolicy,
     btree::{PageSink, PageSource, TreeRoot},
-    io::{Mapping, Storage},
+    io::{Content, Mapping, Storage},
     page::{header::Header, value::ValueExtent},
     planted::planted,
 };
@@ -83,9 +83,15 @@ impl WritePages {
             limits.room_at >= limits.memory_bytes,
             "leaves are not written early while there is memory for them"
         );
+        // The file may have grown beyond the base state, in a transaction that was rolled back. A
+        // page without a bit would count as one that is shown.
+        let verified = match mapping.is_coded() {
+            true => base.verified.covering(writer.space.page_count()),
+            false => base.verified.clone(),
+        };
         Self {
             file: TransactionFile::new(storage, mapping, &base.record),
-            verified: base.verified.clone(),
+            verified,
             base: base.transaction(),
             transaction: TransactionId(base.transaction().0 + commit_count),
             limits,
@@ -348,6 +354,10 @@ impl PageSink for WritePages {
             let bytes = Arc::clone(&page.bytes);
             self.page_mut(new)?.copy_from_slice(&bytes);
         } else {
+            if self.file.mapping.is_coded() && self.arena().is_written(number) {
+                // It was written early, before a savepoint, and may not be shown any more.
+                self.load_own(number, self.file.usable_len, Content::Pages)?;
+            }
             let offset = self.offset_of(number);
             let old = self
                 .file

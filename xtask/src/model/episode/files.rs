@@ -61,7 +61,7 @@ impl ModelEpisode {
         }
         if matches!(leave, ReopenMode::CloseThenReadOnly) {
             let options = Options::new().read_only(true).comparison(&SWAPPED);
-            let database = options.open(&self.path)?;
+            let database = self.settings.encoding.apply(options).open(&self.path)?;
             reads::verify(&database.begin_read()?, &self.committed)?;
             let result = database.begin_write();
             expect_refused!(

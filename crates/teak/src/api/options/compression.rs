@@ -56,7 +56,7 @@ impl Options {
     }
 
     /// How the pages of the file are encoded.
-    pub(in crate::api) fn codecs(&self) -> &CodecSettings {
+    pub(crate) fn codecs(&self) -> &CodecSettings {
         &self.settings.codecs
     }
 }

@@ -43,7 +43,7 @@ impl Options {
     }
 
     /// The key and the cipher.
-    pub(in crate::api) fn encryption(&self) -> Option<&EncryptionSettings> {
+    pub(crate) fn encryption(&self) -> Option<&EncryptionSettings> {
         self.settings.codecs.encryption.as_ref()
     }
 }

@@ -4,7 +4,7 @@ use super::{KeyValues, LeafValues, WRONG_LEN};
 use crate::{
     PageNumber, Result,
     btree::{
-        PageSink, TreeRoot,
+        PageSink, TreeRoot, enter,
         mutable_tree::Tree,
         position::{PathStep, Position},
         visit_leaf,
@@ -267,6 +267,8 @@ impl<S: PageSink> Tree<'_, S> {
         if nested.depth > 1 {
             return Ok(None);
         }
+        // If it is what is left of a larger tree, it may not have been read yet.
+        enter::root(&*self.sink, nested, "remove")?;
         let leaf = visit_leaf(&*self.sink, nested.page, "remove")?;
         let damaged = |damage: PageDamage| damage.at(nested.page, "remove");
         let size = usize::from(self.root.kind.value_size);

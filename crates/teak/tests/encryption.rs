@@ -8,8 +8,8 @@ use std::{
     thread,
 };
 use teak::{
-    Cipher, Database, Durability, EncryptionKey, Error, Options, Table, Transaction, Verification,
-    codec::Bytes,
+    Cipher, Database, DetachedCursor, Direction, Durability, EncryptionKey, Error, Options, Table,
+    Transaction, Verification, codec::Bytes,
 };
 use tempfile::tempdir;
 
@@ -189,6 +189,72 @@ fn threads_read_the_same_records_while_memory_is_given_back() {
         }
     });
     assert_sound(&database);
+}
+
+/// Reads most records of a table in short transactions, so that pages are given back.
+fn read_much(database: &Database, table: &Records) {
+    for _ in 0..3 {
+        for number in (1_000..5_000).step_by(10) {
+            let txn = database.begin_read().unwrap();
+            assert_eq!(
+                table.get(&txn, number).unwrap(),
+                Some(&value(number, 200)[..])
+            );
+        }
+    }
+}
+
+#[test]
+fn a_detached_cursor_reads_no_page_that_was_given_back() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let options = options(1).decrypted_cache_bytes(100_000);
+    let database = options.open(&path).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    let pairs = txn.create_multi_table::<u64, u64>("pairs").unwrap();
+    for number in 0..5_000 {
+        table.insert(&mut txn, number, value(number, 200)).unwrap();
+    }
+    for number in 0..200 {
+        pairs.insert(&mut txn, number / 50, number).unwrap();
+    }
+    txn.commit().unwrap();
+    let key = |number: u64| number.to_be_bytes();
+    for round in 0..4 {
+        let mut record = DetachedCursor::new(&table);
+        let mut pair = DetachedCursor::new(&pairs);
+        let txn = database.begin_read().unwrap();
+        assert!(record.first(&txn).unwrap() && pair.first(&txn).unwrap());
+        drop(txn);
+        let evicted = database.metrics().evicted_pages;
+        read_much(&database, &table);
+        assert!(database.metrics().evicted_pages > evicted + 100);
+        let txn = database.begin_read().unwrap();
+        match round {
+            0 => {
+                assert_eq!(*record.value(&txn).unwrap(), value(0, 200)[..]);
+                assert_eq!(*pair.value(&txn).unwrap(), key(0));
+            }
+            1 => {
+                assert!(record.next(&txn).unwrap() && pair.next(&txn).unwrap());
+                assert_eq!((record.key(), pair.key()), (&key(1)[..], &key(0)[..]));
+                assert_eq!(*pair.value(&txn).unwrap(), key(1));
+            }
+            2 => {
+                for cursor in [&mut record, &mut pair] {
+                    let go_on = |_: &[u8], _: &[u8]| ControlFlow::Continue(());
+                    assert!(!cursor.scan(&txn, Direction::Forward, go_on).unwrap());
+                }
+            }
+            _ => {
+                drop(txn);
+                let txn = database.begin_write().unwrap();
+                assert!(record.next(&txn).unwrap() && pair.next(&txn).unwrap());
+                assert_eq!(*record.value(&txn).unwrap(), value(1, 200)[..]);
+            }
+        }
+    }
 }
 
 #[test]

@@ -26,6 +26,23 @@ pub(crate) struct FrameEviction {
     writers: AtomicU64,
 }
 
+/// A transaction that may borrow frames. Two are equal only if both are the same transaction of a
+/// database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Borrower {
+    Reader(ReaderId),
+    /// The unique number of a write transaction, or of a small one.
+    Writer(u64),
+}
+
+impl Borrower {
+    /// The write transaction with this number; `None` if the pages of its state are not in frames.
+    pub(crate) fn writer(state: &Snapshot, unique_id: u64) -> Option<Self> {
+        let is_coded = state.mapping.is_coded();
+        is_coded.then_some(Self::Writer(unique_id))
+    }
+}
+
 /// The possible borrowers of frames that are cooling.
 #[derive(Debug)]
 struct Borrowers {

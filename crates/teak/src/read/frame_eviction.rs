@@ -57,6 +57,8 @@ impl FrameEviction {
     /// Notes that a write transaction begins or ends.
     pub(crate) fn note_writer(&self) {
         self.writers.fetch_add(1, SeqCst);
+        // Before it reads bits, as the protocol asks of each borrower.
+        fence(SeqCst);
     }
 
     /// If the frames of a database take more memory than they may, gives back what nobody borrows,

@@ -501,6 +501,54 @@ fn a_key_is_changed_without_writing_pages_again() {
 }
 
 #[test]
+fn a_key_is_not_changed_while_a_transaction_is_prepared() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    table.insert(&mut txn, 1, value(1, 10)).unwrap();
+    txn.prepare("seven").unwrap();
+    let new = EncryptionKey::from_bytes([2; 32]);
+    let refused = database.change_encryption_key(&new);
+    let is_expected = matches!(refused, Err(Error::TransactionPrepared { .. }));
+    assert!(is_expected, "{refused:?}");
+    options(1).open(&path).unwrap();
+    database.commit_prepared("seven").unwrap();
+    database.change_encryption_key(&new).unwrap();
+    database.close().unwrap();
+    let database = options(2).open(&path).unwrap();
+    assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 1);
+}
+
+#[test]
+fn keys_that_are_changed_at_the_same_time_are_changed_one_after_the_other() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let keys = [2, 3, 4, 5].map(|key| EncryptionKey::from_bytes([key; 32]));
+    for _ in 0..5 {
+        thread::scope(|scope| {
+            for key in &keys {
+                scope.spawn(|| database.change_encryption_key(key).unwrap());
+            }
+            let mut txn = database.begin_write().unwrap();
+            table.insert(&mut txn, 1, value(1, 10)).unwrap();
+            txn.commit().unwrap();
+        });
+    }
+    database.close().unwrap();
+    let opening = [1, 2, 3, 4, 5].map(|key| match options(key).open(&path) {
+        Ok(_) => true,
+        Err(Error::WrongKey { .. }) => false,
+        Err(error) => panic!("{error}"),
+    });
+    let count = opening.iter().filter(|opens| **opens).count();
+    assert!(count == 1 && !opening[0], "{opening:?}");
+}
+
+#[test]
 fn small_commits_of_a_killed_process_are_in_its_encrypted_log() {
     let directory = tempdir().unwrap();
     let [path, copy] = ["x.teak", "copy/x.teak"].map(|name| directory.path().join(name));

@@ -549,6 +549,47 @@ fn keys_that_are_changed_at_the_same_time_are_changed_one_after_the_other() {
 }
 
 #[test]
+fn a_record_that_is_not_authentic_costs_only_its_slot() {
+    let directory = tempdir().unwrap();
+    let [path, foreign, saved] =
+        ["x.teak", "foreign.teak", "saved.teak"].map(|name| directory.path().join(name));
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    table.insert(&mut txn, 1, value(1, 10)).unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+    let database = options(2).open(&foreign).unwrap();
+    (0..4).for_each(|_| drop(create(&database)));
+    database.close().unwrap();
+    let [original, foreign] = [&path, &foreign].map(|path| fs::read(path).unwrap());
+    for slot in 0..4 {
+        let mut bytes = original.clone();
+        let page = slot * 4096..(slot + 1) * 4096;
+        bytes[page.clone()].copy_from_slice(&foreign[page]);
+        fs::write(&path, &bytes).unwrap();
+        let salvaged = options(1).salvage(&path, &saved, &mut |_| ControlFlow::Continue(()));
+        let passed_over = salvaged.unwrap().passed_over.concat();
+        assert!(passed_over.contains("not authentic"), "{passed_over}");
+        fs::remove_file(&saved).unwrap();
+        assert!(matches!(Database::open(&path), Err(Error::KeyNeeded(_))));
+        let database = options(1).open(&path).unwrap();
+        assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 1);
+        database.close().unwrap();
+    }
+    // None is left.
+    fs::write(
+        &path,
+        [&foreign[..4 * 4096], &original[4 * 4096..]].concat(),
+    )
+    .unwrap();
+    assert!(matches!(
+        options(1).open(&path),
+        Err(Error::WrongKey { .. })
+    ));
+}
+
+#[test]
 fn small_commits_of_a_killed_process_are_in_its_encrypted_log() {
     let directory = tempdir().unwrap();
     let [path, copy] = ["x.teak", "copy/x.teak"].map(|name| directory.path().join(name));

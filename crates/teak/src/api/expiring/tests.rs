@@ -14,6 +14,10 @@ use crate::{
 };
 use std::{
     ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -218,6 +222,36 @@ fn forged_indexes_and_stamps_give_errors_and_are_found() {
         let cache: Cache = txn.open_expiring_table("cache").unwrap();
         assert_eq!(cache.get(&txn, 2).unwrap(), Some(12), "{name}");
     }
+}
+
+#[test]
+fn a_damaged_table_does_not_stop_the_removal_in_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let now_ms = Arc::new(AtomicU64::new(EXPIRES_MS - 1));
+    let clock = Arc::clone(&now_ms);
+    let time = move || SystemTime::UNIX_EPOCH + Duration::from_millis(clock.load(Relaxed));
+    let options = Options::new().clock(time);
+    let database = options.open(directory.path().join("x.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let at = SystemTime::UNIX_EPOCH + Duration::from_millis(EXPIRES_MS);
+    let [_, later] = ["cache", "later"].map(|name| {
+        let table: Cache = txn
+            .create_expiring_table(name, &ExpiryOptions::new())
+            .unwrap();
+        for number in 0..10 {
+            table.insert_with_expiry(&mut txn, number, 1, at).unwrap();
+        }
+        table
+    });
+    // Its index has an entry without a record.
+    forge(&mut txn, &(Of::Records, key(3), None));
+    txn.commit().unwrap();
+    now_ms.store(EXPIRES_MS, Relaxed);
+    let mut txn = database.begin_write().unwrap();
+    txn.create_table::<u32, u32>("other").unwrap();
+    txn.commit().unwrap();
+    let stat = later.stat(&database.begin_read().unwrap()).unwrap();
+    assert_eq!((stat.removed_expired, stat.expired), (10, 0));
 }
 
 /// A table whose index is missing, or an index whose table is.

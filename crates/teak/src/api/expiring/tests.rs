@@ -254,6 +254,37 @@ fn a_damaged_table_does_not_stop_the_removal_in_others() {
     assert_eq!((stat.removed_expired, stat.expired), (10, 0));
 }
 
+#[test]
+fn a_salvage_reports_that_the_settings_of_a_table_are_lost() {
+    let salvaged = |lose: &dyn Fn(&mut WriteTxn)| {
+        let (directory, database, _) = filled();
+        let mut txn = database.begin_write().unwrap();
+        lose(&mut txn);
+        txn.set_marks([1, 2, 3]).unwrap();
+        txn.commit().unwrap();
+        let path = database.path().to_path_buf();
+        database.close().unwrap();
+        let saved = directory.path().join("saved.teak");
+        let go_on = &mut |_| ControlFlow::Continue(());
+        crate::salvage(path, &saved, &[], go_on).unwrap()
+    };
+    assert!(salvaged(&|_| ()).is_complete());
+    let no_settings = salvaged(&|txn| forge(txn, &(Of::Index, SETTINGS_KEY.to_vec(), None)));
+    let no_index = salvaged(&|txn| {
+        let index = ExpiringNames::new(txn.engine(), b"cache").index.1;
+        let whole = txn.whole_mut().unwrap();
+        let removed =
+            whole.change_catalog(|pages, root| crate::read::catalog::remove(pages, root, &index));
+        assert!(removed.unwrap());
+    });
+    for report in [no_settings, no_index] {
+        assert!(!report.is_complete());
+        let table = &report.tables[0];
+        assert_eq!((table.records, table.losses.len()), (3, 1), "{report}");
+        assert!(table.losses[0].detail.contains("settings"), "{report}");
+    }
+}
+
 /// A table whose index is missing, or an index whose table is.
 #[test]
 fn half_a_table_is_found() {

@@ -8,8 +8,9 @@ use std::{
     thread,
 };
 use teak::{
-    Cipher, Database, DetachedCursor, Direction, Durability, EncryptionKey, Error, Options, Table,
-    Transaction, Verification, codec::Bytes,
+    Cipher, Database, DetachedCursor, Direction, Durability, EncryptionKey, Error, ExpiryOptions,
+    Options, Table, Transaction, Verification,
+    codec::{Bytes, Raw},
 };
 use tempfile::tempdir;
 
@@ -587,6 +588,41 @@ fn a_record_that_is_not_authentic_costs_only_its_slot() {
         options(1).open(&path),
         Err(Error::WrongKey { .. })
     ));
+}
+
+#[test]
+fn names_of_expiring_tables_leave_room_for_their_indexes() {
+    let directory = tempdir().unwrap();
+    let path = |name| directory.path().join(name);
+    let plain = Database::open(path("plain.teak")).unwrap();
+    for database in [plain, options(1).open(path("x.teak")).unwrap()] {
+        let mut txn = database.begin_write().unwrap();
+        let expiry = ExpiryOptions::new();
+        txn.create_expiring_table::<Raw, Raw>("old", &expiry)
+            .unwrap();
+        let (mut possible, mut impossible) = (0, 0);
+        for len in 3_700..3_850 {
+            let name = vec![b'x'; len];
+            let created = txn.create_expiring_table::<Raw, Raw>(&name, &expiry);
+            if created.is_ok() {
+                assert!(txn.drop_table(&name).unwrap());
+            }
+            let renamed = txn.rename_table("old", &name);
+            assert_eq!(created.is_ok(), renamed.is_ok(), "{len}: {renamed:?}");
+            match renamed {
+                Ok(()) => {
+                    txn.rename_table(&name, "old").unwrap();
+                    possible += 1;
+                }
+                Err(_) => impossible += 1,
+            }
+            txn.create_table::<u32, u64>("other").unwrap();
+        }
+        assert!(possible > 0 && impossible > 0);
+        txn.open_expiring_table::<Raw, Raw>("old").unwrap();
+        txn.commit().unwrap();
+        assert_sound(&database);
+    }
 }
 
 #[test]

@@ -392,12 +392,13 @@ pub(crate) fn culprit(
         }
         let offset = u64::from(start.0) * page_size;
         let len = checksummed.len_bytes as usize;
-        let bytes = state.pages().bytes(offset, len);
         let content = match checksummed.is_value {
             true => Content::Value,
             false => Content::Pages,
         };
-        let bytes = bytes.filter(|_| state.mapping.prefault(offset, len, content).is_ok());
+        // Borrowed only now: the frame of an encrypted page may have been empty before.
+        let is_there = state.pages().prefault(offset, len, content).is_ok();
+        let bytes = is_there.then(|| state.pages().bytes(offset, len)).flatten();
         match bytes.filter(|bytes| Checksum::of(bytes) == checksummed.checksum) {
             Some(_) => Ok(true),
             None => Err(unsound(start)),

@@ -207,21 +207,6 @@ impl CodedFile {
         count as u32
     }
 
-    /// Reads a value from page `start` on, without its frames.
-    ///
-    /// # Errors
-    ///
-    /// - The system's error.
-    /// - `InvalidData` if the codec refuses the bytes.
-    pub(super) fn read_value(&self, start: u32, len: usize) -> io::Result<Vec<u8>> {
-        let pages_len = u64::from(self.value_page_count(len)) * self.page_len();
-        let mut pages = vec![0; pages_len as usize];
-        (self.encoded).read(u64::from(start) * self.page_len(), &mut pages)?;
-        (self.codec.open_value(start, len, &mut pages)).map_err(refused)?;
-        pages.truncate(len);
-        Ok(pages)
-    }
-
     fn page_len(&self) -> u64 {
         self.frames.page_len() as u64
     }

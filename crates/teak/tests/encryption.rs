@@ -8,8 +8,9 @@ use std::{
     thread,
 };
 use teak::{
-    Cipher, Database, DetachedCursor, Durability, EncryptionKey, Error, Options, Table, TableDef,
-    TableOptions, Transaction, Verification, codec::Bytes,
+    Cipher, Database, DetachedCursor, Direction, Durability, EncryptionKey, Error, ExpiryOptions,
+    Options, Table, TableDef, TableOptions, Transaction, Verification,
+    codec::{Bytes, Raw},
 };
 use tempfile::tempdir;
 
@@ -189,6 +190,72 @@ fn threads_read_the_same_records_while_memory_is_given_back() {
         }
     });
     assert_sound(&database);
+}
+
+/// Reads most records of a table in short transactions, so that pages are given back.
+fn read_much(database: &Database, table: &Records) {
+    for _ in 0..3 {
+        for number in (1_000..5_000).step_by(10) {
+            let txn = database.begin_read().unwrap();
+            assert_eq!(
+                table.get(&txn, number).unwrap(),
+                Some(&value(number, 200)[..])
+            );
+        }
+    }
+}
+
+#[test]
+fn a_detached_cursor_reads_no_page_that_was_given_back() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let options = options(1).decoded_cache_bytes(100_000);
+    let database = options.open(&path).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    let pairs = txn.create_multi_table::<u64, u64>("pairs").unwrap();
+    for number in 0..5_000 {
+        table.insert(&mut txn, number, value(number, 200)).unwrap();
+    }
+    for number in 0..200 {
+        pairs.insert(&mut txn, number / 50, number).unwrap();
+    }
+    txn.commit().unwrap();
+    let key = |number: u64| number.to_be_bytes();
+    for round in 0..4 {
+        let mut record = DetachedCursor::new(&table);
+        let mut pair = DetachedCursor::new(&pairs);
+        let txn = database.begin_read().unwrap();
+        assert!(record.first(&txn).unwrap() && pair.first(&txn).unwrap());
+        drop(txn);
+        let evicted = database.metrics().evicted_pages;
+        read_much(&database, &table);
+        assert!(database.metrics().evicted_pages > evicted + 100);
+        let txn = database.begin_read().unwrap();
+        match round {
+            0 => {
+                assert_eq!(*record.value(&txn).unwrap(), value(0, 200)[..]);
+                assert_eq!(*pair.value(&txn).unwrap(), key(0));
+            }
+            1 => {
+                assert!(record.next(&txn).unwrap() && pair.next(&txn).unwrap());
+                assert_eq!((record.key(), pair.key()), (&key(1)[..], &key(0)[..]));
+                assert_eq!(*pair.value(&txn).unwrap(), key(1));
+            }
+            2 => {
+                for cursor in [&mut record, &mut pair] {
+                    let go_on = |_: &[u8], _: &[u8]| ControlFlow::Continue(());
+                    assert!(!cursor.scan(&txn, Direction::Forward, go_on).unwrap());
+                }
+            }
+            _ => {
+                drop(txn);
+                let txn = database.begin_write().unwrap();
+                assert!(record.next(&txn).unwrap() && pair.next(&txn).unwrap());
+                assert_eq!(*record.value(&txn).unwrap(), value(1, 200)[..]);
+            }
+        }
+    }
 }
 
 #[test]
@@ -548,6 +615,130 @@ fn a_key_is_changed_without_writing_pages_again() {
     let plain = Database::open(directory.path().join("plain.teak")).unwrap();
     let refused = plain.change_encryption_key(&EncryptionKey::from_bytes([2; 32]));
     assert!(matches!(refused, Err(Error::NotEncrypted(_))));
+}
+
+#[test]
+fn a_key_is_not_changed_while_a_transaction_is_prepared() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    table.insert(&mut txn, 1, value(1, 10)).unwrap();
+    txn.prepare("seven").unwrap();
+    let new = EncryptionKey::from_bytes([2; 32]);
+    let refused = database.change_encryption_key(&new);
+    let is_expected = matches!(refused, Err(Error::TransactionPrepared { .. }));
+    assert!(is_expected, "{refused:?}");
+    options(1).open(&path).unwrap();
+    database.commit_prepared("seven").unwrap();
+    database.change_encryption_key(&new).unwrap();
+    database.close().unwrap();
+    let database = options(2).open(&path).unwrap();
+    assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 1);
+}
+
+#[test]
+fn keys_that_are_changed_at_the_same_time_are_changed_one_after_the_other() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x.teak");
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let keys = [2, 3, 4, 5].map(|key| EncryptionKey::from_bytes([key; 32]));
+    for _ in 0..5 {
+        thread::scope(|scope| {
+            for key in &keys {
+                scope.spawn(|| database.change_encryption_key(key).unwrap());
+            }
+            let mut txn = database.begin_write().unwrap();
+            table.insert(&mut txn, 1, value(1, 10)).unwrap();
+            txn.commit().unwrap();
+        });
+    }
+    database.close().unwrap();
+    let opening = [1, 2, 3, 4, 5].map(|key| match options(key).open(&path) {
+        Ok(_) => true,
+        Err(Error::WrongKey { .. }) => false,
+        Err(error) => panic!("{error}"),
+    });
+    let count = opening.iter().filter(|opens| **opens).count();
+    assert!(count == 1 && !opening[0], "{opening:?}");
+}
+
+#[test]
+fn a_record_that_is_not_authentic_costs_only_its_slot() {
+    let directory = tempdir().unwrap();
+    let [path, foreign, saved] =
+        ["x.teak", "foreign.teak", "saved.teak"].map(|name| directory.path().join(name));
+    let database = options(1).open(&path).unwrap();
+    let table = create(&database);
+    let mut txn = database.begin_write().unwrap();
+    table.insert(&mut txn, 1, value(1, 10)).unwrap();
+    txn.commit().unwrap();
+    database.close().unwrap();
+    let database = options(2).open(&foreign).unwrap();
+    (0..4).for_each(|_| drop(create(&database)));
+    database.close().unwrap();
+    let [original, foreign] = [&path, &foreign].map(|path| fs::read(path).unwrap());
+    for slot in 0..4 {
+        let mut bytes = original.clone();
+        let page = slot * 4096..(slot + 1) * 4096;
+        bytes[page.clone()].copy_from_slice(&foreign[page]);
+        fs::write(&path, &bytes).unwrap();
+        let salvaged = options(1).salvage(&path, &saved, &mut |_| ControlFlow::Continue(()));
+        let passed_over = salvaged.unwrap().passed_over.concat();
+        assert!(passed_over.contains("not authentic"), "{passed_over}");
+        fs::remove_file(&saved).unwrap();
+        assert!(matches!(Database::open(&path), Err(Error::KeyNeeded(_))));
+        let database = options(1).open(&path).unwrap();
+        assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), 1);
+        database.close().unwrap();
+    }
+    // None is left.
+    fs::write(
+        &path,
+        [&foreign[..4 * 4096], &original[4 * 4096..]].concat(),
+    )
+    .unwrap();
+    assert!(matches!(
+        options(1).open(&path),
+        Err(Error::WrongKey { .. })
+    ));
+}
+
+#[test]
+fn names_of_expiring_tables_leave_room_for_their_indexes() {
+    let directory = tempdir().unwrap();
+    let path = |name| directory.path().join(name);
+    let plain = Database::open(path("plain.teak")).unwrap();
+    for database in [plain, options(1).open(path("x.teak")).unwrap()] {
+        let mut txn = database.begin_write().unwrap();
+        let expiry = ExpiryOptions::new();
+        txn.create_expiring_table::<Raw, Raw>("old", &expiry)
+            .unwrap();
+        let (mut possible, mut impossible) = (0, 0);
+        for len in 3_700..3_850 {
+            let name = vec![b'x'; len];
+            let created = txn.create_expiring_table::<Raw, Raw>(&name, &expiry);
+            if created.is_ok() {
+                assert!(txn.drop_table(&name).unwrap());
+            }
+            let renamed = txn.rename_table("old", &name);
+            assert_eq!(created.is_ok(), renamed.is_ok(), "{len}: {renamed:?}");
+            match renamed {
+                Ok(()) => {
+                    txn.rename_table(&name, "old").unwrap();
+                    possible += 1;
+                }
+                Err(_) => impossible += 1,
+            }
+            txn.create_table::<u32, u64>("other").unwrap();
+        }
+        assert!(possible > 0 && impossible > 0);
+        txn.open_expiring_table::<Raw, Raw>("old").unwrap();
+        txn.commit().unwrap();
+        assert_sound(&database);
+    }
 }
 
 #[test]

@@ -350,3 +350,35 @@ fn an_expiring_table_behaves_like_a_map_with_expiries() {
     }
     run(fastrand::u64(..), 600);
 }
+
+#[test]
+fn a_new_limit_of_bytes_keeps_the_newest_records() {
+    let (_directory, path) = temporary_path();
+    let database = Database::open(&path).unwrap();
+    let mut random = Rng::with_seed(3);
+    let mut txn = database.begin_write().unwrap();
+    let options = ExpiryOptions::new();
+    let table: Cache = txn.create_expiring_table("values", &options).unwrap();
+    let lens: Vec<_> = (0..3_000).map(|_| random.usize(0..200)).collect();
+    for (key, len) in lens.iter().enumerate() {
+        table.insert(&mut txn, key as u16, vec![7; *len]).unwrap();
+    }
+    for max_bytes in [200_000, 199_900, 100_000, 5_000, 3] {
+        table.set_max_bytes(&mut txn, Some(max_bytes)).unwrap();
+        let mut bytes = 0;
+        let kept = lens.iter().rev().take_while(|len| {
+            bytes += 2 + **len as u64;
+            bytes <= max_bytes
+        });
+        let first = lens.len() - kept.count();
+        let records = table.iter(&txn).unwrap();
+        let left: Vec<_> = records.map(|record| record.unwrap().0).collect();
+        assert_eq!(
+            left,
+            (first as u16..3_000).collect::<Vec<_>>(),
+            "{max_bytes}"
+        );
+    }
+    txn.commit().unwrap();
+    assert_sound(&database);
+}

@@ -15,7 +15,9 @@ use crate::{
     record::{LAST_NUMBER, Record, SLOT_COUNT},
 };
 use crate::{
-    admin::verified_copy::{CopyUse, CopyUses, ExpectedPages, ValueVerifier, culprit, unsound},
+    admin::verified_copy::{
+        CopyUse, CopyUses, EncodedVerifier, ExpectedPages, ValueVerifier, culprit, unsound,
+    },
     read::{reader::Reader, snapshot::PinnedSnapshot, state_key::StateKey},
 };
 use std::{
@@ -140,6 +142,7 @@ pub(crate) fn write(
         report_progress(done, progress)
     })?;
     let mut values = ValueVerifier::default();
+    let mut encoded_values = EncodedVerifier::default();
     let mut copied = records(&state.record, &state.mapping, page_count);
     let mut next = u64::from(FIRST_PAGE);
     out.write(&copied).map_err(write_error)?;
@@ -164,7 +167,9 @@ pub(crate) fn write(
                     _ => {
                         let bytes = add_page(state, number, page_size, &mut copied)?;
                         let compared = match state.mapping.is_coded() {
-                            true => expected.copied_encoded(state, number, bytes),
+                            true => {
+                                expected.copied_encoded(state, (number, bytes), &mut encoded_values)
+                            }
                             false => expected.copied(number, bytes, &mut values),
                         };
                         compared.map_err(|error| blamed(error, (state, named)))?;

@@ -7,7 +7,7 @@ use crate::{
     io::opened,
     open::{
         encryption,
-        slots::{SlotRecords, refusal},
+        slots::{RecordKey, SlotRecords, refusal},
     },
     record::{Record, RecordFault, probe::PROBE_LEN},
 };
@@ -38,7 +38,11 @@ impl CopyLength {
         let refused = |fault: RecordFault| refusal(&fault, path, "");
         let codec = encryption::codec_of(head, path, encryption)?;
         let open = |image| opened(codec.as_deref(), image);
-        let records = SlotRecords::decode_opened(head, open)
+        let key = match codec {
+            Some(_) => RecordKey::Known,
+            None => RecordKey::Missing,
+        };
+        let records = SlotRecords::decode_opened(head, key, open)
             .map_err(refused)?
             .records;
         let newest = (records.first()).ok_or_else(|| refused(RecordFault::NotARecord))?;

@@ -20,7 +20,7 @@ use crate::{
 use crate::{
     admin::{
         backup::{self, BackupProgress, READING_BACKUP, WRITING_BACKUP, blamed},
-        verified_copy::{ValueVerifier, Verified, compare_encoded},
+        verified_copy::{EncodedVerifier, ValueVerifier, Verified},
     },
     read::{reader::Reader, snapshot::PinnedSnapshot, state_key::StateKey},
     write::rollback::forest,
@@ -113,6 +113,7 @@ pub(crate) fn write(
     out.write(&backup::records(&state.record, &state.mapping, page_count))?;
     let mut chunk = Vec::new();
     let mut values = ValueVerifier::default();
+    let mut encoded = EncodedVerifier::default();
     for extent in extents {
         out.write_extent(extent)?;
         let mut start = extent.start.0;
@@ -125,7 +126,7 @@ pub(crate) fn write(
                 let page = PageNumber(page);
                 let bytes = backup::add_page(state, page, page_size, &mut chunk)?;
                 let compared = match state.mapping.is_coded() {
-                    true => compare_encoded(state, page, bytes, &mut checksummed),
+                    true => encoded.copied(state, (page, bytes), &mut checksummed),
                     false => values.copied(page, bytes, &mut checksummed),
                 };
                 compared.map_err(|error| blamed(error, (state, named)))?;

@@ -261,8 +261,8 @@ impl ExpectedPages {
     pub(crate) fn copied_encoded(
         &mut self,
         state: &PinnedSnapshot,
-        page: PageNumber,
-        bytes: &[u8],
+        (page, bytes): (PageNumber, &[u8]),
+        values: &mut EncodedVerifier,
     ) -> Result<()> {
         match self.uses.0[page.index()] {
             CopyUse::Page => {
@@ -272,7 +272,7 @@ impl ExpectedPages {
                 *sum = sum.wrapping_sub(share(page, found));
                 Ok(())
             }
-            _ => compare_encoded(state, page, bytes, &mut self.values),
+            _ => values.copied(state, (page, bytes), &mut self.values),
         }
     }
 
@@ -296,35 +296,45 @@ fn decoded_checksum(state: &PinnedSnapshot, page: PageNumber, bytes: &[u8]) -> R
     Ok(Checksum::of(&bytes[..PageSource::page_size(state)]))
 }
 
-/// If one of `next`, which are sorted, begins with this page, compares it with its checksum. The
-/// page was copied from a file with a codec.
-pub(crate) fn compare_encoded(
-    state: &PinnedSnapshot,
-    page: PageNumber,
-    bytes: &[u8],
-    next: &mut VecDeque<ChecksummedExtent>,
-) -> Result<()> {
-    if next.front().is_none_or(|next| next.extent.start != page) {
-        return Ok(());
-    }
-    let Some(checksummed) = next.pop_front() else {
-        return Ok(());
-    };
-    let found = match checksummed.is_value {
-        true => {
-            let value = state
-                .mapping
-                .read_value(page.0, checksummed.len_bytes as usize);
-            let value = value.map_err(|error| {
-                Error::corrupted(page, COPYING, format!("its value cannot be read: {error}"))
-            })?;
-            Checksum::of(&value)
+/// Compares pages that were copied from a file with a codec, one after the other, with checksums of
+/// one or many pages.
+#[derive(Default)]
+pub(crate) struct EncodedVerifier {
+    /// The extent under way, and its pages so far.
+    open: Option<(ChecksummedExtent, Vec<u8>)>,
+}
+
+impl EncodedVerifier {
+    /// Adds the next page, which belongs to the extent under way or begins the first one of `next`.
+    pub(crate) fn copied(
+        &mut self,
+        state: &PinnedSnapshot,
+        (page, bytes): (PageNumber, &[u8]),
+        next: &mut VecDeque<ChecksummedExtent>,
+    ) -> Result<()> {
+        if self.open.is_none() && next.front().is_some_and(|next| next.extent.start == page) {
+            self.open = next.pop_front().map(|next| (next, Vec::new()));
         }
-        false => decoded_checksum(state, page, bytes)?,
-    };
-    match found == checksummed.checksum {
-        true => Ok(()),
-        false => Err(unsound(page)),
+        let Some((checksummed, mut pages)) = self.open.take() else {
+            return Ok(());
+        };
+        let Extent { start, len } = checksummed.extent;
+        pages.extend_from_slice(bytes);
+        if pages.len() < len as usize * bytes.len() {
+            self.open = Some((checksummed, pages));
+            return Ok(());
+        }
+        let content_len = checksummed.len_bytes as usize;
+        let decoded = match checksummed.is_value {
+            true => (state.mapping).decode_value(start.0, content_len, &mut pages),
+            false => state.mapping.decode_page(start.0, &mut pages),
+        };
+        decoded.map_err(|reason| Error::corrupted(start, COPYING, reason))?;
+        let found = pages.get(..content_len).map(Checksum::of);
+        match found == Some(checksummed.checksum) {
+            true => Ok(()),
+            false => Err(unsound(start)),
+        }
     }
 }
 
@@ -392,12 +402,13 @@ pub(crate) fn culprit(
         }
         let offset = u64::from(start.0) * page_size;
         let len = checksummed.len_bytes as usize;
-        let bytes = state.pages().bytes(offset, len);
         let content = match checksummed.is_value {
             true => Content::Value,
             false => Content::Pages,
         };
-        let bytes = bytes.filter(|_| state.mapping.prefault(offset, len, content).is_ok());
+        // Borrowed only now: the frame of an encrypted page may have been empty before.
+        let is_there = state.pages().prefault(offset, len, content).is_ok();
+        let bytes = is_there.then(|| state.pages().bytes(offset, len)).flatten();
         match bytes.filter(|bytes| Checksum::of(bytes) == checksummed.checksum) {
             Some(_) => Ok(true),
             None => Err(unsound(start)),

@@ -4,14 +4,22 @@ use super::Database;
 use crate::{
     Error, Result,
     cipher::{EncryptionKey, KeyBlock},
-    maintain::rewrite_records::rewrite_records,
+    instance::policies::EncryptionSettings,
+    io::LockFile,
+    maintain::rewrite_records::{begin_rewrite, rewrite_records},
+    share::lock_file_errors::lock_file_error,
+    sync::lock,
 };
 
 impl Database {
     /// Changes the key of an encrypted database. Pages need not be encrypted again: they have keys
     /// of their own, which are encrypted with this one. No other process may have the database
-    /// open. When this returns, only `new` opens the file. Before that, also after a crash, either
-    /// key does.
+    /// open, and those that open it meanwhile wait. It waits for other write transactions. When it
+    /// returns, only `new` opens the file. Before that, also after a crash or an error, one of the
+    /// keys does, and perhaps both.
+    ///
+    /// Make a new full copy afterwards: an increment cannot be restored onto a copy from before the
+    /// change.
     ///
     /// Somebody who has the old key and an old copy of the file can read that copy, and the pages
     /// of the new file.
@@ -34,25 +42,46 @@ impl Database {
     ///
     /// - [`Error::NotEncrypted`].
     /// - [`Error::InUse`] if another process has the database open.
+    /// - [`Error::TransactionPrepared`] while a transaction is prepared. Decide it first.
     /// - [`Error::KeyUnavailable`] if one of the keys cannot be fetched.
     /// - [`Error::ReadOnly`], and any error of a commit.
     pub fn change_encryption_key(&self, new: &EncryptionKey) -> Result<()> {
         let engine = self.opening.writable()?;
         let path = || engine.file.path.to_path_buf();
-        let (Some(codec), Some(mut settings)) = (engine.codec(), engine.file.encryption()) else {
+        let _only = lock(&engine.file.key_change);
+        let (Some(codec), Some(settings)) = (engine.codec(), engine.file.encryption()) else {
             return Err(Error::NotEncrypted(path()));
         };
-        let shared = engine.committer.shared.as_ref();
-        if shared.is_some_and(|shared| !shared.is_alone()) {
+        let database_id = engine.committer.published.newest_here().record.database_id;
+        let before = codec.key_description();
+        let block = KeyBlock::decode(&before);
+        let block = block.map_err(|reason| Error::unknown_format(reason.to_owned()))?;
+        // Sources of keys are called without the locks.
+        let block = block.rewrap(&settings.key, new, database_id)?;
+
+        let mut txn = begin_rewrite(engine)?;
+        // Until it leaves the gate no process joins: one that does gets the key block from a
+        // record, and writes it with its own commits.
+        let shared = engine.shared().map(|shared| &shared.lock_file);
+        let gate = shared.map(LockFile::pass_gate).transpose();
+        let _gate = gate.map_err(lock_file_error)?;
+        if let Some(lock_file) = shared
+            && lock_file.has_others().map_err(lock_file_error)?
+        {
             return Err(Error::InUse(path()));
         }
-        let database_id = engine.committer.published.newest_here().record.database_id;
-        let block = KeyBlock::decode(&codec.key_description());
-        let block = block.map_err(|reason| Error::unknown_format(reason.to_owned()))?;
-        let block = block.rewrap(&settings.key, new, database_id)?;
         codec.set_key_description(&block.encode());
-        settings.key = new.clone();
-        engine.file.set_encryption(settings);
-        rewrite_records(engine)
+        engine.file.set_encryption(EncryptionSettings {
+            key: new.clone(),
+            ..settings.clone()
+        });
+        rewrite_records(&mut txn).inspect_err(|_| {
+            codec.set_key_description(&before);
+            engine.file.set_encryption(settings);
+        })
     }
 }
+
+#[cfg(test)]
+#[path = "change_key_tests.rs"]
+mod tests;

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     Result, TransactionId,
     btree::{PageSource, RootRef, TreeRoot, reading::reading, seek_target::SeekOp},
-    read::{catalog::printable, located::located},
+    read::{catalog::printable, frame_eviction::Borrower, located::located},
 };
 use cursor_step::{BorrowedPath, CursorStep, HintTarget, TreePath};
 use std::{fmt, mem};
@@ -151,8 +151,8 @@ impl CursorTable {
 #[derive(Clone)]
 struct Hint {
     version: TableVersion,
-    /// The state of the whole database, if a reader found it: fetching the root and comparing it
-    /// takes longer.
+    /// The state of the whole database, if a reader of a plain database found it: fetching the root
+    /// and comparing it takes longer.
     committed: Option<(u64, TransactionId)>,
     path: TreePath,
     hint_target: HintTarget,
@@ -162,15 +162,14 @@ impl Hint {
     /// Whether the hint is valid for the version of the table that `txn` sees.
     #[inline]
     fn is_valid_for<T: Transaction>(&self, txn: &T, table: &CursorTable, root: &TreeRoot) -> bool {
-        let is_valid = self.is_valid_for_reader(txn) || self.version.is_valid_for(txn, table, root);
-        is_valid && self.path.is_loaded(txn.source())
+        self.is_valid_for_reader(txn) || self.version.is_valid_for(txn, table, root)
     }
 
     /// Whether the state of the whole database shows that the hint is valid for `txn`.
     #[inline]
     fn is_valid_for_reader<T: Transaction>(&self, txn: &T) -> bool {
         let committed = txn.committed();
-        committed.is_some() && committed == self.committed
+        committed.is_some() && (committed == self.committed || self.version.is_held_by(txn))
     }
 }
 
@@ -180,6 +179,13 @@ enum TableVersion {
     /// A committed root. Roots of committed trees hold the checksum of their page, and so on
     /// downwards.
     Committed { engine: u64, root: TreeRoot },
+    /// A committed root of a database whose decoded pages may be given back. No other transaction
+    /// may use the path: it would read pages without checking them, and they may be gone.
+    Held {
+        engine: u64,
+        root: TreeRoot,
+        borrower: Borrower,
+    },
     /// A write transaction, and its last change of the table.
     Changed(u64, u64),
 }
@@ -197,16 +203,41 @@ impl TableVersion {
                 },
                 None,
             ) => *engine == txn.engine().id() && known == root,
+            (
+                Self::Held {
+                    engine,
+                    root: known,
+                    borrower,
+                },
+                None,
+            ) => *engine == txn.engine().id() && known == root && txn.borrower() == Some(*borrower),
             _ => false,
         }
     }
 
+    /// Whether it was found by this reader, whose state does not change.
+    #[inline]
+    fn is_held_by<T: Transaction>(&self, txn: &T) -> bool {
+        let Self::Held {
+            engine,
+            borrower: borrower @ Borrower::Reader(_),
+            ..
+        } = self
+        else {
+            return false;
+        };
+        *engine == txn.engine().id() && txn.borrower() == Some(*borrower)
+    }
+
     fn new<T: Transaction>(txn: &T, table: &CursorTable, root: &TreeRoot) -> Self {
-        match txn.version_of(table.handle(txn)) {
-            Some((transaction, version)) => Self::Changed(transaction, version),
-            None => Self::Committed {
-                engine: txn.engine().id(),
-                root: *root,
+        let (engine, root) = (txn.engine().id(), *root);
+        match (txn.version_of(table.handle(txn)), txn.borrower()) {
+            (Some((transaction, version)), _) => Self::Changed(transaction, version),
+            (None, None) => Self::Committed { engine, root },
+            (None, Some(borrower)) => Self::Held {
+                engine,
+                root,
+                borrower,
             },
         }
     }
@@ -358,7 +389,10 @@ impl DetachedCursor {
             return Ok(false);
         }
         let hint_target = HintTarget::Current;
-        let committed = txn.committed();
+        let committed = match version {
+            TableVersion::Committed { .. } => txn.committed(),
+            _ => None,
+        };
         self.hint = path.map(|path| Hint {
             version,
             committed,

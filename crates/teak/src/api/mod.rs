@@ -47,6 +47,7 @@ mod range_ends;
 mod records;
 mod restore;
 mod salvage;
+mod salvage_indexes;
 mod salvage_target;
 mod sealed;
 mod small_batches;

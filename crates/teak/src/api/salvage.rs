@@ -3,6 +3,7 @@
 use super::{
     Durability, Marks, Options, Transaction, WriteTxn,
     expiring::{ExpiringCopy, stored_table},
+    salvage_indexes::{settings_of, take_indexes},
     salvage_target::{SalvageTarget, is_impossible},
     table_options::TableOptions,
 };
@@ -12,12 +13,12 @@ use crate::{
     btree::{TableClass, TreeRoot},
     page::{
         comparison::{Comparison, Comparisons},
-        stamp::{ExpirySettings, SETTINGS_KEY},
+        stamp::ExpirySettings,
     },
-    read::catalog::{CatalogEntry, expiry_index_of, table_of_index},
+    read::catalog::CatalogEntry,
     types::TypeNames,
 };
-use std::{collections::HashMap, fmt, ops::ControlFlow, path::Path};
+use std::{fmt, ops::ControlFlow, path::Path};
 
 /// Bytes of records that are collected before they are written.
 const BATCH_BYTES: usize = 4 << 20;
@@ -168,15 +169,15 @@ pub(crate) fn salvage_into(
     save_marks(&damaged_file, &database)?;
     let mut tables = damaged_file.tables()?;
     report.catalog_losses = damaged_file.losses.take();
-    let settings = take_indexes(&mut damaged_file, &mut tables, progress)?;
+    let indexes = take_indexes(&mut damaged_file, &mut tables, progress)?;
     for FoundTable { name, entry, types } in tables {
         match entry {
             CatalogEntry::Table(root) => {
-                let settings = settings.get(&expiry_index_of(&name)).copied();
+                let settings = settings_of(&indexes, &name, &root);
                 let saved = salvage_table(
                     &mut damaged_file,
                     &database,
-                    (name.clone(), &root, &types, settings.unwrap_or_default()),
+                    (name.clone(), &root, &types, settings),
                     progress,
                 );
                 report.tables.push(match saved {
@@ -242,49 +243,24 @@ fn save_marks(damaged_file: &DamagedFile, database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// Takes out the indexes of expiring tables, which are made again from the records. Returns the
-/// settings of the tables by the names of the indexes, as far as they can be read.
-fn take_indexes(
-    damaged_file: &mut DamagedFile,
-    tables: &mut Vec<FoundTable>,
-    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
-) -> Result<HashMap<Vec<u8>, ExpirySettings>> {
-    let mut found = HashMap::new();
-    let pages_total = damaged_file.page_count();
-    for FoundTable { name, entry, .. } in &*tables {
-        let (Some(_), Some(root)) = (table_of_index(name, entry), entry.root()) else {
-            continue;
-        };
-        let mut progress = |pages_done| {
-            progress(SalvageProgress {
-                pages_done,
-                pages_total,
-            })
-        };
-        damaged_file.records(root, &mut progress, |key, value| {
-            if key == SETTINGS_KEY
-                && let Ok(settings) = ExpirySettings::decode(value)
-            {
-                found.entry(name.clone()).or_insert(settings);
-            }
-            Ok(())
-        })?;
-        // Nothing is lost with an index.
-        damaged_file.losses.take();
-    }
-    tables.retain(|table| table_of_index(&table.name, &table.entry).is_none());
-    Ok(found)
-}
-
 fn salvage_table(
     damaged_file: &mut DamagedFile,
     database: &Database,
-    (name, root, types, settings): (Vec<u8>, &TreeRoot, &TableTypes, ExpirySettings),
+    (name, root, types, settings): (
+        Vec<u8>,
+        &TreeRoot,
+        &TableTypes,
+        Result<ExpirySettings, Loss>,
+    ),
     progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
 ) -> Result<SalvagedTable> {
     let mut txn = database.begin_write()?;
     txn.set_durability(Durability::Lazy);
     let options = TableOptions::of_root(root);
+    let (settings, mut losses) = match settings {
+        Ok(settings) => (settings, Vec::new()),
+        Err(loss) => (ExpirySettings::default(), vec![loss]),
+    };
     let mut create = |types: TypeNames<'_>| match options.expiring {
         true => txn.create_expiring(&name, options, types, &settings),
         false => txn.create(&name, options, types),
@@ -324,11 +300,12 @@ fn salvage_table(
     };
     damaged_file.records(root, &mut progress, |key, value| copy.take(key, value))?;
     copy.write_batch()?;
+    losses.extend(damaged_file.losses.take());
     Ok(SalvagedTable {
         name,
         records: copy.table.len(&database.begin_read()?)?,
         records_before: root.records,
-        losses: damaged_file.losses.take(),
+        losses,
     })
 }
 

@@ -22,7 +22,7 @@ use crate::{
         metrics::{Counters, Metrics},
     },
     process::writer_lock::CrossProcessWriterLock,
-    read::{published::Published, snapshot::Snapshot},
+    read::{published::Published, readers::OWNER, snapshot::Snapshot},
     record::FlushLimits,
     share::attachment::Shared,
     sync::lock,
@@ -101,7 +101,8 @@ impl Committer {
     /// Gives memory of decoded pages back, if they take too much.
     #[inline]
     pub(crate) fn evict_frames(&self, state: &Snapshot) {
-        self.published.evict_frames(state, || {
+        let owner = self.shared.as_ref().map_or(OWNER, |shared| shared.owner());
+        self.published.evict_frames(state, owner, || {
             let pins = lock(&self.small_pins);
             pins.iter().map(|(number, _)| *number).collect()
         });

@@ -28,6 +28,9 @@ pub(crate) struct DatabaseFile {
     pub(crate) usable_len: usize,
     /// How it is encrypted, and copies of it that are new databases.
     encryption: Mutex<Option<EncryptionSettings>>,
+    /// Held while the key is changed.
+    #[cfg(feature = "encryption")]
+    pub(crate) key_change: Mutex<()>,
     /// Whether the application was notified that the file has lost its name.
     has_reported_lost_name: AtomicBool,
 }
@@ -44,6 +47,8 @@ impl DatabaseFile {
             storage,
             page_size: record.page_size as usize,
             encryption: Mutex::new(encryption),
+            #[cfg(feature = "encryption")]
+            key_change: Mutex::default(),
             usable_len: record.usable_page_len(),
             has_reported_lost_name: AtomicBool::new(false),
         }

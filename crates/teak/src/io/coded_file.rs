@@ -236,7 +236,7 @@ impl CodedFile {
     /// # Errors
     ///
     /// Why the bytes cannot be those of this value.
-    fn open_value(
+    pub(super) fn open_value(
         &self,
         start: u32,
         value_len: usize,
@@ -295,22 +295,6 @@ impl CodedFile {
             "the value is inside of the file, which has fewer pages"
         );
         count as u32
-    }
-
-    /// Reads a value from page `start` on, without its frames.
-    ///
-    /// # Errors
-    ///
-    /// - The system's error.
-    /// - `InvalidData` if the bytes cannot be those of this value.
-    pub(super) fn read_value(&self, start: u32, len: usize) -> io::Result<Vec<u8>> {
-        let pages_len = u64::from(self.value_page_count(len)) * self.page_len();
-        let mut pages = vec![0; pages_len as usize];
-        let offset = u64::from(start) * self.page_len();
-        self.read_form(offset, &mut pages, |head| self.value_form_len(head))?;
-        (self.open_value(start, len, &mut pages)).map_err(refused)?;
-        pages.truncate(len);
-        Ok(pages)
     }
 
     fn page_len(&self) -> u64 {

@@ -3,9 +3,9 @@
 //! Each such commit removes a bounded number of expired records: some, and two for each record that
 //! was written to an expiring table since the last removal. So tables do not grow without limit
 //! while records are written, and no commit becomes much slower. It looks at a few tables, and the
-//! next commit continues with the ones after them. A failed removal is undone, and pauses for a
-//! while; the commit continues without it. Small commits, which go to the memtable, and its merges
-//! remove nothing.
+//! next commit continues with the ones after them. A failed removal is undone, and the commit
+//! continues with the other tables; the next commits remove nothing for a while. Small commits,
+//! which go to the memtable, and its merges remove nothing.
 
 use crate::{
     Error, Result,
@@ -93,8 +93,9 @@ pub(super) fn remove_some(txn: &mut WriteTransaction) -> Result<ExpiringTables> 
         let written = txn.engine.expiry.written.swap(0, Relaxed);
         let mut budget = RECORDS_MIN.saturating_add(FOR_EACH_WRITTEN.saturating_mul(written));
         for (_, name) in &names {
+            // After a failed removal the tables after it have their turn all the same.
             budget -= remove_of_table(txn, name, budget)?;
-            if budget == 0 || txn.pages.writer.dropped.expired.resting > 0 {
+            if budget == 0 {
                 break;
             }
         }

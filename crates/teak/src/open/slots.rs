@@ -21,6 +21,24 @@ pub(super) fn is_cut_short(record: &Record, file_len: u64) -> bool {
         > file_len
 }
 
+/// Whether the records of an encrypted file can be decrypted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RecordKey {
+    Missing,
+    /// A record that is still encrypted is not authentic.
+    Known,
+}
+
+impl RecordKey {
+    /// The key of the file of a mapping.
+    pub(super) fn of(mapping: &Mapping) -> Self {
+        match mapping.is_coded() {
+            true => Self::Known,
+            false => Self::Missing,
+        }
+    }
+}
+
 /// The content of the slots.
 pub(crate) struct SlotRecords {
     /// Records of the database that the newest one belongs to, the newest first.
@@ -35,12 +53,13 @@ impl SlotRecords {
     /// Reads all slots at the beginning of a file. A record of a newer version is an error: only
     /// that version may continue from there.
     pub(crate) fn decode(head: &[u8]) -> Result<Self, RecordFault> {
-        Self::decode_opened(head, |image| image)
+        Self::decode_opened(head, RecordKey::Missing, |image| image)
     }
 
-    /// Like [`Self::decode`]. `open` decrypts the records of an encrypted file.
+    /// Like [`Self::decode`]. `open` decrypts the records of an encrypted file, if the key is known.
     pub(crate) fn decode_opened(
         head: &[u8],
+        key: RecordKey,
         open: impl Fn(Vec<u8>) -> Vec<u8>,
     ) -> Result<Self, RecordFault> {
         let page_size = find_page_size(head)?;
@@ -51,6 +70,10 @@ impl SlotRecords {
             match Record::decode(&open(image.to_vec()), slot) {
                 Ok(record) if record.page_size == page_size => records.push(record),
                 Ok(_) => {}
+                Err(RecordFault::Encrypted(_)) if key == RecordKey::Known => {
+                    unreadable.push(slot);
+                    faults.push((slot, RecordFault::Inconsistent("it is not authentic")));
+                }
                 Err(fault @ RecordFault::Encrypted(_)) => return Err(fault),
                 Err(fault @ (RecordFault::UnknownVersion(_) | RecordFault::UnknownFeatures(_))) => {
                     return Err(fault);
@@ -114,7 +137,10 @@ impl SlotRecords {
 pub(super) fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Result<SlotRecords> {
     let mut head = vec![0; file_len.min(PROBE_LEN as u64) as usize];
     let read = match file_reads::copy(mapping, 0, &mut head)? {
-        true => SlotRecords::decode_opened(&head, |image| mapping.opened_record(image)),
+        true => {
+            let open = |image| mapping.opened_record(image);
+            SlotRecords::decode_opened(&head, RecordKey::of(mapping), open)
+        }
         false => Err(RecordFault::NotARecord),
     };
     let found = read.and_then(|mut slots| match slots.records.is_empty() {

@@ -26,6 +26,23 @@ pub(crate) struct FrameEviction {
     writers: AtomicU64,
 }
 
+/// A transaction that may borrow frames. Two are equal only if both are the same transaction of a
+/// database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Borrower {
+    Reader(ReaderId),
+    /// The unique number of a write transaction, or of a small one.
+    Writer(u64),
+}
+
+impl Borrower {
+    /// The write transaction with this number; `None` if the pages of its state are not in frames.
+    pub(crate) fn writer(state: &Snapshot, unique_id: u64) -> Option<Self> {
+        let is_coded = state.mapping.is_coded();
+        is_coded.then_some(Self::Writer(unique_id))
+    }
+}
+
 /// The possible borrowers of frames that are cooling.
 #[derive(Debug)]
 struct Borrowers {
@@ -40,26 +57,28 @@ impl FrameEviction {
     /// Notes that a write transaction begins or ends.
     pub(crate) fn note_writer(&self) {
         self.writers.fetch_add(1, SeqCst);
+        // Before it reads bits, as the protocol asks of each borrower.
+        fence(SeqCst);
     }
 
     /// If the frames of a database take more memory than they may, gives back what nobody borrows,
     /// and cools more. `small` lists the small transactions.
     pub(crate) fn evict(
         &self,
-        table: &ReaderTable,
+        readers: ProcessReaders<'_>,
         state: &Snapshot,
         small: impl Fn() -> Vec<u64>,
     ) {
         let frames = state.mapping.frames();
         if let Some(frames) = frames.filter(|frames| frames.is_over_limit()) {
-            self.evict_some(table, frames, &state.verified, &small);
+            self.evict_some(readers, frames, &state.verified, &small);
         }
     }
 
     #[cold]
     fn evict_some(
         &self,
-        table: &ReaderTable,
+        readers: ProcessReaders<'_>,
         frames: &Frames,
         verified: &VerifiedBitmap,
         small: &dyn Fn() -> Vec<u64>,
@@ -71,7 +90,7 @@ impl FrameEviction {
             Err(TryLockError::WouldBlock) => return,
         };
         if let Some(borrowers) = &mut *cooling {
-            if borrowers.may_borrow(table, self.writers.load(SeqCst), &small()) {
+            if borrowers.may_borrow(readers, self.writers.load(SeqCst), &small()) {
                 return;
             }
             // SAFETY: all who were announced when these frames were cooled have ended.
@@ -83,7 +102,7 @@ impl FrameEviction {
             // A borrower that is not found from here on finds the bits cleared.
             fence(SeqCst);
             *cooling = Some(Borrowers {
-                readers: readers_in(table),
+                readers: readers.list(),
                 small: small(),
                 writers: self.writers.load(SeqCst),
             });
@@ -92,12 +111,12 @@ impl FrameEviction {
 }
 
 impl Borrowers {
-    fn may_borrow(&mut self, table: &ReaderTable, writers: u64, small: &[u64]) -> bool {
+    fn may_borrow(&mut self, readers: ProcessReaders<'_>, writers: u64, small: &[u64]) -> bool {
         let has_writer = self.writers % 2 == 1 && self.writers == writers;
         if has_writer || self.small.iter().any(|number| small.contains(number)) {
             return true;
         }
-        let Some(present) = readers_in(table) else {
+        let Some(present) = readers.list() else {
             return true;
         };
         // Those who began since do not matter. They are waited for if the others are not known.
@@ -107,8 +126,19 @@ impl Borrowers {
     }
 }
 
-/// The readers of all processes; `None` if they cannot be listed.
-fn readers_in(table: &ReaderTable) -> Option<Vec<ReaderId>> {
-    let readers = table.readers().ok()?;
-    Some(readers.into_iter().map(|reader| reader.reader).collect())
+/// The readers of this process. Those of other processes have frames of their own.
+#[derive(Clone, Copy)]
+pub(crate) struct ProcessReaders<'t> {
+    pub(crate) table: &'t ReaderTable,
+    /// The owner of the slots of this process.
+    pub(crate) owner: u64,
+}
+
+impl ProcessReaders<'_> {
+    /// The readers; `None` if they cannot be listed.
+    fn list(self) -> Option<Vec<ReaderId>> {
+        let readers = self.table.readers().ok()?.into_iter();
+        let own = readers.filter(|reader| reader.owner == self.owner);
+        Some(own.map(|reader| reader.reader).collect())
+    }
 }

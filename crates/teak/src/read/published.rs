@@ -8,7 +8,11 @@ use crate::{
     share::{CommitNotifier, CommitWaiters, PinnedReader, ReaderTable, Region},
 };
 use crate::{
-    read::{frame_eviction::FrameEviction, roots::KnownRoots, snapshot::Snapshot},
+    read::{
+        frame_eviction::{FrameEviction, ProcessReaders},
+        roots::KnownRoots,
+        snapshot::Snapshot,
+    },
     share::lock_file_errors::lock_file_error,
     sync::lock,
 };
@@ -153,10 +157,11 @@ impl Published {
     }
 
     /// Gives memory of decoded pages back, if they take too much. `small` lists the small
-    /// transactions.
+    /// transactions. `owner` has the reader slots of this process.
     #[inline]
-    pub(crate) fn evict_frames(&self, state: &Snapshot, small: impl Fn() -> Vec<u64>) {
-        self.eviction.evict(&self.table, state, small);
+    pub(crate) fn evict_frames(&self, state: &Snapshot, owner: u64, small: impl Fn() -> Vec<u64>) {
+        let table = &self.table;
+        (self.eviction).evict(ProcessReaders { table, owner }, state, small);
     }
 
     /// The newest state that this process knows.

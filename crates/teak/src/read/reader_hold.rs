@@ -9,11 +9,14 @@ use crate::{
     clock::TransactionTime,
     io::{Pinned, thread_id, uptime_ms},
     page::value::ValueExtent,
-    share::ReaderSlot,
+    share::{ReaderId, ReaderSlot},
 };
 use crate::{
     instance::engine::Engine,
-    read::snapshot::{PinnedSnapshot, Snapshot},
+    read::{
+        frame_eviction::Borrower,
+        snapshot::{PinnedSnapshot, Snapshot},
+    },
     sync::lock,
 };
 use std::sync::{
@@ -72,6 +75,12 @@ impl ReaderHold {
         // The number of a reader is even: the lowest bit marks cancellations.
         let owner = self.number.load(Relaxed) | 1;
         self.time.of(owner, || self.engine.expiry.take())
+    }
+
+    /// The reader as a borrower of pages, unless the database is plain.
+    pub(crate) fn borrower(&self) -> Option<Borrower> {
+        let is_coded = self.snapshot.mapping.is_coded();
+        is_coded.then(|| Borrower::Reader(ReaderId::new(self.slot, self.number.load(Relaxed))))
     }
 
     /// Ends the pin, unless the slot belongs to another process by now, which took this one for

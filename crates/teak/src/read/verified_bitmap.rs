@@ -3,8 +3,12 @@
 //!
 //! A reader sets the bit of a page when its checksum matches. The writer clears the bits of pages
 //! that it reuses, which no reader can see then. It sets the bits of pages that it sealed and wrote
-//! when they are published. Bits are accessed without ordering: a thread that sees a page in a new
-//! role learned of it through a snapshot, and that orders the earlier accesses.
+//! when they are published, unless the file has a codec.
+//!
+//! In a file without a codec the order of accesses to bits does not matter: a thread that sees a
+//! page in a new role learned of it through a snapshot, and that orders the earlier accesses. With
+//! a codec a set bit also means that the frame of the page is filled, so bits are set with `Release`
+//! and read with `Acquire`. [`Frames`](crate::io::Frames) has the protocol.
 
 use crate::{
     Checksum, Error, Extent, PageNumber, Result, TransactionId,
@@ -103,10 +107,13 @@ impl VerifiedBitmap {
         if words <= self.words.len() || self.verification == Verification::Off {
             return self.clone();
         }
-        let old = |index: usize| self.words.get(index).map_or(0, |word| word.load(Relaxed));
+        // Locked until the new bits are among those that are cleared everywhere. So whoever clears
+        // bits everywhere meanwhile does it before the old ones are copied, or clears the new ones.
+        let mut all = self.distrust_flag.words();
+        // Acquire, for those who find the bits in the new array: see `is_unverified`.
+        let old = |index: usize| self.words.get(index).map_or(0, |word| word.load(Acquire));
         let words = (0..words.next_power_of_two()).map(|index| AtomicU64::new(old(index)));
         let words: Arc<[AtomicU64]> = words.collect();
-        let mut all = self.distrust_flag.words();
         all.retain(|words| words.strong_count() > 0);
         all.push(Arc::downgrade(&words));
         if self.distrust_flag.is_raised.load(Relaxed) {

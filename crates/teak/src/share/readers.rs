@@ -65,6 +65,11 @@ pub(crate) struct ReaderId {
 }
 
 impl ReaderId {
+    /// The reader that has a slot with this number.
+    pub(crate) fn new(slot: ReaderSlot, number: u64) -> Self {
+        Self { slot, number }
+    }
+
     /// Whether the reader has or had this slot.
     pub(crate) fn is_at(self, slot: ReaderSlot) -> bool {
         self.slot == slot

@@ -395,7 +395,10 @@ impl WriteTransaction {
     }
 
     /// Makes several changes. If one fails, only a rollback is possible.
-    fn all_or_broken<R>(&mut self, change: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+    pub(super) fn all_or_broken<R>(
+        &mut self,
+        change: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
         let changed = change(self);
         if changed.is_err() {
             self.set_broken();

@@ -125,7 +125,7 @@ pub(crate) struct SmallTransaction {
     durability: Option<Durability>,
     changes: SmallChanges,
     /// Identifies the states of tables in this transaction, with the number of changes.
-    unique_id: u64,
+    pub(crate) unique_id: u64,
     version: u64,
     is_broken: bool,
     /// Whether it could not become a whole transaction.

@@ -151,13 +151,35 @@ impl WriteTransaction {
         self.note_root(handle, name, None)
     }
 
-    /// Renames a table. The new name must be free.
-    pub(crate) fn rename_table(
+    /// Renames a table, and its index if it has one. The new name must be free.
+    pub(crate) fn rename_table(&mut self, old: (usize, &[u8]), new: (usize, &[u8])) -> Result<()> {
+        self.refuse_broken()?;
+        let table = self.check_rename(old, new)?;
+        let indexes = match is_expiring(Some(&table.0)) {
+            true => self.index_of(old.1).zip(self.index_of(new.1)),
+            false => None,
+        };
+        let Some((old_index, new_index)) = &indexes else {
+            return self.move_table(old, new, &table);
+        };
+        let (old_index, new_index) = (
+            (old_index.0, &old_index.1[..]),
+            (new_index.0, &new_index.1[..]),
+        );
+        // Both names are checked before anything changes.
+        let index = self.check_rename(old_index, new_index)?;
+        self.all_or_broken(|txn| {
+            txn.move_table(old, new, &table)?;
+            txn.move_table(old_index, new_index, &index)
+        })
+    }
+
+    /// The root and the types of a table, if it can be renamed.
+    fn check_rename(
         &mut self,
         (old_handle, old): (usize, &[u8]),
         (new_handle, new): (usize, &[u8]),
-    ) -> Result<()> {
-        self.refuse_broken()?;
+    ) -> Result<(TreeRoot, TableTypes)> {
         let Some(root) = self.open(old_handle, old)?.root else {
             return Err(not_found(old));
         };
@@ -166,24 +188,18 @@ impl WriteTransaction {
         }
         let types = TableTypes::from(self.types_of(old)?);
         refuse_long_names(self.pages.page_size(), new, &types.names())?;
-        self.forget_table(old_handle, old)?;
-        self.move_entry(new_handle, new, root, types.names())?;
-        if is_expiring(Some(&root)) {
-            self.rename_index(old, new)?;
-        }
-        Ok(())
+        Ok((root, types))
     }
 
-    /// Renames the index of an expiring table.
-    fn rename_index(&mut self, old: &[u8], new: &[u8]) -> Result<()> {
-        let (Some((old_handle, old)), Some((new_handle, new))) =
-            (self.index_of(old), self.index_of(new))
-        else {
-            return Ok(());
-        };
-        let renamed = self.rename_table((old_handle, &old), (new_handle, &new));
-        self.status.is_broken |= renamed.is_err();
-        renamed
+    /// Moves the entry of a table that can be renamed.
+    fn move_table(
+        &mut self,
+        (old_handle, old): (usize, &[u8]),
+        (new_handle, new): (usize, &[u8]),
+        (root, types): &(TreeRoot, TableTypes),
+    ) -> Result<()> {
+        self.forget_table(old_handle, old)?;
+        self.move_entry(new_handle, new, *root, types.names())
     }
 }
 

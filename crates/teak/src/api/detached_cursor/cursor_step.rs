@@ -12,7 +12,6 @@ use crate::{
         seek::SearchKey,
         seek_target::{SeekOp, SeekTarget},
     },
-    page::page_len,
 };
 use std::borrow::Cow;
 
@@ -26,22 +25,6 @@ pub(super) enum TreePath {
 }
 
 impl TreePath {
-    /// Whether the pages of the path can be read. Those of an encrypted file may have been given
-    /// back since the transaction ended that found the path.
-    #[inline]
-    pub(super) fn is_loaded<S: PageSource + ?Sized>(&self, source: &S) -> bool {
-        let is_encrypted = page_len(source.page_size()) != source.page_size();
-        !is_encrypted || self.are_pages_loaded(source)
-    }
-
-    #[cold]
-    fn are_pages_loaded<S: PageSource + ?Sized>(&self, source: &S) -> bool {
-        match self {
-            Self::Record(position) => position.is_loaded(source),
-            Self::Pair(position) => position.is_loaded(source),
-        }
-    }
-
     /// The ends that the record is at.
     pub(super) fn ends(&self) -> CursorEnds {
         match self {

@@ -56,7 +56,7 @@ impl DetachedCursor {
         let is_valid = |root: RootRef<'_>| hint.version.is_valid_for(txn, &self.table, &root);
         let is_known =
             hint.is_valid_for_reader(txn) || self.root_in_trees(txn).is_some_and(is_valid);
-        (is_known && hint.path.is_loaded(txn.source())).then_some(position)
+        is_known.then_some(position)
     }
 
     /// Returns the root of a multi-value table, if the path to the current pair is known for this

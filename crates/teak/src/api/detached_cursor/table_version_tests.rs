@@ -2,8 +2,8 @@
 
 use super::DetachedCursor;
 use crate::{
-    Database, DeleteScope, KeyStep, MultiTable, SeekOp, SeekTarget, Table, Transaction,
-    codec::Bytes,
+    Database, DeleteScope, EncryptionKey, KeyStep, MultiTable, Options, SeekOp, SeekTarget, Table,
+    Transaction, btree::position::Direction, codec::Bytes,
 };
 
 fn is_known<T: Transaction>(cursor: &DetachedCursor, txn: &T) -> bool {
@@ -58,6 +58,39 @@ fn a_hint_is_valid_while_its_table_is_unchanged() {
     txn.commit().unwrap();
     assert!(cursor.next(&reader).unwrap());
     assert_eq!(cursor.key(), 4u32.to_be_bytes());
+}
+
+#[test]
+fn a_hint_of_an_encrypted_database_is_valid_in_one_transaction() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options::new().encryption_key(EncryptionKey::from_bytes([1; 32]));
+    let database = options.open(directory.path().join("x.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let table = txn.create_table::<Bytes, Bytes>("some").unwrap();
+    (0..2000).for_each(|number| insert(&mut txn, &table, number));
+    let mut cursor = DetachedCursor::new(&table);
+    assert!(cursor.next(&txn).unwrap() && is_known(&cursor, &txn));
+    txn.commit().unwrap();
+
+    let reader = database.begin_read().unwrap();
+    assert!(!is_known(&cursor, &reader));
+    assert!(cursor.next(&reader).unwrap() && is_known(&cursor, &reader));
+    assert!(cursor.step_in_leaf(&reader, Direction::Forward));
+    assert!(is_known(&cursor, &reader) && is_known(&cursor, &reader.clone()));
+    assert!(!is_known(&cursor, &database.begin_read().unwrap()));
+    let mut txn = database.begin_write().unwrap();
+    assert!(!is_known(&cursor, &txn));
+    assert!(cursor.next(&txn).unwrap() && is_known(&cursor, &txn));
+    assert!(!is_known(&cursor, &reader));
+    insert(&mut txn, &table, 5000);
+    assert!(!is_known(&cursor, &txn));
+    assert!(cursor.next(&reader).unwrap() && is_known(&cursor, &reader));
+    // The same slot, and the same state.
+    drop(txn);
+    let reader = reader.reset().renew().unwrap();
+    assert!(!is_known(&cursor, &reader) && !cursor.step_in_leaf(&reader, Direction::Forward));
+    assert!(cursor.next(&reader).unwrap());
+    assert_eq!(cursor.key(), 5_u32.to_be_bytes());
 }
 
 #[test]

@@ -14,6 +14,10 @@ use crate::{
 };
 use std::{
     ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -217,6 +221,67 @@ fn forged_indexes_and_stamps_give_errors_and_are_found() {
         let txn = database.begin_read().unwrap();
         let cache: Cache = txn.open_expiring_table("cache").unwrap();
         assert_eq!(cache.get(&txn, 2).unwrap(), Some(12), "{name}");
+    }
+}
+
+#[test]
+fn a_damaged_table_does_not_stop_the_removal_in_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let now_ms = Arc::new(AtomicU64::new(EXPIRES_MS - 1));
+    let clock = Arc::clone(&now_ms);
+    let time = move || SystemTime::UNIX_EPOCH + Duration::from_millis(clock.load(Relaxed));
+    let options = Options::new().clock(time);
+    let database = options.open(directory.path().join("x.teak")).unwrap();
+    let mut txn = database.begin_write().unwrap();
+    let at = SystemTime::UNIX_EPOCH + Duration::from_millis(EXPIRES_MS);
+    let [_, later] = ["cache", "later"].map(|name| {
+        let table: Cache = txn
+            .create_expiring_table(name, &ExpiryOptions::new())
+            .unwrap();
+        for number in 0..10 {
+            table.insert_with_expiry(&mut txn, number, 1, at).unwrap();
+        }
+        table
+    });
+    // Its index has an entry without a record.
+    forge(&mut txn, &(Of::Records, key(3), None));
+    txn.commit().unwrap();
+    now_ms.store(EXPIRES_MS, Relaxed);
+    let mut txn = database.begin_write().unwrap();
+    txn.create_table::<u32, u32>("other").unwrap();
+    txn.commit().unwrap();
+    let stat = later.stat(&database.begin_read().unwrap()).unwrap();
+    assert_eq!((stat.removed_expired, stat.expired), (10, 0));
+}
+
+#[test]
+fn a_salvage_reports_that_the_settings_of_a_table_are_lost() {
+    let salvaged = |lose: &dyn Fn(&mut WriteTxn)| {
+        let (directory, database, _) = filled();
+        let mut txn = database.begin_write().unwrap();
+        lose(&mut txn);
+        txn.set_marks([1, 2, 3]).unwrap();
+        txn.commit().unwrap();
+        let path = database.path().to_path_buf();
+        database.close().unwrap();
+        let saved = directory.path().join("saved.teak");
+        let go_on = &mut |_| ControlFlow::Continue(());
+        crate::salvage(path, &saved, &[], go_on).unwrap()
+    };
+    assert!(salvaged(&|_| ()).is_complete());
+    let no_settings = salvaged(&|txn| forge(txn, &(Of::Index, SETTINGS_KEY.to_vec(), None)));
+    let no_index = salvaged(&|txn| {
+        let index = ExpiringNames::new(txn.engine(), b"cache").index.1;
+        let whole = txn.whole_mut().unwrap();
+        let removed =
+            whole.change_catalog(|pages, root| crate::read::catalog::remove(pages, root, &index));
+        assert!(removed.unwrap());
+    });
+    for report in [no_settings, no_index] {
+        assert!(!report.is_complete());
+        let table = &report.tables[0];
+        assert_eq!((table.records, table.losses.len()), (3, 1), "{report}");
+        assert!(table.losses[0].detail.contains("settings"), "{report}");
     }
 }
 

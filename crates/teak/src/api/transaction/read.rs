@@ -9,6 +9,7 @@ use crate::{
         read_buffer::{ReadBuffer, begin_again},
     },
     read::{
+        frame_eviction::Borrower,
         reader::{ParkedReader, Reader, Reset},
         snapshot::PinnedSnapshot,
     },
@@ -397,6 +398,13 @@ impl Sealed for ReadTxn {
         let may_read =
             has_trees && engine.refuse_forked().is_ok() && self.refuse_cancelled().is_ok();
         may_read.then(|| (engine.id(), self.state_id()))
+    }
+
+    fn borrower(&self) -> Option<Borrower> {
+        match &self.buffer {
+            Some(buffer) => buffer.known_trees(&self.reader).hold().borrower(),
+            None => self.reader.hold().borrower(),
+        }
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use crate::{
         MultiTable, Table, codec::Codec, open_table::number_of, table_def::TableDef,
         table_options::TableOptions, table_types::refuse_other_types,
     },
-    btree::TreeRoot,
+    btree::{TableClass, TreeRoot},
     maintain::dropped,
     page::stamp::ExpirySettings,
     read::catalog,
@@ -106,12 +106,7 @@ impl WriteTxn {
     ) -> Result<TreeRoot> {
         self.check_name(name)?;
         let root = options.to_root()?;
-        let max = crate::page::max_key_len(self.engine().page_size());
-        let max = max - catalog::EXPIRY_INDEX_START.len();
-        if name.len() > max {
-            let len = name.len();
-            return Err(Error::KeyTooLong { len, max });
-        }
+        self.check_index_name(name)?;
         if let Some(root) = self.existing(name, options, types)? {
             return Ok(root);
         }
@@ -161,6 +156,16 @@ impl WriteTxn {
         Ok(())
     }
 
+    /// Refuses the name of an expiring table if that of its index is too long.
+    fn check_index_name(&self, name: &[u8]) -> Result<()> {
+        let max = crate::page::max_key_len(self.engine().usable_page_len());
+        let (len, max) = (name.len(), max - catalog::EXPIRY_INDEX_START.len());
+        match len > max {
+            true => Err(Error::KeyTooLong { len, max }),
+            false => Ok(()),
+        }
+    }
+
     /// Records other names of a table's types, which it is opened with from then on. Records do not
     /// change. Use it for a table that was created without types, or after its records were
     /// encoded in another way; empty names record nothing. Whether the new types sort in the order
@@ -200,6 +205,11 @@ impl WriteTxn {
         self.check_name(new)?;
         let old_handle = number_of(self, old)?.ok_or_else(|| transaction::not_found(old))?;
         let new_handle = self.engine().handle(new);
+        if let Some(root) = self.root_of(old_handle, old)?
+            && root.kind.class == TableClass::Expiring
+        {
+            self.check_index_name(new)?;
+        }
         self.whole_mut()?
             .rename_table((old_handle, old), (new_handle, new))
     }

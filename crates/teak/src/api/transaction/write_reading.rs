@@ -18,6 +18,7 @@ use crate::{
     },
     instance::engine::Engine,
     page::value::ValueExtent,
+    read::frame_eviction::Borrower,
     types::TypeNames,
     write::small::SmallTransaction,
 };
@@ -83,6 +84,14 @@ impl Sealed for WriteTxn {
     #[inline]
     fn committed(&self) -> Option<(u64, TransactionId)> {
         None
+    }
+
+    fn borrower(&self) -> Option<Borrower> {
+        match (self.whole.get(), &self.small) {
+            (Some(whole), _) => Borrower::writer(&whole.base, whole.tables.unique_id),
+            (None, Some(small)) => Borrower::writer(small.state(), small.unique_id),
+            (None, None) => None,
+        }
     }
 
     #[inline]
@@ -267,5 +276,9 @@ impl Sealed for Catalog<'_> {
 
     fn committed(&self) -> Option<(u64, TransactionId)> {
         None
+    }
+
+    fn borrower(&self) -> Option<Borrower> {
+        Borrower::writer(self.0.state(), self.0.unique_id)
     }
 }

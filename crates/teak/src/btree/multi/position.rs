@@ -47,15 +47,6 @@ impl PairPosition {
         }
     }
 
-    /// Whether no page of the path has to be loaded or verified before it is read.
-    pub(crate) fn is_loaded<S: PageSource + ?Sized>(&self, source: &S) -> bool {
-        let is_inner_loaded = match &self.inner {
-            ValuePosition::Tree(tree) => tree.1.position().is_loaded(source),
-            ValuePosition::Nowhere | ValuePosition::Leaf { .. } => true,
-        };
-        is_inner_loaded && self.outer.position().is_loaded(source)
-    }
-
     /// Whether it is on the first value of its key.
     pub(crate) fn is_first_value(&self) -> bool {
         match &self.inner {

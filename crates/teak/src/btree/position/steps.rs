@@ -11,11 +11,6 @@ use crate::{
 use std::cmp::Ordering;
 
 impl Position {
-    /// Whether no page of the path has to be loaded or verified before it is read.
-    pub(crate) fn is_loaded<S: PageSource + ?Sized>(&self, source: &S) -> bool {
-        self.path.iter().all(|step| !source.needs_check(step.page))
-    }
-
     /// Whether the position is after the last record.
     pub(crate) fn is_after_last(&self) -> bool {
         self.state == PositionState::After

@@ -11,10 +11,7 @@ use crate::{
     },
     types::Extent,
 };
-use std::{
-    io::{self, ErrorKind},
-    sync::Arc,
-};
+use std::{io, sync::Arc};
 
 impl Mapping {
     fn coded(&self) -> Option<&CodedFile> {
@@ -106,23 +103,19 @@ impl Mapping {
             .map_or(Ok(()), |file| file.open_page(number, page))
     }
 
-    /// Reads a value from page `start` on, without its frames.
+    /// Decodes a value, whose pages were copied from the file, without its frames.
     ///
     /// # Errors
     ///
-    /// - The system's error.
-    /// - `InvalidData` if the codec refuses the bytes.
-    /// - `UnexpectedEof` outside of the file.
-    /// - `Unsupported` without a codec.
-    pub(crate) fn read_value(&self, start: u32, len: usize) -> io::Result<Vec<u8>> {
-        let Some(file) = self.coded() else {
-            return Err(ErrorKind::Unsupported.into());
-        };
-        let offset = u64::from(start) * file.frames.page_len() as u64;
-        match self.contains(offset, len) {
-            true => file.read_value(start, len),
-            false => Err(ErrorKind::UnexpectedEof.into()),
-        }
+    /// Why the bytes cannot be those of this value.
+    pub(crate) fn decode_value(
+        &self,
+        start: u32,
+        len: usize,
+        pages: &mut [u8],
+    ) -> Result<(), &'static str> {
+        self.coded()
+            .map_or(Ok(()), |file| file.open_value(start, len, pages))
     }
 
     /// An encoded commit record, from the bytes that were written for it. Bytes that the codec

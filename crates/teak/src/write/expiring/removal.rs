@@ -67,21 +67,48 @@ impl WriteTransaction {
             let records = self.expiring_root(table.records())?.records;
             let bytes = self.expiring_root(table.index())?.sequence;
             let above = records.saturating_sub(settings.max_records);
-            if records == 0 || above == 0 && bytes <= settings.max_bytes {
+            let bytes_above = bytes.saturating_sub(settings.max_bytes);
+            if records == 0 || above == 0 && bytes_above == 0 {
                 return Ok(());
             }
-            let wanted = above.clamp(1, AT_ONCE);
+            let mean_len = (bytes / records).max(1);
+            let wanted = above.max(bytes_above.div_ceil(mean_len));
+            let wanted = wanted.clamp(1, AT_ONCE);
             let expired = self.expired(table, wanted)?;
             if !expired.is_empty() {
                 self.remove_known(table, &expired, RemovalCause::Expired)?;
                 continue;
             }
-            let oldest = self.oldest(table, wanted)?;
+            let mut oldest = self.oldest(table, wanted)?;
             if oldest.is_empty() {
                 return Err(self.index_error(table, NO_ENTRY));
             }
+            self.keep_needed(table, &mut oldest, (above, bytes_above))?;
             self.remove_known(table, &oldest, RemovalCause::Oldest)?;
         }
+    }
+
+    /// Leaves in `oldest` only the first ones that have to be removed: `above` records, and as many
+    /// as have `bytes_above` bytes.
+    fn keep_needed(
+        &self,
+        table: &ExpiringNames,
+        oldest: &mut Vec<IndexedRecord>,
+        (above, bytes_above): (u64, u64),
+    ) -> Result<()> {
+        if bytes_above == 0 || oldest.len() == 1 {
+            return Ok(());
+        }
+        let mut bytes = 0_u64;
+        for (count, (_, key)) in (1..).zip(oldest.iter()) {
+            let value_len = self.found(table, key)?.map_or(0, |found| found.len);
+            bytes = bytes.saturating_add((key.len() + value_len) as u64);
+            if count as u64 >= above && bytes >= bytes_above {
+                oldest.truncate(count);
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The first records that have expired, up to `limit`.

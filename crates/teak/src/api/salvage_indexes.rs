@@ -44,7 +44,8 @@ pub(super) fn settings_of(
     })
 }
 
-/// Takes out the indexes of expiring tables, which are made again from the records. `progress` gets the number of pages read.
+/// Takes out the indexes of expiring tables, which are made again from the records. `progress`
+/// gets the number of pages read.
 pub(super) fn take_indexes(
     damaged_file: &mut DamagedFile,
     tables: &mut Vec<FoundTable>,

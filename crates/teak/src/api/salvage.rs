@@ -3,7 +3,7 @@
 use super::{
     Durability, Marks, Options, Transaction, WriteTxn,
     expiring::{ExpiringCopy, stored_table},
-    salvage_indexes::{settings_of, take_indexes},
+    salvage_indexes::{FoundIndexes, settings_of, take_indexes},
     salvage_target::{SalvageTarget, is_impossible},
     table_options::TableOptions,
 };
@@ -169,7 +169,7 @@ pub(crate) fn salvage_into(
     save_marks(&damaged_file, &database)?;
     let mut tables = damaged_file.tables()?;
     report.catalog_losses = damaged_file.losses.take();
-    let indexes = take_indexes(&mut damaged_file, &mut tables, progress)?;
+    let indexes = indexes_of(&mut damaged_file, &mut tables, progress)?;
     for FoundTable { name, entry, types } in tables {
         match entry {
             CatalogEntry::Table(root) => {
@@ -218,6 +218,29 @@ pub(crate) fn salvage_into(
     txn.commit()?;
     database.close()?;
     Ok(report)
+}
+
+/// Takes out the indexes of expiring tables.
+fn indexes_of(
+    damaged_file: &mut DamagedFile,
+    tables: &mut Vec<FoundTable>,
+    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
+) -> Result<FoundIndexes> {
+    let mut progress = progress_of(damaged_file.page_count(), progress);
+    take_indexes(damaged_file, tables, &mut progress)
+}
+
+/// Reports a number of pages.
+fn progress_of<'p>(
+    pages_total: u64,
+    progress: &'p mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
+) -> impl FnMut(u64) -> ControlFlow<()> + 'p {
+    move |pages_done| {
+        progress(SalvageProgress {
+            pages_done,
+            pages_total,
+        })
+    }
 }
 
 /// Notes the states of other transactions, none of which is saved.
@@ -291,13 +314,7 @@ fn salvage_table(
         batch: Vec::new(),
         batch_bytes: 0,
     };
-    let pages_total = damaged_file.page_count();
-    let mut progress = |pages_done| {
-        progress(SalvageProgress {
-            pages_done,
-            pages_total,
-        })
-    };
+    let mut progress = progress_of(damaged_file.page_count(), progress);
     damaged_file.records(root, &mut progress, |key, value| copy.take(key, value))?;
     copy.write_batch()?;
     losses.extend(damaged_file.losses.take());

@@ -1,7 +1,6 @@
 //! The indexes of expiring tables in a damaged file. They are made again from the records, and only
 //! the settings of the tables are taken from them.
 
-use super::salvage::SalvageProgress;
 use crate::{
     PageNumber, Result,
     admin::salvage::{DamagedFile, FoundTable, Loss},
@@ -13,7 +12,10 @@ use std::{collections::HashMap, ops::ControlFlow};
 
 /// The index of an expiring table: its root page, and the settings of the table if they can be
 /// read.
-pub(super) type FoundIndex = (PageNumber, Option<ExpirySettings>);
+type FoundIndex = (PageNumber, Option<ExpirySettings>);
+
+/// Indexes by their names.
+pub(super) type FoundIndexes = HashMap<Vec<u8>, FoundIndex>;
 
 /// The settings of a table, which are the default ones if it is not an expiring table.
 ///
@@ -21,7 +23,7 @@ pub(super) type FoundIndex = (PageNumber, Option<ExpirySettings>);
 ///
 /// The loss if they cannot be read.
 pub(super) fn settings_of(
-    indexes: &HashMap<Vec<u8>, FoundIndex>,
+    indexes: &FoundIndexes,
     name: &[u8],
     root: &TreeRoot,
 ) -> Result<ExpirySettings, Loss> {
@@ -42,27 +44,20 @@ pub(super) fn settings_of(
     })
 }
 
-/// Takes out the indexes of expiring tables, which are made again from the records. Returns what
-/// was found in them, by their names.
+/// Takes out the indexes of expiring tables, which are made again from the records. `progress`
+/// gets the number of pages read.
 pub(super) fn take_indexes(
     damaged_file: &mut DamagedFile,
     tables: &mut Vec<FoundTable>,
-    progress: &mut dyn FnMut(SalvageProgress) -> ControlFlow<()>,
-) -> Result<HashMap<Vec<u8>, FoundIndex>> {
-    let mut found = HashMap::new();
-    let pages_total = damaged_file.page_count();
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<FoundIndexes> {
+    let mut found = FoundIndexes::new();
     for FoundTable { name, entry, .. } in &*tables {
         let (Some(_), Some(root)) = (table_of_index(name, entry), entry.root()) else {
             continue;
         };
-        let mut progress = |pages_done| {
-            progress(SalvageProgress {
-                pages_done,
-                pages_total,
-            })
-        };
         let (_, settings) = found.entry(name.clone()).or_insert((root.page, None));
-        damaged_file.records(root, &mut progress, |key, value| {
+        damaged_file.records(root, progress, |key, value| {
             if key == SETTINGS_KEY && settings.is_none() {
                 *settings = ExpirySettings::decode(value).ok();
             }

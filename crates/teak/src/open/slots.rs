@@ -56,7 +56,7 @@ impl SlotRecords {
         Self::decode_opened(head, RecordKey::Missing, |image| image)
     }
 
-    /// Like [`Self::decode`]. `open` decrypts the records of an encrypted file, if the key is known.
+    /// Like [`Self::decode`]. `open` decrypts the records of an encrypted file if the key is known.
     pub(crate) fn decode_opened(
         head: &[u8],
         key: RecordKey,

@@ -7,8 +7,8 @@
 //!
 //! In a file without a codec the order of accesses to bits does not matter: a thread that sees a
 //! page in a new role learned of it through a snapshot, and that orders the earlier accesses. With
-//! a codec a set bit also means that the frame of the page is filled, so bits are set with `Release`
-//! and read with `Acquire`. [`Frames`](crate::io::Frames) has the protocol.
+//! a codec a set bit also means that the frame of the page is filled. So bits are set with
+//! `Release` and read with `Acquire`. [`Frames`](crate::io::Frames) has the protocol.
 
 use crate::{
     Checksum, Error, Extent, PageNumber, Result, TransactionId,

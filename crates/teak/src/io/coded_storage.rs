@@ -156,9 +156,9 @@ impl CodedStorage {
         grown
     }
 
-    /// Gives back the blocks of bytes that were not written, between those that were and `end`.
-    /// Without that the file is as right, and longer on the disk.
-    fn release(&self, begin: u64, written_end: u64, end: u64) {
+    /// Gives back the blocks of bytes that were not written, between those that were and `end`. Where
+    /// the file system cannot do that, they stay.
+    fn release(&self, begin: u64, written_end: u64, end: u64) -> io::Result<()> {
         debug_assert!(
             begin < written_end && written_end <= end,
             "something was written"
@@ -172,9 +172,9 @@ impl CodedStorage {
             is_hole
         };
         if !is_hole && written_end < end {
-            // A failure costs space.
-            let _ = self.inner.punch(written_end, end - written_end);
+            self.inner.punch(written_end, end - written_end)?;
         }
+        Ok(())
     }
 
     fn refresh_len(&self) {
@@ -231,7 +231,7 @@ impl CodedStorage {
             let stored = &encoded[start * page_len..stored_end];
             self.write(at(start * page_len), &[IoSlice::new(stored)])?;
             if self.file.compression.is_some() {
-                self.release(at(start * page_len), at(stored_end), at(end * page_len));
+                self.release(at(start * page_len), at(stored_end), at(end * page_len))?;
             }
             start = end;
         }
@@ -364,7 +364,7 @@ impl Storage for CodedStorage {
         self.write(offset, &[IoSlice::new(&stored)])?;
         if self.file.compression.is_some() {
             let written_end = offset + stored.len() as u64;
-            self.release(offset, written_end, offset + pages_len as u64);
+            self.release(offset, written_end, offset + pages_len as u64)?;
         }
         drop(stored);
         if pages_len as u64 > self.file.frames.limit_bytes() / KEPT_VALUE_PART {

@@ -16,8 +16,8 @@ use surface::Surface;
 const ENGINE: &str = "teak";
 
 /// Today's number of names and of functions. They go up only with a new capability.
-const NAMES_MAX: usize = 154;
-const FUNCTIONS_MAX: usize = 372;
+const NAMES_MAX: usize = 155;
+const FUNCTIONS_MAX: usize = 373;
 
 /// Counts the exported names and the public functions of the engine, and compares the interfaces of
 /// the libraries with docs/public-api

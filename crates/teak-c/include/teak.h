@@ -281,6 +281,24 @@ typedef enum {
 } teak_cipher;
 
 /**
+ * The compression of a database.
+ */
+typedef enum {
+  /**
+   * Pages are not compressed.
+   */
+  TEAK_COMPRESSION_NONE = 0,
+  /**
+   * LZ4: the fastest.
+   */
+  TEAK_COMPRESSION_LZ4 = 1,
+  /**
+   * Zstandard, with a level.
+   */
+  TEAK_COMPRESSION_ZSTD = 2,
+} teak_compression;
+
+/**
  * Whether a database is created.
  */
 typedef enum {

@@ -92,7 +92,7 @@ fn compression_goes_with_encryption() {
 }
 
 #[test]
-fn wrong_compressions_are_refused_and_existing_databases_keep_theirs() {
+fn wrong_compressions_are_refused_and_existing_databases_unchanged() {
     let dir = TestDir::new();
     let refused = dir.run(&["put", "x.teak", "k", "v", "--compress", "snappy"]);
     refused.fails(2, "not lz4, zstd, or zstd:LEVEL");

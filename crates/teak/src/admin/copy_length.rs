@@ -7,7 +7,7 @@ use crate::{
     io::opened,
     open::{
         encryption,
-        slots::{RecordKey, SlotRecords, refusal},
+        slots::{KeyPresence, SlotRecords, refusal},
     },
     record::{Record, RecordFault, probe::PROBE_LEN},
 };
@@ -39,8 +39,8 @@ impl CopyLength {
         let codec = encryption::codec_of(head, path, encryption)?;
         let open = |image| opened(codec.as_deref(), image);
         let key = match codec {
-            Some(_) => RecordKey::Known,
-            None => RecordKey::Missing,
+            Some(_) => KeyPresence::Known,
+            None => KeyPresence::Missing,
         };
         let records = SlotRecords::decode_opened(head, key, open)
             .map_err(refused)?

@@ -34,9 +34,9 @@ pub trait Sealed {
     /// results mean the same state.
     #[doc(hidden)]
     fn committed(&self) -> Option<(u64, TransactionId)>;
-    /// Who borrows the pages of [`Sealed::source`], if their memory may be given back; `None` in a
-    /// plain database. Two equal results in a database mean that a page which was borrowed by the
-    /// first can be borrowed again without being checked.
+    /// The borrower of the pages of [`Sealed::source`], if their memory may be given back; `None`
+    /// in a plain database. Two equal results in a database mean that a page which was borrowed by
+    /// the first can be borrowed again without being checked.
     #[doc(hidden)]
     fn borrower(&self) -> Option<Borrower>;
     /// Like [`Sealed::root_of`], if it is not [buffered](Sealed::is_buffered).

@@ -156,8 +156,8 @@ impl CodedStorage {
         grown
     }
 
-    /// Gives back the blocks of bytes that were not written, between those that were and `end`. Where
-    /// the file system cannot do that, they stay.
+    /// Gives back the blocks of bytes that were not written, between those that were and `end`.
+    /// Where the file system cannot do that, they stay.
     fn release(&self, begin: u64, written_end: u64, end: u64) -> io::Result<()> {
         debug_assert!(
             begin < written_end && written_end <= end,

@@ -1,6 +1,6 @@
 //! Inspecting a database without opening it: the content of its commit records.
 
-use crate::open::slots::{RecordKey, SlotRecords, acknowledged, refusal};
+use crate::open::slots::{KeyPresence, SlotRecords, acknowledged, refusal};
 use crate::{
     Error, Geometry, Result, TransactionId,
     io::{Mapping, read_head},
@@ -100,7 +100,7 @@ pub(crate) fn records_in(
         Some(mapping) => mapping.opened_record(image),
         None => image,
     };
-    let key = mapping.map_or(RecordKey::Missing, RecordKey::of);
+    let key = mapping.map_or(KeyPresence::Missing, KeyPresence::of);
     let slots = SlotRecords::decode_opened(head, key, open);
     let slots = slots.map_err(|fault| not_a_database(&fault, path))?;
     let faults = slots.faults.iter();

@@ -23,16 +23,16 @@ pub(super) fn is_cut_short(record: &Record, file_len: u64) -> bool {
 
 /// Whether the records of an encrypted file can be decrypted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RecordKey {
+pub(crate) enum KeyPresence {
     Missing,
     /// A record that is still encrypted is not authentic.
     Known,
 }
 
-impl RecordKey {
+impl KeyPresence {
     /// The key of the file of a mapping.
     pub(super) fn of(mapping: &Mapping) -> Self {
-        match mapping.is_coded() {
+        match mapping.codec().is_some() {
             true => Self::Known,
             false => Self::Missing,
         }
@@ -53,13 +53,13 @@ impl SlotRecords {
     /// Reads all slots at the beginning of a file. A record of a newer version is an error: only
     /// that version may continue from there.
     pub(crate) fn decode(head: &[u8]) -> Result<Self, RecordFault> {
-        Self::decode_opened(head, RecordKey::Missing, |image| image)
+        Self::decode_opened(head, KeyPresence::Missing, |image| image)
     }
 
     /// Like [`Self::decode`]. `open` decrypts the records of an encrypted file if the key is known.
     pub(crate) fn decode_opened(
         head: &[u8],
-        key: RecordKey,
+        key: KeyPresence,
         open: impl Fn(Vec<u8>) -> Vec<u8>,
     ) -> Result<Self, RecordFault> {
         let page_size = find_page_size(head)?;
@@ -70,7 +70,7 @@ impl SlotRecords {
             match Record::decode(&open(image.to_vec()), slot) {
                 Ok(record) if record.page_size == page_size => records.push(record),
                 Ok(_) => {}
-                Err(RecordFault::Encrypted(_)) if key == RecordKey::Known => {
+                Err(RecordFault::Encrypted(_)) if key == KeyPresence::Known => {
                     unreadable.push(slot);
                     faults.push((slot, RecordFault::Inconsistent("it is not authentic")));
                 }
@@ -139,7 +139,7 @@ pub(super) fn read_slots(mapping: &Mapping, file_len: u64, path: &Path) -> Resul
     let read = match file_reads::copy(mapping, 0, &mut head)? {
         true => {
             let open = |image| mapping.opened_record(image);
-            SlotRecords::decode_opened(&head, RecordKey::of(mapping), open)
+            SlotRecords::decode_opened(&head, KeyPresence::of(mapping), open)
         }
         false => Err(RecordFault::NotARecord),
     };

@@ -107,8 +107,9 @@ impl VerifiedBitmap {
         if words <= self.words.len() || self.verification == Verification::Off {
             return self.clone();
         }
-        // Locked until the new bits are among those that are cleared everywhere. So whoever clears
-        // bits everywhere meanwhile does it before the old ones are copied, or clears the new ones.
+        // Locked until the new bits are among those that are cleared everywhere. So a
+        // thread that clears bits everywhere meanwhile does it before the old ones are copied, or
+        // clears the new ones.
         let mut all = self.distrust_flag.words();
         // Acquire, for those who find the bits in the new array: see `is_unverified`.
         let old = |index: usize| self.words.get(index).map_or(0, |word| word.load(Acquire));

@@ -85,7 +85,7 @@ fn a_hint_of_an_encrypted_database_is_valid_in_one_transaction() {
     insert(&mut txn, &table, 5000);
     assert!(!is_known(&cursor, &txn));
     assert!(cursor.next(&reader).unwrap() && is_known(&cursor, &reader));
-    // The same slot, and the same state.
+    // Neither slot nor state change.
     drop(txn);
     let reader = reader.reset().renew().unwrap();
     assert!(!is_known(&cursor, &reader) && !cursor.step_in_leaf(&reader, Direction::Forward));

@@ -83,14 +83,14 @@ impl WriteTransaction {
             if oldest.is_empty() {
                 return Err(self.index_error(table, NO_ENTRY));
             }
-            self.keep_needed(table, &mut oldest, (above, bytes_above))?;
+            self.truncate_to_needed(table, &mut oldest, (above, bytes_above))?;
             self.remove_known(table, &oldest, RemovalCause::Oldest)?;
         }
     }
 
     /// Leaves in `oldest` only the first ones that have to be removed: `above` records, and as many
     /// as have `bytes_above` bytes.
-    fn keep_needed(
+    fn truncate_to_needed(
         &self,
         table: &ExpiringNames,
         oldest: &mut Vec<IndexedRecord>,

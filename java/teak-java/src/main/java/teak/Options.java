@@ -21,6 +21,8 @@ public final class Options {
     private boolean verifyAlways;
     private Durability durability;
     private int pageSize;
+    private int compression;
+    private int compressionLevel;
     private long sizeLimitBytes;
     private long writeMemoryBytes;
     private long journalBytes;
@@ -108,11 +110,40 @@ public final class Options {
     /**
      * The page size of a new database.
      *
-     * @param bytes a power of two from 4,096 (the default) to 65,536
+     * @param bytes a power of two from 4,096 (the default) to 65,536; for a compressed database
+     *     from 8,192, and 32,768 is the default
      * @return these options
      */
     public Options pageSize(int bytes) {
         pageSize = bytes;
+        return this;
+    }
+
+    /**
+     * Compresses the pages of a new database with LZ4: the fastest compression. An existing
+     * database is what it is. The file system must support holes.
+     *
+     * @return these options
+     */
+    public Options lz4() {
+        compression = 1;
+        compressionLevel = 0;
+        return this;
+    }
+
+    /**
+     * Compresses the pages of a new database with Zstandard. An existing database is what it is.
+     * The file system must support holes.
+     *
+     * @param level from 1 to 19; 3 is usual. Higher levels make smaller files and slower commits
+     * @return these options
+     */
+    public Options zstd(int level) {
+        if (level < 1 || level > 19) {
+            throw new IllegalArgumentException("the level is " + level + "; give one from 1 to 19");
+        }
+        compression = 2;
+        compressionLevel = level;
         return this;
     }
 
@@ -232,7 +263,7 @@ public final class Options {
         scratch.clearOut();
         var buffer = scratch.buffer();
         int at = Scratch.OUT;
-        buffer.putLong(at, 168);
+        buffer.putLong(at, 184);
         buffer.putInt(at + 8, pageSize);
         int create = errorIfExists ? 2 : createIfMissing && !readOnly ? 0 : 1;
         buffer.putInt(at + 12, create);
@@ -245,5 +276,7 @@ public final class Options {
         buffer.putLong(at + 56, sizeLimitBytes);
         buffer.putLong(at + 72, writeMemoryBytes);
         buffer.putLong(at + 152, journalBytes);
+        buffer.putInt(at + 176, compression);
+        buffer.putInt(at + 180, compressionLevel);
     }
 }

@@ -1,15 +1,20 @@
 package teak.hosted;
 
 import java.util.Collection;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Settings from a host's properties. A value for one store wins over a global one, and that over
  * the default: {@code teak.STORE.stripes}, then {@code teak.stripes}.
  */
 public final class Settings {
+    private static final Pattern ZSTD = Pattern.compile("zstd(?::(\\d{1,2}))?");
+
     private final Map<String, String> properties;
     private final String prefix;
     private final String store;
@@ -55,6 +60,31 @@ public final class Settings {
             return Boolean.parseBoolean(value);
         }
         throw new IllegalArgumentException(name + " is " + value + "; give true or false");
+    }
+
+    /**
+     * A compression: empty for none, {@code lz4}, or {@code zstd} and its level. LevelDB's names
+     * and numbers are taken too: snappy is LZ4 here.
+     */
+    public String compression(String key) {
+        String name = find(key);
+        if (name == null) {
+            return "";
+        }
+        String value = properties.get(name).trim().toLowerCase(Locale.ROOT);
+        Matcher zstd = ZSTD.matcher(value);
+        if (zstd.matches()) {
+            int level = zstd.group(1) == null ? 3 : Integer.parseInt(zstd.group(1));
+            if (level >= 1 && level <= 19) {
+                return "zstd" + level;
+            }
+        }
+        return switch (value) {
+            case "none", "0" -> "";
+            case "lz4", "snappy", "1" -> "lz4";
+            default -> throw new IllegalArgumentException(name + " is " + value
+                    + "; give none, lz4, zstd, or zstd:LEVEL with a level from 1 to 19");
+        };
     }
 
     /** Whether a key is set, for the store or globally. */

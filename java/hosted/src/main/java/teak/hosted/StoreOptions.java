@@ -28,7 +28,8 @@ public record StoreOptions(int stripes, int poolSize, boolean sync, int scanChun
 
     private static final Set<String> KNOWN = Set.of("stripes", "poolsize", "write.sync",
             "createifmissing", "errorifexists", "paranoidchecks", "read.verifychecksums",
-            "blocksize", "writebuffer.size", "scan.chunk", "lock.timeoutms", "prefix.keys");
+            "blocksize", "writebuffer.size", "scan.chunk", "lock.timeoutms", "prefix.keys",
+            "compressiontype");
 
     /** Keys of Voldemort's LevelDB plug-in that have no effect, and the reason. */
     private static final Map<String, String> WITHOUT_EFFECT = Map.of(
@@ -36,8 +37,7 @@ public record StoreOptions(int stripes, int poolSize, boolean sync, int scanChun
             "maxopenfile", "a store is one file",
             "lrublockcache", "reads use the page cache of the system",
             "read.fillcache", "reads use the page cache of the system",
-            "blockrestartinterval", "pages have no restart points",
-            "compressiontype", "values are stored uncompressed");
+            "blockrestartinterval", "pages have no restart points");
 
     /**
      * Reads the options of a store from a host's properties. The keys are those of Voldemort's

@@ -428,12 +428,12 @@ class HostedStoreTest {
 
     @Test
     void missingAndExistingStoresAreRefusedOnRequest() {
-        StoreOptions existing = options(new FileOptions(false, false, false, 0, 0));
+        StoreOptions existing = options(new FileOptions(false, false, false, 0, "", 0));
         String missing = assertThrows(IllegalStateException.class,
                 () -> HostedStore.open(directory, "missing", existing)).getMessage();
         assertTrue(missing.contains("createifmissing"), missing);
         assertFalse(Files.exists(HostedStore.file(directory, "missing")));
-        StoreOptions fresh = options(new FileOptions(true, true, false, 0, 0));
+        StoreOptions fresh = options(new FileOptions(true, true, false, 0, "", 0));
         String exists = assertThrows(IllegalStateException.class,
                 () -> HostedStore.open(directory, "orders", fresh)).getMessage();
         assertTrue(exists.contains("errorifexists"), exists);
@@ -468,7 +468,7 @@ class HostedStoreTest {
 
     @Test
     void aFileIsCreatedWithTheOptionsOfTheFile() {
-        FileOptions file = new FileOptions(true, false, true, 16384, 1 << 20);
+        FileOptions file = new FileOptions(true, false, true, 16384, "zstd5", 1 << 20);
         try (HostedStore other = HostedStore.open(directory, "other", options(file))) {
             other.put(bytes("a"), new byte[100]);
             assertArrayEquals(new byte[100], other.get(bytes("a")));

@@ -43,7 +43,7 @@ class StoreOptionsTest {
     void eachKeyReachesItsOption() {
         assertEquals(
                 new StoreOptions(3, 4, true, 6, Duration.ofMillis(7), false,
-                        new FileOptions(false, true, false, 8192, 2 << 20)),
+                        new FileOptions(false, true, false, 8192, "", 2 << 20)),
                 options(Map.of("teak.stripes", "3", "teak.poolsize", "4",
                         "teak.write.sync", "true", "teak.createifmissing", "false",
                         "teak.errorifexists", "true", "teak.scan.chunk", "6",
@@ -71,8 +71,19 @@ class StoreOptionsTest {
         }
         properties.put("teak.blocksize", "4096");
         options(properties);
-        assertEquals(6, warnings.size(), warnings::toString);
+        assertEquals(5, warnings.size(), warnings::toString);
         warnings.forEach(warning -> assertTrue(warning.contains("has no effect: "), warning));
+    }
+
+    @Test
+    void compressionsHaveLevelDbsNamesToo() {
+        Map<String, String> meanings = Map.of("none", "", "0", "", "snappy", "lz4", "1", "lz4",
+                "LZ4", "lz4", "zstd", "zstd3", "zstd:19", "zstd19");
+        meanings.forEach((given, meant) -> assertEquals(meant,
+                options(Map.of("teak.compressiontype", given)).file().compression()));
+        for (String wrong : List.of("zstd:20", "zstd:0", "gzip")) {
+            assertRefused("teak.compressiontype", wrong);
+        }
     }
 
     @Test

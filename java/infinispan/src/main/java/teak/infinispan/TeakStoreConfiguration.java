@@ -65,7 +65,7 @@ public class TeakStoreConfiguration extends AbstractStoreConfiguration<TeakStore
         StoreOptions otherwise = StoreOptions.DEFAULT;
         return new StoreOptions(otherwise.stripes(), otherwise.poolSize(), syncWrites(),
                 scanChunk(), otherwise.lockTimeout(), true,
-                new FileOptions(true, false, verifyAlways(), pageSize(), 0));
+                new FileOptions(true, false, verifyAlways(), pageSize(), "", 0));
     }
 
     /** The name of the element in a configuration file. */

@@ -15,10 +15,17 @@ use std::{
 const LATEST_MS: u64 = u64::MAX - 1;
 
 pub(crate) fn now_ms() -> u64 {
-    ms_of(SystemTime::now())
+    passed_ms(SystemTime::now())
 }
 
-/// A time in milliseconds since 1970; 0 for earlier ones.
+/// The milliseconds since 1970 that have passed at a time, so none that has only begun: nothing
+/// expires before its time.
+fn passed_ms(time: SystemTime) -> u64 {
+    let passed = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(passed.as_millis()).map_or(LATEST_MS, |ms| ms.min(LATEST_MS))
+}
+
+/// A time at which something expires, in milliseconds since 1970, rounded up; 0 for earlier ones.
 pub(crate) fn ms_of(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, whole_ms)
 }
@@ -54,7 +61,9 @@ impl Clock {
     }
 
     fn now_ms(&self) -> u64 {
-        self.0.as_ref().map_or_else(now_ms, |read| ms_of(read()))
+        self.0
+            .as_ref()
+            .map_or_else(now_ms, |read| passed_ms(read()))
     }
 }
 

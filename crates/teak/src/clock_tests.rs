@@ -27,6 +27,19 @@ fn durations_are_rounded_up() {
 }
 
 #[test]
+fn a_clock_counts_whole_milliseconds_that_have_passed() {
+    let at = |micros| move || UNIX_EPOCH + Duration::from_micros(micros);
+    for (micros, ms) in [(0, 0), (999, 0), (1_000, 1), (7_999, 7)] {
+        assert_eq!(Clock::new(at(micros)).now_ms(), ms);
+    }
+    assert_eq!(
+        Clock::new(|| UNIX_EPOCH - Duration::from_secs(1)).now_ms(),
+        0
+    );
+    assert_eq!(ms_of(UNIX_EPOCH + Duration::from_micros(7_001)), 8);
+}
+
+#[test]
 fn a_transaction_keeps_its_time_and_the_next_one_takes_another() {
     let time = TransactionTime::default();
     assert_eq!(time.of(1, || 10), 10);

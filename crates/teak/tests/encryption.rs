@@ -94,6 +94,18 @@ fn content(table: &Records, txn: &impl Transaction) -> Model {
         .collect()
 }
 
+/// Reads all records of a file that may be damaged.
+pub(crate) fn read_all(options: Options, path: &Path) -> Result<Model, Error> {
+    let options = options.verification(Verification::Off).read_only(true);
+    let database = options.open(path)?;
+    let txn = database.begin_read()?;
+    let table: Records = txn.open_table("records")?;
+    let records = table.iter(&txn)?;
+    records
+        .map(|record| record.map(|(key, value)| (key, value.to_vec())))
+        .collect()
+}
+
 /// All files next to a database, itself included.
 fn files(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path.parent().unwrap()).unwrap();
@@ -366,12 +378,12 @@ fn the_last_values_of_a_key_are_read_when_the_others_are_removed() {
     let table = txn.create_multi_table::<u64, Bytes>("values").unwrap();
     let long = |number: u64| value(number, 3_000 - number as usize);
     for number in 0..8 {
-        table.insert(&mut txn, 1, &long(number)).unwrap();
+        table.insert(&mut txn, 1, long(number)).unwrap();
     }
     txn.commit().unwrap();
     for number in (0..8).rev() {
         let mut txn = database.begin_write().unwrap();
-        assert!(table.remove(&mut txn, 1, &long(number)).unwrap());
+        assert!(table.remove(&mut txn, 1, long(number)).unwrap());
         txn.commit().unwrap();
         assert_sound(&database);
         assert_eq!(table.len(&database.begin_read().unwrap()).unwrap(), number);
@@ -454,22 +466,7 @@ fn every_changed_byte_is_an_error_and_never_a_wrong_record() {
         let at = random.usize(0..bytes.len());
         bytes[at] ^= 1 << random.u8(0..8);
         fs::write(&path, &bytes).unwrap();
-        let opened = options(1)
-            .verification(Verification::Off)
-            .read_only(true)
-            .open(&path);
-        let Ok(database) = opened else {
-            detected += 1;
-            continue;
-        };
-        let txn = database.begin_read().unwrap();
-        let table: Records = txn.open_table("records").unwrap();
-        let read: Result<Model, Error> = table.iter(&txn).and_then(|records| {
-            records
-                .map(|record| record.map(|(key, value)| (key, value.to_vec())))
-                .collect()
-        });
-        match read {
+        match read_all(options(1), &path) {
             Ok(read) => assert!(read == model, "byte {at}"),
             Err(_) => detected += 1,
         }

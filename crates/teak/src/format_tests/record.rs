@@ -203,9 +203,17 @@ fn features() {
             .map(|row| &row[..3])
             .eq(documented_bits.iter().map(|row| &row[..]))
     );
-    for (bit, is_known) in [(1, true), (2, true), (4, true), (8, true), (16, false)] {
+    for (bit, is_known) in [
+        (1, true),
+        (2, true),
+        (4, true),
+        (8, true),
+        (16, true),
+        (32, false),
+    ] {
         let mut record = record();
         record.features.incompatible = bit;
+        record.compression = u8::from(bit == COMPRESSED);
         let decoded = Record::decode(&record.encode(8192), 2);
         assert_eq!(decoded.is_ok(), is_known, "bit {bit}");
     }

@@ -29,7 +29,7 @@ fn contents_without_room_are_not_compressed() {
             compress(compression, &plain, 8000, &mut vec![0; 9000]),
             None
         );
-        assert_eq!(compress(compression, &plain, 8000, &mut vec![0; 20]), None);
+        assert_eq!(compress(compression, &plain, 8000, &mut [0; 20]), None);
     }
     let mut form = vec![0; 9000];
     store(&plain, &mut form);

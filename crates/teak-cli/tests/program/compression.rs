@@ -23,8 +23,8 @@ fn a_compressed_database_is_loaded_copied_and_expanded() {
     let dumped = dir.succeed(&["dump", "plain.teak"]);
     assert_eq!(dir.succeed(&["dump", "x.teak"]), dumped);
     let (plain, stat) = (
-        dir.json(&["stat", "plain.teak"]),
-        dir.json(&["stat", "x.teak"]),
+        dir.json(&["stat", "plain.teak", "--json"]),
+        dir.json(&["stat", "x.teak", "--json"]),
     );
     assert_eq!(plain["compression"], serde_json::Value::Null);
     assert_eq!(
@@ -40,7 +40,10 @@ fn a_compressed_database_is_loaded_copied_and_expanded() {
     assert!(shown.contains("compressed with zstd:5: "), "{shown}");
 
     dir.succeed(&["backup", "x.teak", "copy.teak"]);
-    assert_eq!(dir.json(&["stat", "copy.teak"])["compression"], "zstd:5");
+    assert_eq!(
+        dir.json(&["stat", "copy.teak", "--json"])["compression"],
+        "zstd:5"
+    );
     dir.succeed(&["restore", "copy.teak", "restored.teak"]);
     dir.succeed(&["backup", "x.teak", "dense.teak", "--compact"]);
     dir.succeed(&[
@@ -58,7 +61,7 @@ fn a_compressed_database_is_loaded_copied_and_expanded() {
         ("lz4.teak", Some("lz4")),
         ("expanded.teak", None),
     ] {
-        let stat = dir.json(&["stat", name]);
+        let stat = dir.json(&["stat", name, "--json"]);
         assert_eq!(stat["compression"].as_str(), compression, "{name}");
         assert_eq!(dir.succeed(&["dump", name]), dumped, "{name}");
         dir.succeed(&["check", name]);
@@ -84,7 +87,7 @@ fn compression_goes_with_encryption() {
         dir.succeed(&[&["get", "x.teak", "k"][..], &key[..]].concat()),
         "value\n"
     );
-    let stat = dir.json(&[&["stat", "x.teak"][..], &key[..]].concat());
+    let stat = dir.json(&[&["stat", "x.teak", "--json"][..], &key[..]].concat());
     assert_eq!(
         (&stat["compression"], &stat["encryption"]),
         (&"lz4".into(), &"aes-256-gcm".into())
@@ -104,9 +107,10 @@ fn wrong_compressions_are_refused_and_existing_databases_unchanged() {
         kept.stderr
     );
     assert_eq!(dir.succeed(&["get", "x.teak", "k"]), "w\n");
+    dir.write("words.dump", words(1));
     let small = dir.run(&[
         "load",
-        "-",
+        "words.dump",
         "y.teak",
         "--compress",
         "lz4",

@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &PackageArguments) -> Result {
         cargo("check --workspace --all-targets")?;
         let tests = TESTS.join(" ");
         cargo(&format!(
-            "test --package teak --features encryption,testing --test main -- {tests}"
+            "test --package teak --features compression,encryption,testing --test main -- {tests}"
         ))?;
     }
     println!("package: {} packages are complete", packages.len());

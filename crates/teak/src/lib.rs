@@ -98,7 +98,8 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `derive` | `#[derive(TeakKey)]` and `#[derive(TeakValue)]` for structs and enums: see [`codec`] |
-//! | `compression` | compression of pages and large values: `Compression` |
+//! | `compression` | compression of pages and large values with LZ4: `Compression` |
+//! | `zstd` | also with Zstandard; needs a C compiler |
 //! | `encryption` | encryption at rest: `EncryptionKey`, `Cipher` |
 //! | `bytes`, `chrono`, `jiff`, `uuid` | the types of these crates as keys and values |
 //! | `serde-json`, `serde-postcard` | values in these formats: `Json<T>`, `Postcard<T>` |
@@ -117,7 +118,7 @@
 // Without encryption or compression nothing uses coded files.
 #![cfg_attr(
     not(all(feature = "encryption", feature = "compression")),
-    allow(dead_code, unused_imports)
+    allow(dead_code, unused_imports, unreachable_pub)
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -58,6 +58,8 @@ pub(crate) fn cargo(task: &str, target: &str) -> Command {
     let mut command = built::cargo();
     command
         .args([task, "--quiet", "--target", target])
+        // Zstandard is in C, for which there may be no compiler for this target.
+        .arg("--no-default-features")
         .env("CARGO_INCREMENTAL", "0");
     if target.ends_with("-linux-musl") {
         command.env(variable(target, "LINKER"), LINKER);

@@ -427,7 +427,17 @@ impl Options {
             );
             return Err(Error::InvalidArgument(text));
         }
-        if self.settings.codecs.compression.is_some() && page_size < 8192 {
+        let compression = self.settings.codecs.compression;
+        if let Some(feature) = compression.and_then(|asked| asked.missing_feature()) {
+            let text = format!(
+                "this program was built without {asked}; build it with the feature `{feature}` of the crate `teak`",
+                asked = compression
+                    .map(|asked| asked.to_string())
+                    .unwrap_or_default()
+            );
+            return Err(Error::InvalidArgument(text));
+        }
+        if compression.is_some() && page_size < 8192 {
             let text = "a compressed database needs pages of at least 8192 bytes, because space is \
                         saved in blocks of 4096";
             return Err(Error::InvalidArgument(text.into()));

@@ -22,10 +22,7 @@
 
 use std::fmt::{self, Display};
 #[cfg(feature = "compression")]
-use {
-    lz4_flex::block::get_maximum_output_size,
-    std::{cell::RefCell, io},
-};
+use {lz4_flex::block::get_maximum_output_size, std::cell::RefCell};
 
 /// The unit in which space is saved.
 pub(super) const BLOCK_LEN: usize = 4096;
@@ -52,7 +49,7 @@ const LEVEL_MAX: u8 = 19;
 pub enum Compression {
     /// LZ4: the fastest.
     Lz4,
-    /// Zstandard, with a level from 1 to 19: smaller files. Higher levels only make commits slower.
+    /// Zstandard, with a level from 1 to 19: smaller files. Needs the feature `zstd`. Higher levels only make commits slower.
     /// Levels outside of this range are the nearest one in it.
     Zstd(u8),
 }
@@ -71,6 +68,15 @@ impl Compression {
         match byte {
             1 => Some(Self::Lz4),
             2.. if byte <= 1 + LEVEL_MAX => Some(Self::Zstd(byte - 1)),
+            _ => None,
+        }
+    }
+
+    /// The feature that a program without this compression lacks.
+    pub(crate) fn missing_feature(self) -> Option<&'static str> {
+        match self {
+            Self::Lz4 if !cfg!(feature = "compression") => Some("compression"),
+            Self::Zstd(_) if !cfg!(feature = "zstd") => Some("zstd"),
             _ => None,
         }
     }
@@ -190,7 +196,7 @@ pub(super) fn decompress(
 }
 
 /// The contexts of zstd. Each takes hundreds of kilobytes.
-#[cfg(feature = "compression")]
+#[cfg(feature = "zstd")]
 #[derive(Default)]
 struct ZstdContexts {
     compressor: Option<(u8, zstd::bulk::Compressor<'static>)>,
@@ -201,67 +207,68 @@ struct ZstdContexts {
 thread_local! {
     /// LZ4 needs more room than what is worth storing.
     static LZ4_OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+#[cfg(feature = "zstd")]
+thread_local! {
     static ZSTD_CONTEXTS: RefCell<ZstdContexts> = RefCell::default();
 }
 
-#[cfg(feature = "compression")]
+#[cfg(feature = "zstd")]
 impl ZstdContexts {
-    fn compressor(&mut self, level: u8) -> io::Result<&mut zstd::bulk::Compressor<'static>> {
+    /// Compresses. `None` if there is too little room, or no memory.
+    fn compress(&mut self, level: u8, plain: &[u8], out: &mut [u8]) -> Option<usize> {
         if self.compressor.as_ref().is_none_or(|(is, _)| *is != level) {
-            self.compressor = Some((level, zstd::bulk::Compressor::new(level.into())?));
+            let made = zstd::bulk::Compressor::new(level.into()).ok()?;
+            self.compressor = Some((level, made));
         }
-        let made = self.compressor.as_mut();
-        Ok(&mut made.expect("it was just made").1)
+        let (_, compressor) = self.compressor.as_mut()?;
+        compressor.compress_to_buffer(plain, out).ok()
     }
 
-    fn decompressor(&mut self) -> io::Result<&mut zstd::bulk::Decompressor<'static>> {
+    /// Decompresses. `None` if the content is not what it should be, or there is no memory.
+    fn decompress(&mut self, content: &[u8], plain: &mut [u8]) -> Option<usize> {
         if self.decompressor.is_none() {
-            self.decompressor = Some(zstd::bulk::Decompressor::new()?);
+            self.decompressor = zstd::bulk::Decompressor::new().ok();
         }
-        Ok(self.decompressor.as_mut().expect("it was just made"))
+        let decompressor = self.decompressor.as_mut()?;
+        decompressor.decompress_to_buffer(content, plain).ok()
     }
 }
 
-/// Compresses. `None` if there is too little room, or no memory.
-#[cfg(feature = "compression")]
+/// Compresses. `None` if there is too little room, no memory, or no such compression in this
+/// program.
+#[cfg_attr(not(feature = "compression"), allow(unused_variables))]
 fn compress_into(compression: Compression, plain: &[u8], out: &mut [u8]) -> Option<usize> {
     match compression {
+        #[cfg(feature = "compression")]
         Compression::Lz4 => LZ4_OUTPUT.with_borrow_mut(|output| {
             output.resize(get_maximum_output_size(plain.len()), 0);
             let len = lz4_flex::block::compress_into(plain, output).ok()?;
             out.get_mut(..len)?.copy_from_slice(&output[..len]);
             Some(len)
         }),
-        Compression::Zstd(level) => ZSTD_CONTEXTS.with_borrow_mut(|contexts| {
-            let compressor = contexts.compressor(level).ok()?;
-            compressor.compress_to_buffer(plain, out).ok()
-        }),
-    }
-}
-
-/// Decompresses, and returns the length. `None` if the content is not what it should be.
-#[cfg(feature = "compression")]
-fn decompress_into(algorithm: u8, content: &[u8], plain: &mut [u8]) -> Option<usize> {
-    match algorithm {
-        LZ4 => lz4_flex::block::decompress_into(content, plain).ok(),
-        ZSTD => ZSTD_CONTEXTS.with_borrow_mut(|contexts| {
-            let decompressor = contexts.decompressor().ok()?;
-            decompressor.decompress_to_buffer(content, plain).ok()
-        }),
+        #[cfg(feature = "zstd")]
+        Compression::Zstd(level) => {
+            ZSTD_CONTEXTS.with_borrow_mut(|contexts| contexts.compress(level, plain, out))
+        }
+        #[cfg(not(feature = "zstd"))]
         _ => None,
     }
 }
 
-#[cfg(not(feature = "compression"))]
-fn compress_into(_compression: Compression, _plain: &[u8], _out: &mut [u8]) -> Option<usize> {
-    None
+/// Decompresses, and returns the length. `None` if the content is not what it should be.
+#[cfg_attr(not(feature = "compression"), allow(unused_variables))]
+fn decompress_into(algorithm: u8, content: &[u8], plain: &mut [u8]) -> Option<usize> {
+    match algorithm {
+        #[cfg(feature = "compression")]
+        LZ4 => lz4_flex::block::decompress_into(content, plain).ok(),
+        #[cfg(feature = "zstd")]
+        ZSTD => ZSTD_CONTEXTS.with_borrow_mut(|contexts| contexts.decompress(content, plain)),
+        _ => None,
+    }
 }
 
-#[cfg(not(feature = "compression"))]
-fn decompress_into(_algorithm: u8, _content: &[u8], _plain: &mut [u8]) -> Option<usize> {
-    None
-}
-
-#[cfg(all(test, feature = "compression"))]
+#[cfg(all(test, feature = "zstd"))]
 #[path = "compression_tests.rs"]
 mod tests;

@@ -35,10 +35,11 @@ pub(crate) fn decoded(
     if encryption.is_none() && compression.is_none() {
         return Ok(storage);
     }
-    if compression.is_some() && !cfg!(feature = "compression") {
-        let text = "compressed pages; this program was built without them: build it with the \
-                    feature `compression` of the crate `teak`";
-        return Err(Error::unknown_format(text));
+    if let Some(feature) = compression.and_then(Compression::missing_feature) {
+        let text = "compressed pages, which this program was built without; build it with the";
+        return Err(Error::unknown_format(format!(
+            "{text} feature `{feature}` of the crate `teak`"
+        )));
     }
     let codecs = Codecs {
         encryption,

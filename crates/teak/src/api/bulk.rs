@@ -241,7 +241,7 @@ fn sorter(txn: &WriteTxn, root: &TreeRoot, options: BulkOptions) -> Sorter {
         Some(directory) => directory,
         None => txn.engine().directory(),
     };
-    let codec = txn.engine().codec();
+    let codec = txn.engine().mapping().codec();
     Sorter::new(root, options.memory_bytes, &directory, codec)
 }
 

@@ -49,7 +49,8 @@ impl Database {
         let engine = self.opening.writable()?;
         let path = || engine.file.path.to_path_buf();
         let _only = lock(&engine.file.key_change);
-        let (Some(codec), Some(settings)) = (engine.codec(), engine.file.encryption()) else {
+        let (Some(codec), Some(settings)) = (engine.mapping().codec(), engine.file.encryption())
+        else {
             return Err(Error::NotEncrypted(path()));
         };
         let database_id = engine.committer.published.newest_here().record.database_id;

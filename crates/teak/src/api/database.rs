@@ -205,6 +205,8 @@ impl Database {
     pub fn info(&self) -> DatabaseInfo {
         let engine = self.opening.engine();
         let (readable, writable) = (self.opening.readable(), self.opening.writable());
+        #[cfg(any(feature = "encryption", feature = "compression"))]
+        let mapping = engine.mapping();
         DatabaseInfo {
             page_size: engine.page_size(),
             max_key_len: max_key_len(engine.usable_page_len()),
@@ -214,9 +216,9 @@ impl Database {
             // After a failed flush, `sync` returns the error.
             is_flush_due: writable.is_ok_and(|engine| engine.is_flush_due().unwrap_or(true)),
             #[cfg(feature = "encryption")]
-            cipher: engine.file.cipher(),
+            cipher: mapping.cipher(),
             #[cfg(feature = "compression")]
-            compression: engine.file.compression(),
+            compression: mapping.compression(),
         }
     }
 

@@ -2,13 +2,8 @@
 
 #[cfg(feature = "encryption")]
 use crate::instance::policies::CodecSettings;
-#[cfg(feature = "compression")]
-use crate::io::Compression;
 #[cfg(feature = "encryption")]
-use crate::{
-    Error, Result,
-    cipher::{Cipher, KeyBlock},
-};
+use crate::{Error, Result, cipher::KeyBlock};
 use crate::{instance::policies::EncryptionSettings, io::Storage, record::Record, sync::lock};
 use std::{
     path::{Path, PathBuf},
@@ -52,18 +47,6 @@ impl DatabaseFile {
             usable_len: record.usable_page_len(),
             has_reported_lost_name: AtomicBool::new(false),
         }
-    }
-
-    /// The cipher of the file, if it is encrypted.
-    #[cfg(feature = "encryption")]
-    pub(crate) fn cipher(&self) -> Option<Cipher> {
-        self.storage.mapping().ok()?.cipher()
-    }
-
-    /// How the file is compressed.
-    #[cfg(feature = "compression")]
-    pub(crate) fn compression(&self) -> Option<Compression> {
-        self.storage.mapping().ok()?.compression()
     }
 
     /// How the database is encrypted, and with which key.

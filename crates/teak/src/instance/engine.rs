@@ -3,7 +3,7 @@
 use crate::{
     Error, Result, TransactionId,
     clock::ExpiryClock,
-    io::{Access, ForkGeneration, PageCodec, Storage},
+    io::{Access, ForkGeneration, Mapping, Storage},
     share::{LockOutcome, WriterLock},
 };
 use crate::{
@@ -161,9 +161,9 @@ impl Engine {
         self.file.page_size
     }
 
-    /// The codec of the file.
-    pub(crate) fn codec(&self) -> Option<Arc<dyn PageCodec>> {
-        self.committer.published.newest_here().mapping.codec()
+    /// The mapping of the newest state that this process knows.
+    pub(crate) fn mapping(&self) -> Arc<Mapping> {
+        Arc::clone(&self.committer.published.newest_here().mapping)
     }
 
     /// The usable bytes of a page.

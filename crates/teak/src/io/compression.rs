@@ -49,8 +49,8 @@ const LEVEL_MAX: u8 = 19;
 pub enum Compression {
     /// LZ4: the fastest.
     Lz4,
-    /// Zstandard, with a level from 1 to 19: smaller files. Needs the feature `zstd`. Higher levels only make commits slower.
-    /// Levels outside of this range are the nearest one in it.
+    /// Zstandard, with a level from 1 to 19: smaller files. Needs the feature `zstd`. Higher levels
+    /// only make commits slower. Levels outside of this range are the nearest one in it.
     Zstd(u8),
 }
 

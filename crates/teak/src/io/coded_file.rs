@@ -93,16 +93,20 @@ impl CodedFile {
 
     /// The bytes that are stored of a compressed page. `None` of one that is not compressed.
     fn page_form_len(&self, head: &[u8]) -> Option<usize> {
-        self.compression?;
-        let len = compression::content_len(head)?;
+        let len = self.content_len(head)?;
         compression::form_len(len, self.page_added_len(), self.page_len() as usize)
     }
 
     /// The bytes that are stored of a compressed value. `None` of one that is not compressed.
     fn value_form_len(&self, head: &[u8]) -> Option<usize> {
-        self.compression?;
-        let len = compression::content_len(head)?;
+        let len = self.content_len(head)?;
         compression::form_len(len, self.value_added_len(len), usize::MAX)
+    }
+
+    /// The length of the content, if these bytes begin with a compressed form.
+    fn content_len(&self, head: &[u8]) -> Option<usize> {
+        self.compression?;
+        compression::content_len(head)
     }
 
     /// The bytes that encryption adds to a page.
@@ -166,11 +170,7 @@ impl CodedFile {
     ///
     /// Why the bytes cannot be those of this page.
     pub(super) fn open_page(&self, number: u32, page: &mut [u8]) -> Result<(), &'static str> {
-        let content_len = match self.compression {
-            Some(_) => compression::content_len(page),
-            None => None,
-        };
-        let Some(content_len) = content_len else {
+        let Some(content_len) = self.content_len(page) else {
             if let Some(codec) = &self.codec {
                 codec.open_page(number, page)?;
             }
@@ -242,11 +242,7 @@ impl CodedFile {
         value_len: usize,
         pages: &mut [u8],
     ) -> Result<(), &'static str> {
-        let content_len = match self.compression {
-            Some(_) => compression::content_len(pages),
-            None => None,
-        };
-        let Some(content_len) = content_len else {
+        let Some(content_len) = self.content_len(pages) else {
             let codec = self.codec.as_ref().ok_or("it has no compressed form")?;
             codec.open_value(start, value_len, pages)?;
             pages[value_len..].fill(0);

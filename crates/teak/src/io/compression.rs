@@ -159,6 +159,8 @@ pub(super) fn compress(
     let room = form.get_mut(HEADER_LEN..HEADER_LEN + content_max)?;
     let len = compress_into(compression, plain, room)?;
     assert!(len <= content_max, "the content is in its room");
+    // Compression may have tried more than it kept.
+    room[len..].fill(0);
     put_header(compression.algorithm(), len, form);
     Some(len)
 }
@@ -166,7 +168,9 @@ pub(super) fn compress(
 /// Writes header and content of the form of a value that is not compressed.
 pub(super) fn store(plain: &[u8], form: &mut [u8]) {
     put_header(PLAIN, plain.len(), form);
-    form[HEADER_LEN..HEADER_LEN + plain.len()].copy_from_slice(plain);
+    let (content, rest) = form[HEADER_LEN..].split_at_mut(plain.len());
+    content.copy_from_slice(plain);
+    rest.fill(0);
 }
 
 /// Fills `plain` with what the form has, whose content is decrypted and has `content_len` bytes.

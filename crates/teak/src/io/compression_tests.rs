@@ -7,7 +7,7 @@ fn contents_are_the_same_after_compression() {
     let plain = b"a page, ".repeat(500);
     for compression in ALL {
         let mut form = vec![0; 4096];
-        // A larger attempt leaves nothing behind.
+        // Nothing is left of a larger attempt.
         form[HEADER_LEN..HEADER_LEN + 4000].fill(1);
         let len = compress(compression, &plain, 4000, &mut form).unwrap();
         assert!(len < 500, "{compression}: {len}");
